@@ -1,0 +1,35 @@
+"""elsewhere: change a location histogram before it leaves your hands.
+
+`hide` leaves no visit at a sensitive location; `resemble` and `avoid` bring a histogram near to a profile or far from
+one within a limit on quality loss; `frontier` shows what each limit buys; `verify` checks a release without
+trusting any of them. `elsewhere.paper` has the algorithms of the paper to the letter.
+"""
+
+from __future__ import annotations
+
+from elsewhere.model.distances import distance
+from elsewhere.model.errors import ElsewhereError, Infeasible, InputError, PrivacyNotMet
+from elsewhere.model.histogram import Histogram, Profile
+from elsewhere.model.result import Certificate, Sanitized
+from elsewhere.release.verify import Check, verify
+from elsewhere.verbs import avoid, frontier, hide, resemble
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Certificate",
+    "Check",
+    "ElsewhereError",
+    "Histogram",
+    "Infeasible",
+    "InputError",
+    "PrivacyNotMet",
+    "Profile",
+    "Sanitized",
+    "avoid",
+    "distance",
+    "frontier",
+    "hide",
+    "resemble",
+    "verify",
+]

@@ -1,0 +1,20 @@
+"""The array types that the layers hand to each other."""
+
+from __future__ import annotations
+
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Flags: TypeAlias = NDArray[np.bool_]
+Indices: TypeAlias = NDArray[np.int32]
+
+Number = TypeVar("Number", bound=np.generic)
+
+
+def exact_sum(counts: Ints) -> int:
+    """The sum of nonnegative counts, right even where it is beyond 64 bits."""
+    return int(counts.sum()) if counts.sum(dtype=np.float64) < 2.0**62 else sum(counts.tolist())

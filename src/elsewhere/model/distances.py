@@ -1,0 +1,201 @@
+"""The distances between histograms: sums over bins of a term of (reference count, count).
+
+`Measure` is a distance with its reference put in, ready to be asked about any histogram of a given size. All of it
+is plain NumPy: `elsewhere.verify` relies on this module and on no solver.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elsewhere.model.arrays import Floats, Number
+from elsewhere.model.errors import InputError, closest
+from elsewhere.model.histogram import TableLike, parse_weights
+
+#: A built-in distance by name, or a function of (reference count, count) for one bin.
+DistanceLike: TypeAlias = str | Callable[[float, int], float]
+
+#: Slack, absolute, with which limits are compared in floating point.
+SLACK = 1e-12
+
+
+def _js(r: Floats, x: Floats, r_size: float, x_size: float) -> Floats:
+    a, b = r / r_size, x / x_size
+    both = (a > 0) & (b > 0)
+    skew = np.divide(b - a, a + b, out=np.zeros(np.broadcast(a, b).shape), where=both)
+    shared = (0.5 / math.log(2.0)) * (a * np.log1p(-skew) + b * np.log1p(skew))
+    return np.where(both, np.maximum(shared, 0.0), 0.5 * (a + b))
+
+
+def _jeffreys(r: Floats, x: Floats, r_size: float, x_size: float) -> Floats:
+    a, b = r / r_size, x / x_size
+    both = (a > 0) & (b > 0)
+    ratio = np.divide(a, b, out=np.ones(np.broadcast(a, b).shape), where=both)
+    return np.where(both, (a - b) * np.log(ratio), np.where(a == b, 0.0, math.inf))
+
+
+def _variational(r: Floats, x: Floats, r_size: float, x_size: float) -> Floats:
+    return np.abs(r / r_size - x / x_size)
+
+
+def _squared_l2(r: Floats, x: Floats, r_size: float, x_size: float) -> Floats:
+    return (x - r) ** 2
+
+
+def _pearson(r: Floats, x: Floats, r_size: float, x_size: float) -> Floats:
+    r, x = np.broadcast_arrays(r, x)
+    return np.divide((x - r) ** 2, r, out=np.where(x > 0, math.inf, 0.0), where=r > 0)
+
+
+def _neyman(r: Floats, x: Floats, r_size: float, x_size: float) -> Floats:
+    return _pearson(x, r, x_size, r_size)
+
+
+@dataclass(frozen=True)
+class Distance:
+    """A distance: its terms over arrays, and what the solvers need to know of it."""
+
+    name: str
+    terms: Callable[[Floats, Floats, float, float], Floats]
+    builtin: bool = True
+    root: bool = False
+    #: Whether some term is infinite.
+    unbounded: bool = False
+
+
+_BUILT_IN = (
+    Distance("js", _js),
+    Distance("jeffreys", _jeffreys, unbounded=True),
+    Distance("variational", _variational),
+    Distance("l2", _squared_l2, root=True),
+    Distance("squared-l2", _squared_l2),
+    Distance("pearson", _pearson, unbounded=True),
+    Distance("neyman", _neyman, unbounded=True),
+)
+
+#: The built-in distances by name. All their terms are convex in the count.
+DISTANCES = {distance.name: distance for distance in _BUILT_IN}
+
+
+def find_distance(wanted: DistanceLike) -> Distance:
+    """The built-in distance of that name, or the user's own function as a distance."""
+    if callable(wanted):
+        return Distance(getattr(wanted, "__name__", "own function"), _vectorised(wanted), builtin=False, unbounded=True)
+    if not isinstance(wanted, str):
+        raise InputError(f"{wanted!r} is neither the name of a distance nor a function of (reference count, count)")
+    if wanted not in DISTANCES:
+        known = ", ".join(DISTANCES)
+        raise InputError(f"unknown distance {wanted!r}{closest(wanted, DISTANCES)} (known: {known})")
+    return DISTANCES[wanted]
+
+
+def _vectorised(term: Callable[[float, int], float]) -> Callable[[Floats, Floats, float, float], Floats]:
+    name = getattr(term, "__name__", "own function")
+
+    def terms(r: Floats, x: Floats, r_size: float, x_size: float) -> Floats:
+        known: dict[tuple[float, int], float] = {}
+        r, x = np.broadcast_arrays(r, x)
+        result = np.empty(x.shape)
+        for at, (reference, count) in enumerate(zip(r.flat, x.flat, strict=True)):
+            key = (float(reference), int(count))
+            if key not in known:
+                known[key] = _checked(name, key, term(*key))
+            result.flat[at] = known[key]
+        return result
+
+    return terms
+
+
+def _checked(name: str, arguments: tuple[float, int], value: float) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if math.isnan(number) or number == -math.inf:
+        raise InputError(
+            f"the distance function {name} returned {value!r} for {arguments}; a finite number or inf is needed"
+        )
+    return number
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A distance from a fixed reference to histograms of a fixed size.
+
+    A root is left to the end: terms, limits and totals are those of the sum below it, and `shown` puts it on.
+    """
+
+    distance: Distance
+    reference: Floats
+    reference_size: float
+    size: float
+
+    def terms(self, x: Floats) -> Floats:
+        """The term of every bin; the last axis of x runs over the bins."""
+        return self.distance.terms(self.reference, x, self.reference_size, self.size)
+
+    def row(self, bin_: int, x: Floats) -> Floats:
+        """The terms of one bin for many counts."""
+        reference = np.asarray(self.reference[bin_])
+        return self.distance.terms(reference, x, self.reference_size, self.size)
+
+    def __call__(self, x: Floats) -> float:
+        """The distance of the histogram x."""
+        return self.shown(float(self.terms(x).sum()))
+
+    def shown(self, total: float) -> float:
+        """The distance whose sum of terms is `total`."""
+        return math.sqrt(max(total, 0.0)) if self.distance.root else total
+
+    def summed(self, distance: float) -> float:
+        """The sum of terms that makes up `distance`."""
+        return distance * distance if self.distance.root else distance
+
+
+def distance(name: DistanceLike, reference: TableLike, x: TableLike) -> float:
+    r"""The distance of `x` from `reference`.
+
+    .. math:: d(H, X) = \sum_i \mathrm{term}(H[i], X[i])
+
+    where i runs over the union of their locations and a missing count is 0.
+
+    Parameters
+    ----------
+    name
+        ``"js"``, ``"jeffreys"``, ``"variational"``, ``"l2"``, ``"squared-l2"``, ``"pearson"``, ``"neyman"``, or a
+        function of (reference count, count) for one bin.
+    reference, x
+        Histograms, profiles, or anything that these are made from.
+
+    Returns
+    -------
+    float
+        Infinity where the distance says so, for example `pearson` when `x` visits what `reference` never does.
+
+    >>> distance("js", {"a": 1, "b": 1}, {"a": 1, "c": 1})
+    0.5
+    >>> distance("l2", {"a": 3}, {"b": 4})
+    5.0
+    """
+    found = find_distance(name)
+    r_locations, r_numbers = parse_weights(reference, "reference")
+    x_locations, x_numbers = parse_weights(x, "histogram")
+    union = tuple(sorted({*r_locations, *x_locations}))
+    r, aligned = align(union, r_locations, r_numbers), align(union, x_locations, x_numbers)
+    return Measure(found, r, float(r.sum()), float(aligned.sum()))(aligned)
+
+
+def align(union: tuple[str, ...], locations: tuple[str, ...], numbers: NDArray[Number]) -> NDArray[Number]:
+    """The numbers of the locations, spread over a sorted union of locations that holds them all; 0 elsewhere."""
+    if union == locations:
+        return numbers
+    place = {location: at for at, location in enumerate(union)}
+    spread = np.zeros(len(union), dtype=numbers.dtype)
+    spread[[place[location] for location in locations]] = numbers
+    return spread

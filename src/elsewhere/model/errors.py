@@ -1,0 +1,50 @@
+"""What can go wrong, as types that a program can tell apart and sentences that a person can read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from elsewhere.model.result import Sanitized
+
+
+class ElsewhereError(ValueError):
+    """Anything that this package refuses to do; the message is one sentence for the person who asked."""
+
+
+class InputError(ElsewhereError):
+    """The input makes no sense; the message names the offending value."""
+
+
+class Infeasible(ElsewhereError):
+    """No histogram satisfies the constraints.
+
+    `needed_quality_loss` is the least quality loss with which one would; infinity if none would at any.
+    """
+
+    def __init__(self, message: str, needed_quality_loss: float) -> None:
+        super().__init__(message)
+        self.needed_quality_loss = needed_quality_loss
+
+
+class PrivacyNotMet(ElsewhereError):
+    """The best histogram within the quality limit misses the wanted privacy distance, so nothing may be released.
+
+    `best` is that best result, and `needed_quality_loss` the least quality loss with which the wanted distance
+    would be met; infinity if it never would.
+    """
+
+    def __init__(self, message: str, best: Sanitized, needed_quality_loss: float) -> None:
+        super().__init__(message)
+        self.best = best
+        self.needed_quality_loss = needed_quality_loss
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """A clause that suggests the known name nearest to a misspelt one, or nothing."""
+    names = list(known)
+    folded = {other.casefold(): other for other in names}
+    matches = get_close_matches(name.casefold(), folded, n=1)
+    return f"; did you mean {folded[matches[0]]!r}?" if matches else ""

@@ -1,0 +1,288 @@
+"""A question put precisely: the histogram, the target and every constraint, as arrays over one union of locations."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from elsewhere.model.arrays import Flags, Ints, exact_sum
+from elsewhere.model.distances import SLACK, DistanceLike, Measure, align, find_distance
+from elsewhere.model.errors import Infeasible, InputError, closest
+from elsewhere.model.histogram import Histogram, Profile, TableLike, find, parse_weights
+from elsewhere.model.result import Goal
+
+Size: TypeAlias = Literal["original", "target"]
+BoundsLike: TypeAlias = "Mapping[str, int] | None"
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What a caller may ask of the sanitized histogram beyond its goal, as it was given."""
+
+    sensitive: Iterable[str] = ()
+    visited_only: bool = False
+    lower: BoundsLike = None
+    upper: BoundsLike = None
+    forbidden: Iterable[TableLike] = ()
+    candidates: Iterable[str] = ()
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Choose counts within lower..upper that sum to `size`, none of the `forbidden` rows.
+
+    hide minimises the quality loss; resemble minimises and avoid maximises the privacy distance within `limit`.
+    """
+
+    goal: Goal
+    locations: tuple[str, ...]
+    original: Ints
+    size: int
+    lower: Ints
+    upper: Ints
+    forbidden: Ints
+    quality: Measure
+    privacy: Measure | None
+    limit: float
+    #: Bins whose quality term is a constant infinity and does not count (hide only).
+    left_out: Flags
+
+    @property
+    def budget(self) -> float:
+        """The limit on the sum of the quality terms, with the slack of floating point (a hair less: sums vary)."""
+        return self.quality.summed(self.limit + 0.999 * SLACK)
+
+    def within(self, limit: float) -> Problem:
+        """The same problem with another limit on the quality loss."""
+        return replace(self, limit=limit)
+
+    def quality_loss(self, counts: Ints) -> float:
+        """d_q(H, H')."""
+        terms = self.quality.terms(counts.astype(np.float64))
+        terms[self.left_out] = 0.0
+        return self.quality.shown(float(terms.sum()))
+
+    def privacy_distance(self, counts: Ints) -> float | None:
+        """d_p(H', H'')."""
+        return None if self.privacy is None else self.privacy(counts.astype(np.float64))
+
+    def is_forbidden(self, counts: Ints) -> bool:
+        return len(self.forbidden) > 0 and bool((self.forbidden == counts).all(axis=1).any())
+
+    def is_within(self, counts: Ints) -> bool:
+        """Whether the counts keep to size, bounds and the forbidden list."""
+        return (
+            int(counts.sum()) == self.size
+            and bool((counts >= self.lower).all() and (counts <= self.upper).all())
+            and not self.is_forbidden(counts)
+        )
+
+
+def hiding(histogram: Histogram, quality: DistanceLike, redistribute: int | None, constraints: Constraints) -> Problem:
+    """The SLH problem, or SLH_r when `redistribute` is given: every bin but the sensitive ones may receive counts."""
+    measure = find_distance(quality)
+    locations, original = _union(histogram, (), constraints)
+    sensitive = _sensitive(constraints, locations)
+    hidden = int(original[sensitive].sum())
+    received = hidden if redistribute is None else _whole_number("redistribute", redistribute)
+    size = histogram.size - hidden + received
+    if size == 0:
+        raise InputError("nothing would be left: every visit is at a sensitive location and redistribute is 0")
+    if size > np.iinfo(np.int64).max:
+        raise InputError(f"redistribute is {received}; the size of the histogram would be beyond 64 bits")
+    lower, upper = _bounds(locations, original, size, sensitive, constraints)
+    if received and not (upper > 0).any():
+        raise InputError(
+            f"nothing nonsensitive is there to receive the {received} sensitive counts; name candidates for them"
+        )
+    lower = np.maximum(lower, np.minimum(original, upper))
+    reference = original.astype(np.float64)
+    quality_measure = Measure(measure, reference, float(histogram.size), float(size))
+    left_out = np.zeros_like(sensitive)
+    if measure.unbounded:
+        left_out = sensitive & np.isinf(quality_measure.terms(np.zeros(len(locations))))
+    problem = Problem(
+        "hide",
+        locations,
+        original,
+        size,
+        lower,
+        upper,
+        _forbidden(constraints, locations),
+        quality_measure,
+        None,
+        math.inf,
+        left_out,
+    )
+    return _with_room(problem)
+
+
+def targeting(
+    goal: Goal,
+    histogram: Histogram,
+    target: TableLike,
+    limit: float,
+    quality: DistanceLike,
+    privacy: DistanceLike,
+    size: Size,
+    constraints: Constraints,
+) -> Problem:
+    """The TR or TA problem, or its variant with the target's size."""
+    quality_distance, privacy_distance = find_distance(quality), find_distance(privacy)
+    limit = nonnegative("max_quality_loss", limit)
+    target_locations, weights = parse_weights(target, "target")
+    wanted = float(weights.sum())
+    if size == "original":
+        total = histogram.size
+        weights = weights * (total / wanted)
+        wanted = float(total)
+    elif size == "target":
+        if isinstance(target, Profile):
+            raise InputError("a profile has no size of its own; give size='original' or a target with counts")
+        total = round(wanted)
+        if abs(wanted - total) > 1e-9 or total == 0:
+            raise InputError(f"the target's size is {wanted!r}; with size='target' it must be a whole number above 0")
+    else:
+        raise InputError(f"size is {size!r}; it is either 'original' or 'target'")
+    locations, original = _union(histogram, target_locations, constraints)
+    sensitive = _sensitive(constraints, locations)
+    lower, upper = _bounds(locations, original, total, sensitive, constraints)
+    problem = Problem(
+        goal,
+        locations,
+        original,
+        total,
+        lower,
+        upper,
+        _forbidden(constraints, locations),
+        Measure(quality_distance, original.astype(np.float64), float(histogram.size), float(total)),
+        Measure(privacy_distance, align(locations, target_locations, weights), wanted, float(total)),
+        limit,
+        np.zeros(len(locations), dtype=np.bool_),
+    )
+    return _with_room(problem)
+
+
+def as_histogram(counts: TableLike) -> Histogram:
+    """The user's histogram, with at least one visit in it."""
+    histogram = counts if isinstance(counts, Histogram) else Histogram(counts)
+    if histogram.size == 0:
+        raise InputError("the histogram is empty: all its counts are 0")
+    return histogram
+
+
+def nonnegative(name: str, value: Any) -> float:
+    """A limit: a number that is neither negative nor NaN."""
+    if not isinstance(value, numbers.Real) or not float(value) >= 0:
+        raise InputError(f"{name} is {value!r}; it must be a number that is not negative")
+    return float(value)
+
+
+def _whole_number(name: str, value: Any) -> int:
+    number = float(value) if isinstance(value, numbers.Real) else math.nan
+    if not (number >= 0 and number.is_integer()):
+        raise InputError(f"{name} is {value!r}; it must be a whole number that is not negative")
+    return int(value)
+
+
+def _names(name: str, names: Iterable[str]) -> list[str]:
+    if isinstance(names, str | bytes):
+        raise InputError(f"{name} is the single value {names!r}; give a collection of location names")
+    listed = list(names)
+    for item in listed:
+        if not isinstance(item, str):
+            raise InputError(f"{name} has the location {item!r}, which is not a string")
+    return listed
+
+
+def _union(histogram: Histogram, others: Iterable[str], constraints: Constraints) -> tuple[tuple[str, ...], Ints]:
+    new = {*others, *_names("candidates", constraints.candidates)}.difference(histogram)
+    if not new:
+        return histogram.locations, histogram.counts
+    locations = tuple(sorted([*histogram.locations, *new]))
+    return locations, align(locations, histogram.locations, histogram.counts)
+
+
+def _sensitive(constraints: Constraints, locations: tuple[str, ...]) -> Flags:
+    names = _names("sensitive", constraints.sensitive)
+    sensitive = np.zeros(len(locations), dtype=np.bool_)
+    for name in names:
+        at = find(locations, name)
+        if at < 0:
+            raise InputError(f"the sensitive location {name!r} is not in the histogram{closest(name, locations)}")
+        sensitive[at] = True
+    return sensitive
+
+
+def _bounds(
+    locations: tuple[str, ...], original: Ints, size: int, sensitive: Flags, constraints: Constraints
+) -> tuple[Ints, Ints]:
+    lower = np.zeros(len(locations), dtype=np.int64)
+    upper = np.full(len(locations), size, dtype=np.int64)
+    for name, given, array in (("lower", constraints.lower, lower), ("upper", constraints.upper, upper)):
+        if given is None:
+            continue
+        if not hasattr(given, "items"):
+            raise InputError(f"{name} is {given!r}; give a mapping from locations to counts")
+        for location, value in given.items():
+            count = _whole_number(f"{name}[{location!r}]", value)
+            at = find(locations, location) if isinstance(location, str) else -1
+            if at >= 0:
+                array[at] = min(count, size + 1)
+            elif count or name == "upper":
+                raise InputError(
+                    f"{name} names {location!r}, which is not in the histogram{closest(str(location), locations)}"
+                )
+    closed = sensitive | ((original == 0) if constraints.visited_only else np.zeros_like(sensitive))
+    for at in np.flatnonzero(lower > np.where(closed, 0, upper)).tolist():
+        why = "sensitive" if sensitive[at] else "never visited (visited_only)"
+        most = f"0 because it is {why}" if closed[at] else f"its upper bound {upper[at]}"
+        if closed[at] or (constraints.upper is not None and locations[at] in constraints.upper):
+            raise InputError(f"the lower bound {lower[at]} of {locations[at]!r} is above {most}")
+    return lower, np.where(closed, 0, np.minimum(upper, size))
+
+
+def _forbidden(constraints: Constraints, locations: tuple[str, ...]) -> Ints:
+    rows = []
+    for given in constraints.forbidden:
+        listed = given if isinstance(given, Histogram) else Histogram(given)
+        counts = {location: count for location, count in listed.items() if count}
+        row = [counts.pop(location, 0) for location in locations] if len(counts) <= len(locations) else []
+        if row and not counts:
+            rows.append(row)
+    return np.array(rows, dtype=np.int64).reshape(len(rows), len(locations))
+
+
+def _with_room(problem: Problem) -> Problem:
+    """The problem without the counts that have an infinite term, if its bounds then have room for the size."""
+    measures = [problem.quality]
+    if problem.privacy is not None and problem.goal == "resemble":
+        measures.append(problem.privacy)
+    lower, upper = problem.lower, problem.upper
+    for measure in measures:
+        if not (measure.distance.builtin and measure.distance.unbounded):
+            continue
+        # A built-in term is infinite, if at all, at 0 alone or everywhere but at 0.
+        n = len(problem.locations)
+        lower = np.where(np.isinf(measure.terms(np.zeros(n))) & ~problem.left_out, np.maximum(lower, 1), lower)
+        upper = np.where(np.isinf(measure.terms(np.ones(n))), 0, upper)
+    for at in np.flatnonzero(lower > upper).tolist():
+        raise Infeasible(
+            f"no count is allowed at {problem.locations[at]!r}: the distances are infinite for all within its bounds",
+            math.inf,
+        )
+    least, most = exact_sum(lower), exact_sum(upper)
+    if least > problem.size:
+        raise Infeasible(
+            f"the sanitized histogram has {problem.size} counts, but its locations need at least {least}", math.inf
+        )
+    if most < problem.size:
+        raise Infeasible(
+            f"the sanitized histogram has {problem.size} counts, but its locations can hold only {most}", math.inf
+        )
+    return replace(problem, lower=lower, upper=upper)

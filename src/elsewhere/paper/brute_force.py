@@ -1,0 +1,191 @@
+"""Every histogram there is, and the best of them: no algorithm of the paper, but the definition of its problems.
+
+1. Enumerate every way to spread the counts of H' over the union of the locations.
+2. Strike out what violates a constraint, one constraint after the other.
+3. Of the rest, take those with the best objective.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain, combinations
+
+import numpy as np
+
+from elsewhere.model.arrays import Flags, Floats, Ints
+from elsewhere.model.distances import DistanceLike
+from elsewhere.model.errors import InputError
+from elsewhere.model.histogram import Histogram, TableLike
+from elsewhere.model.result import Goal
+from elsewhere.paper.setting import Size, counts_to_add, prepare
+from elsewhere.paper.terms import Term, shown, term, threshold
+
+#: Objectives that are this close count as equal.
+_TIE = 1e-12
+_MOST_HISTOGRAMS = 10_000_000
+
+
+@dataclass(frozen=True)
+class BruteForce:
+    """The best that there is."""
+
+    #: The quality loss in hide, else the privacy distance; None if no histogram satisfies the constraints.
+    objective: float | None
+    #: The least quality loss of the optima; infinite if there are none.
+    quality_loss: float
+    #: All optima.
+    histograms: list[Histogram]
+    #: The least quality loss of the histograms that satisfy all but the limit on it; infinite if there are none.
+    least_quality_loss: float
+
+
+def brute_force(
+    goal: Goal,
+    histogram: Histogram,
+    *,
+    target: TableLike | None = None,
+    max_quality_loss: float = math.inf,
+    quality: DistanceLike = "js",
+    privacy: DistanceLike = "js",
+    size: Size = "original",
+    redistribute: int | None = None,
+    sensitive: Iterable[str] = (),
+    visited_only: bool = False,
+    lower: Mapping[str, int] | None = None,
+    upper: Mapping[str, int] | None = None,
+    forbidden: Iterable[Histogram] = (),
+    candidates: Iterable[str] = (),
+) -> BruteForce:
+    """All the best histograms for a goal within its constraints.
+
+    The objectives of two optima differ by at most 1e-12 (below the root in the case of l2). Of the histograms at an
+    infinite privacy distance, those of least quality loss are the best for avoid.
+
+    >>> h = Histogram({"cafe": 4, "gym": 2, "clinic": 3})
+    >>> [dict(best) for best in brute_force("hide", h, sensitive={"clinic"}, quality="l2").histograms]
+    [{'cafe': 5, 'clinic': 0, 'gym': 4}, {'cafe': 6, 'clinic': 0, 'gym': 3}]
+    """
+    hidden = set(sensitive)
+    if goal == "hide":
+        locations = sorted({*histogram, *candidates})
+        removed = sum(histogram[location] for location in hidden)
+        final_size = histogram.size - removed + counts_to_add(histogram, hidden, redistribute)
+        q = term(quality, histogram.size, final_size)
+    elif target is None:
+        raise InputError(f"{goal} needs a target")
+    else:
+        setting = prepare(histogram, target, max_quality_loss, quality, privacy, size, candidates)
+        locations, final_size, q = setting.locations, setting.size, setting.q
+    low, high = _bounds(locations, final_size, lower or {}, upper or {})
+    original = np.array([histogram[location] for location in locations])
+    is_sensitive = _marked(locations, hidden)
+
+    # 1. Every histogram is a row of x.
+    x = _compositions(final_size, len(locations))
+
+    # 2. The constraints, but for the limit on the quality loss.
+    allowed = _without_sensitive(x, is_sensitive) & _within_bounds(x, low, high)
+    allowed &= _not_forbidden(x, locations, forbidden)
+    if visited_only:
+        allowed &= _only_visited(x, original)
+    q_table = _table(q, original.tolist(), final_size)
+    if goal == "hide":
+        allowed &= _only_received(x, original, high, is_sensitive)
+        q_table[is_sensitive & np.isinf(q_table[:, 0]), 0] = 0.0
+    q_total = _totals(q_table, x)
+    if goal == "hide":
+        minimised = q_total
+    else:
+        p_total = _totals(_table(setting.p, setting.target, final_size), x)
+        minimised = p_total if goal == "resemble" else -p_total
+    allowed &= (q_total < math.inf) & (minimised < math.inf)
+    least = shown(quality, float(q_total[allowed].min())) if allowed.any() else math.inf
+
+    # 3. The best within the limit.
+    feasible = allowed & (q_total <= threshold(quality, max_quality_loss))
+    if not feasible.any():
+        return BruteForce(None, math.inf, [], least)
+    best = float(minimised[feasible].min())
+    optimal = feasible & (minimised <= best + _TIE)
+    best_q = float(q_total[optimal].min())
+    if best == -math.inf:
+        optimal &= q_total <= best_q + _TIE
+    return BruteForce(
+        objective=shown(quality if goal == "hide" else privacy, -best if goal == "avoid" else best),
+        quality_loss=shown(quality, best_q),
+        histograms=[Histogram(zip(locations, row, strict=True)) for row in x[optimal].tolist()],
+        least_quality_loss=least,
+    )
+
+
+def _without_sensitive(x: Ints, is_sensitive: Flags) -> Flags:
+    return _in_every_bin((x == 0) | ~is_sensitive)
+
+
+def _within_bounds(x: Ints, low: Ints, high: Ints) -> Flags:
+    return _in_every_bin((low <= x) & (x <= high))
+
+
+def _only_visited(x: Ints, original: Ints) -> Flags:
+    return _in_every_bin((x == 0) | (original > 0))
+
+
+def _only_received(x: Ints, original: Ints, high: Ints, is_sensitive: Flags) -> Flags:
+    """In hide a bin gives nothing away, save for what its upper bound leaves no room for."""
+    return _in_every_bin((x >= np.minimum(original, high)) | is_sensitive)
+
+
+def _not_forbidden(x: Ints, locations: list[str], forbidden: Iterable[Histogram]) -> Flags:
+    allowed = np.ones(len(x), dtype=np.bool_)
+    for other in forbidden:
+        row = [other[location] for location in locations]
+        if sum(row) == other.size:  # else it has counts elsewhere
+            allowed &= ~_in_every_bin(x == np.array(row))
+    return allowed
+
+
+def _in_every_bin(holds: Flags) -> Flags:
+    return np.asarray(holds.all(axis=1))
+
+
+def _table(bin_term: Term, reference: list[float], most: int) -> Floats:
+    return np.array([[bin_term(r, count) for count in range(most + 1)] for r in reference])
+
+
+def _totals(table: Floats, x: Ints) -> Floats:
+    totals: Floats = table[np.arange(x.shape[1]), x].sum(axis=1)
+    return totals
+
+
+@lru_cache(maxsize=256)
+def _compositions(total: int, bins: int) -> Ints:
+    """Every way to spread `total` counts over the bins, one a row in lexicographic order: stars and bars."""
+    rows = math.comb(total + bins - 1, bins - 1)
+    if rows > _MOST_HISTOGRAMS:
+        raise InputError(f"there are {rows} histograms of size {total} over {bins} locations, too many to try them all")
+    bars = np.fromiter(chain.from_iterable(combinations(range(total + bins - 1), bins - 1)), dtype=np.int64)
+    fenced = np.full((rows, bins + 1), -1, dtype=np.int64)
+    fenced[:, 1:-1] = bars.reshape(rows, bins - 1)
+    fenced[:, -1] = total + bins - 1
+    x = np.diff(fenced, axis=1) - 1
+    x.flags.writeable = False
+    return x
+
+
+def _marked(locations: list[str], names: Iterable[str]) -> Flags:
+    for name in names:
+        if name not in locations:
+            raise InputError(f"a constraint names {name!r}, which is not among the locations")
+    return np.array([location in names for location in locations])
+
+
+def _bounds(
+    locations: list[str], final_size: int, lower: Mapping[str, int], upper: Mapping[str, int]
+) -> tuple[Ints, Ints]:
+    _marked(locations, [*upper, *(location for location, count in lower.items() if count > 0)])
+    low = np.array([lower.get(location, 0) for location in locations])
+    high = np.array([upper.get(location, final_size) for location in locations])
+    return low, high

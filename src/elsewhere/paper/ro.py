@@ -1,0 +1,149 @@
+"""RO (Resemblance Optimal) and AO (Avoidance Optimal): Section 'Optimal algorithms for Target Resemblance ...'.
+
+Input: histogram H, target histogram H'', privacy distance function d_p, quality distance function d_q, maximum
+quality loss threshold. Output: sanitized histogram H'.
+
+1.     Construct the graph G_TR
+2.     for each node v in G_TR
+3. 4.      if the label of v is (0,0): associate v with a vector V_v such that V_v[k] = 0 for each k
+5. 6.      else: associate v with a vector V_v such that V_v[k] = infinity for each k
+7.     for each node v in G_TR in increasing lexicographic order starting from node (1,0)
+8.         for each element k of V_v
+9.             V_v[k] = min over the edges (u,v) with q_err(u,v) <= k of V_u[k - q_err(u,v)] + p_err(u,v)
+10.    ((0,0), (1,j_1), ..., (n,N)) <- the shortest path; its p-length is the minimum element of V_(n,N)
+11.    H' <- (j_1, j_2 - j_1, ..., N - j_{n-1})
+12.    return H'
+
+G_TR has a layer of nodes (i,0), ..., (i,N) for each bin i; being at (i,j) means that bins 1..i hold j counts. The edge
+from (i,j) to (i+1,j+k) has the weights p_err = p(k, H''[i+1]) and q_err = q(H[i+1], k). AO is RO with the longest path
+in place of the shortest, which is the shortest path with -p_err in place of p_err.
+
+**The vectors.** As V_(0,0)[k] is 0 for *every* k (step 4), V_v[k] is the least p-length of a path to v with q-length
+*at most* k: a step function that falls as k grows. In general k is no integer, so a vector is kept by its steps: a
+list of (q-length, p-length, count of bin i, step of the node before), with growing q-length and strictly falling
+p-length. Steps 8 and 9 then put the steps of all V_u, each shifted by its edge's weights, in order of q-length, and
+keep those that fall.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TypeAlias
+
+from elsewhere.model.distances import DistanceLike
+from elsewhere.model.errors import Infeasible
+from elsewhere.model.histogram import Histogram, TableLike
+from elsewhere.paper.setting import Setting, Size, prepare
+from elsewhere.paper.terms import lift, shown
+
+Node: TypeAlias = tuple[int, int]
+#: A way to a node: its q-length, its p-length, the count of the bin it allots last, and the step that it continues.
+Step: TypeAlias = "tuple[float, float, int, Step | None]"
+#: The edges into a node: where from, the count k, p_err, q_err.
+Edges: TypeAlias = list[tuple[Node, int, float, float]]
+
+
+def ro(
+    histogram: Histogram,
+    target: TableLike,
+    max_quality_loss: float,
+    quality: DistanceLike = "js",
+    privacy: DistanceLike = "js",
+    size: Size = "original",
+) -> Histogram:
+    """The histogram within the maximum quality loss that is nearest to the target.
+
+    >>> h = Histogram({"a": 7, "b": 2, "c": 3, "d": 2, "e": 13, "f": 12, "g": 8, "h": 3})
+    >>> target = {"a": 10, "b": 8, "c": 6, "d": 2, "e": 13, "f": 4, "g": 4, "h": 3}
+    >>> dict(ro(h, target, 0.05))
+    {'a': 10, 'b': 6, 'c': 5, 'd': 2, 'e': 14, 'f': 5, 'g': 5, 'h': 3}
+    """
+    return _constrained_path(prepare(histogram, target, max_quality_loss, quality, privacy, size), quality, sign=1)
+
+
+def ao(
+    histogram: Histogram,
+    target: TableLike,
+    max_quality_loss: float,
+    quality: DistanceLike = "js",
+    privacy: DistanceLike = "js",
+    size: Size = "original",
+) -> Histogram:
+    """The histogram within the maximum quality loss that is furthest from the target.
+
+    Of those at an infinite distance, one of least quality loss.
+    """
+    return _constrained_path(prepare(histogram, target, max_quality_loss, quality, privacy, size), quality, sign=-1)
+
+
+def _constrained_path(setting: Setting, quality: DistanceLike, sign: int) -> Histogram:
+    lifts = _lifts(setting)
+    threshold = setting.threshold + sum(lifts)
+    graph = search_space_graph(setting, lifts, threshold, sign)  # step 1
+    final = (len(setting.locations), setting.size)
+    vector = vectors(graph, threshold)[final]  # steps 2 to 9
+    if not vector:
+        raise _infeasible(setting, quality, sign)
+    step: Step | None = vector[-1]  # step 10: the last step is the minimum of the vector
+    counts = []
+    while step is not None and step[3] is not None:  # step 11, from the last bin to the first
+        counts.append(step[2])
+        step = step[3]
+    return setting.histogram(reversed(counts))  # step 12
+
+
+def search_space_graph(setting: Setting, lifts: list[float], threshold: float, sign: int) -> dict[Node, Edges]:
+    """G_TR, as the edges into each node, without the edges that no path within the threshold can take.
+
+    Resemble has no edge for a count at an infinite privacy distance either.
+    """
+    graph: dict[Node, Edges] = {(0, 0): []}
+    for i, (original, target) in enumerate(zip(setting.original, setting.target, strict=True)):
+        weights = []
+        for k in range(setting.size + 1):
+            p_err = sign * setting.p(target, k)
+            q_err = setting.q(original, k) + lifts[i]
+            if q_err <= threshold and q_err < math.inf and p_err < math.inf:
+                weights.append((k, p_err, q_err))
+        for j in range(setting.size + 1):
+            sources = [((i, j - k), k, p_err, q_err) for k, p_err, q_err in weights]
+            graph[i + 1, j] = [edge for edge in sources if edge[0] in graph]
+    return graph
+
+
+def vectors(graph: dict[Node, Edges], threshold: float) -> dict[Node, list[Step]]:
+    """V_v of every node v, by its steps."""
+    vector: dict[Node, list[Step]] = {v: [] for v in graph}  # steps 5 and 6: infinite everywhere
+    vector[0, 0] = [(0.0, 0.0, 0, None)]  # steps 3 and 4: 0 everywhere
+    for v, edges in graph.items():  # step 7: the graph was built in lexicographic order
+        arriving: list[Step] = []
+        for u, k, p_err, q_err in edges:
+            for step in vector[u]:
+                q_length = step[0] + q_err
+                if q_length > threshold:
+                    break
+                arriving.append((q_length, step[1] + p_err, k, step))
+        arriving.sort()  # step 8
+        least = math.inf
+        for step in arriving:  # step 9
+            if step[1] < least:
+                vector[v].append(step)
+                least = step[1]
+    return vector
+
+
+def _lifts(setting: Setting) -> list[float]:
+    counts = range(setting.size + 1)
+    return [lift([setting.q(original, k) for k in counts]) for original in setting.original]
+
+
+def _infeasible(setting: Setting, quality: DistanceLike, sign: int) -> Infeasible:
+    """The error that says which quality loss would do: the q-shortest path's, whatever its p-length."""
+    lifts = _lifts(setting)
+    graph = search_space_graph(setting, lifts, math.inf, sign)
+    no_p = {v: [(u, k, 0.0, q_err) for u, k, _, q_err in edges] for v, edges in graph.items()}
+    vector = vectors(no_p, math.inf)[len(setting.locations), setting.size]
+    if not vector:
+        return Infeasible("no histogram of that size has a finite quality loss and, in resemble, distance", math.inf)
+    needed = shown(quality, vector[0][0] - sum(lifts))
+    return Infeasible(f"no histogram is within the maximum quality loss; the least possible is {needed:.6g}", needed)

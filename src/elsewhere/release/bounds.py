@@ -1,0 +1,158 @@
+"""Bounds on the best possible objective, in plain NumPy and without a line of any solver.
+
+`dual_bound` recomputes a certificate's bound in one pass over the bins. `better_exists` goes further and looks for a
+better histogram among all those that the multipliers do not rule out: if there is none, the result is optimal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from elsewhere.model.arrays import Flags, Floats, Ints
+from elsewhere.model.problem import Problem
+
+#: Labels beyond which the search for a better histogram is given up.
+MOST_LABELS = 1_000_000
+
+
+class Multipliers:
+    """A problem seen through a certificate's multipliers: what each count of each bin adds to the dual bound."""
+
+    def __init__(self, problem: Problem, quality: float, size: float) -> None:
+        self.problem = problem
+        self.quality = quality
+        self.size = size
+        self.sign = -1.0 if problem.goal == "avoid" else 1.0
+        own = not problem.quality.distance.builtin
+        self.own = own or (problem.privacy is not None and not problem.privacy.distance.builtin)
+        self.low, self.high = problem.lower, problem.upper
+        self.room = np.full(len(self.low), math.inf)
+        if problem.privacy is not None:
+            self._keep_to_budget(own)
+
+    def _keep_to_budget(self, own: bool) -> None:
+        """Leave out the counts that do not fit the budget even when all other bins are at their best."""
+        budget = self.problem.budget
+        if own:
+            least = np.array([self._quality_row(i).min() for i in range(len(self.low))])
+            self.room = budget - least.sum() + least
+            return
+        best = _first(self.low, self.high, lambda x: self._q(self._next(x)) >= self._q(x))
+        least = self._q(best)
+        self.room = budget - least.sum() + least
+        self.low, self.high = (
+            _first(self.low, best, lambda x: self._q(x) <= self.room),
+            _first(best, self.high, lambda x: self._q(self._next(x)) > self.room),
+        )
+
+    def _next(self, x: Ints) -> Ints:
+        return np.minimum(x + 1, self.high)
+
+    def _q(self, x: Ints) -> Floats:
+        terms = self.problem.quality.terms(x.astype(np.float64))
+        terms[self.problem.left_out] = 0.0
+        return terms
+
+    def _quality_row(self, bin_: int) -> Floats:
+        x = np.arange(self.problem.lower[bin_], self.problem.upper[bin_] + 1, dtype=np.float64)
+        return self.problem.quality.row(bin_, x)
+
+    def _cost(self, x: Ints) -> Floats:
+        """f + lambda q - mu x for one count a bin."""
+        quality = self._q(x)
+        if self.problem.privacy is None:
+            return quality - self.size * x
+        return self.sign * self.problem.privacy.terms(x.astype(np.float64)) + self.quality * quality - self.size * x
+
+    def row(self, bin_: int) -> tuple[Ints, Floats, Floats]:
+        """The counts that a bin may have, with their objective and quality terms."""
+        x = np.arange(self.low[bin_], self.high[bin_] + 1)
+        quality = self.problem.quality.row(bin_, x.astype(np.float64))
+        if self.problem.left_out[bin_]:
+            quality[:] = 0.0
+        objective = quality
+        if self.problem.privacy is not None:
+            objective = self.sign * self.problem.privacy.row(bin_, x.astype(np.float64))
+        fits = (quality <= self.room[bin_]) & np.isfinite(objective)
+        return x[fits], objective[fits], quality[fits]
+
+    def least(self) -> Floats:
+        """The least cost of each bin."""
+        if self.problem.goal != "avoid" and not self.own:
+            return self._cost(_first(self.low, self.high, lambda x: self._cost(self._next(x)) >= self._cost(x)))
+        least = np.empty(len(self.low))
+        for bin_ in range(len(self.low)):
+            x, objective, quality = self.row(bin_)
+            least[bin_] = (objective + self.quality * quality - self.size * x).min(initial=math.inf)
+        return least
+
+    def dual_bound(self, least: Floats) -> float:
+        """The bound on the sum of the terms that is minimised."""
+        spent = self.quality * self.problem.budget if self.quality > 0.0 else 0.0
+        return float(least.sum()) - spent + self.size * self.problem.size
+
+
+def better_exists(view: Multipliers, least: Floats, objective: float, tolerance: float) -> bool | None:
+    """Whether some histogram within the constraints has an objective below `objective` by more than `tolerance`.
+
+    All choices of a count a bin are built up bin by bin; those that the multipliers rule out are dropped, and of two
+    with the same size so far the one that is worse in objective and quality. None if they become too many.
+    """
+    problem = view.problem
+    allowance = objective - tolerance - view.dual_bound(least)
+    if allowance <= 0.0:
+        return False
+    rows = []
+    for bin_ in range(len(least)):
+        x, f, q = view.row(bin_)
+        reduced = f + view.quality * q - view.size * x - least[bin_]
+        stays = reduced <= allowance
+        rows.append((x[stays], f[stays], q[stays], reduced[stays]))
+    rows.sort(key=lambda row: len(row[0]))
+    after_least = np.append(np.cumsum([row[0].min() for row in rows][::-1])[::-1], 0)
+    after_most = np.append(np.cumsum([row[0].max() for row in rows][::-1])[::-1], 0)
+    after_quality = np.append(np.cumsum([row[2].min() for row in rows][::-1])[::-1], 0.0)
+    budget = problem.budget if problem.privacy is not None else math.inf
+    size, f_sum, q_sum, reduced_sum = np.zeros(1, np.int64), np.zeros(1), np.zeros(1), np.zeros(1)
+    for at, (x, f, q, reduced) in enumerate(rows):
+        size = np.add.outer(size, x).ravel()
+        f_sum, q_sum = np.add.outer(f_sum, f).ravel(), np.add.outer(q_sum, q).ravel()
+        reduced_sum = np.add.outer(reduced_sum, reduced).ravel()
+        left = problem.size - size
+        stays = (reduced_sum <= allowance) & (q_sum + after_quality[at + 1] <= budget)
+        stays &= (left >= after_least[at + 1]) & (left <= after_most[at + 1])
+        size, f_sum, q_sum, reduced_sum = size[stays], f_sum[stays], q_sum[stays], reduced_sum[stays]
+        if len(x) > 1:
+            kept = _undominated(size, q_sum, f_sum)
+            size, f_sum, q_sum, reduced_sum = size[kept], f_sum[kept], q_sum[kept], reduced_sum[kept]
+        if len(size) > MOST_LABELS:
+            return None
+    return bool((f_sum < objective - tolerance).any())
+
+
+def _undominated(size: Ints, quality: Floats, objective: Floats) -> Ints:
+    """The choices for which no other of the same size is at least as good in both."""
+    if len(size) == 0:
+        return np.zeros(0, np.int64)
+    order = np.lexsort((objective, quality, size))
+    size, objective = size[order], objective[order]
+    group = np.cumsum(np.append(0, np.diff(size) > 0))
+    # A running minimum that starts anew in each group: every group lies below all of the one before.
+    lowered = objective - group * (np.ptp(objective) + 1.0)
+    before = np.append(math.inf, np.minimum.accumulate(lowered)[:-1])
+    kept: Ints = order[(lowered < before) | np.append(True, np.diff(group) > 0)]
+    return kept
+
+
+def _first(low: Ints, high: Ints, holds: Callable[[Ints], Flags]) -> Ints:
+    """For every bin the least count in low..high from which a condition holds, or `high`: by bisection."""
+    low, high = low.copy(), high.copy()
+    while (low < high).any():
+        middle = low + (high - low) // 2
+        found = holds(middle) | (low >= high)
+        high = np.where(found & (low < high), middle, high)
+        low = np.where(found, low, middle + 1)
+    return high

@@ -1,0 +1,230 @@
+"""The Lagrangian dual of choosing one value a bin, given a size and a budget.
+
+Every bin i takes one of its values x at objective f_i(x) and cost g_i(x); the values must sum to `size` and the costs
+to at most `budget`. For a cost multiplier lam >= 0 and a size multiplier mu,
+
+    D(lam, mu) = sum_i min_x (f_i(x) + lam g_i(x) - mu x) - lam budget + mu size
+
+is a lower bound on the least total objective. D is concave and piecewise linear, so in one dimension its maximum is
+found by intersecting tangents; the two dimensions are nested. Bins with many values are handled by column generation:
+the dual of a few values of each bin is maximised, and one pass over the rest finds the values that it lacks.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from elsewhere.model.arrays import Floats, Ints
+from elsewhere.solvers._jit import kernel
+
+_CONVERGED = 1e-15
+_STEPS = 200
+# A cost multiplier beyond this is not worth looking for: the bound is sound without, only weaker.
+_LARGEST = 1e30
+
+
+@kernel
+def _evaluate(start: Ints, value: Ints, f: Floats, g: Floats, lam: float, mu: float) -> tuple[float, int, float]:
+    """The sum of the bins' minima, and the sum of the values and of the costs where they are taken."""
+    total = 0.0
+    taken = 0
+    cost = 0.0
+    for i in range(len(start) - 1):
+        best = math.inf
+        at = start[i]
+        for e in range(start[i], start[i + 1]):
+            reduced = f[e] + lam * g[e] - mu * value[e]
+            if reduced < best:
+                best = reduced
+                at = e
+        total += best
+        taken += value[at]
+        cost += g[at]
+    return total, taken, cost
+
+
+@kernel
+def _maximise_mu(
+    start: Ints, value: Ints, f: Floats, g: Floats, size: int, lam: float, mu: float, step: float
+) -> tuple[float, float, float]:
+    """The best mu for a given lam, looked for from `mu` in growing steps.
+
+    Returns it with max D + lam budget, and the cost of the mixture of two solutions that has the wanted size: what
+    exceeds the budget in it is the slope of max_mu D along lam.
+    """
+    total, taken, cost = _evaluate(start, value, f, g, lam, mu)
+    left, left_dual, left_taken, left_cost = mu, total + mu * size, taken, cost
+    right, right_dual, right_taken, right_cost = left, left_dual, left_taken, left_cost
+    while right_taken < size and step < math.inf:
+        left, left_dual, left_taken, left_cost = right, right_dual, right_taken, right_cost
+        right += step
+        step *= 4.0
+        total, right_taken, right_cost = _evaluate(start, value, f, g, lam, right)
+        right_dual = total + right * size
+    while left_taken > size and step < math.inf:
+        right, right_dual, right_taken, right_cost = left, left_dual, left_taken, left_cost
+        left -= step
+        step *= 4.0
+        total, left_taken, left_cost = _evaluate(start, value, f, g, lam, left)
+        left_dual = total + left * size
+    for _ in range(_STEPS):
+        up, down = float(size - left_taken), float(size - right_taken)
+        if up == 0.0 or down == 0.0:
+            break
+        mu = (right_dual - left_dual + up * left - down * right) / (up - down)
+        peak = left_dual + up * (mu - left)
+        if not left < mu < right:
+            break
+        total, taken, cost = _evaluate(start, value, f, g, lam, mu)
+        dual = total + mu * size
+        if taken <= size:
+            left, left_dual, left_taken, left_cost = mu, dual, taken, cost
+        else:
+            right, right_dual, right_taken, right_cost = mu, dual, taken, cost
+        if dual >= peak - _CONVERGED * (1.0 + abs(peak)):
+            break
+    mixed = left_cost
+    if left_taken != size and right_taken > left_taken:
+        mixed += (size - left_taken) / (right_taken - left_taken) * (right_cost - left_cost)
+    if left_taken == size or left_dual >= right_dual:
+        return left, left_dual, mixed
+    return right, right_dual, mixed
+
+
+@kernel
+def _maximise(
+    start: Ints,
+    value: Ints,
+    f: Floats,
+    g: Floats,
+    size: int,
+    budget: float,
+    lam: float,
+    mu: float,
+    step: float,
+) -> tuple[float, float, float]:
+    """The best lam and mu, looked for from the given ones, and D there."""
+    if budget == math.inf:
+        mu, dual, _ = _maximise_mu(start, value, f, g, size, 0.0, mu, step)
+        return 0.0, mu, dual
+    factor = 1.1
+    smallest = lam * 1e-12
+    mu, dual, cost = _maximise_mu(start, value, f, g, size, lam, mu, step)
+    left, left_mu, left_dual, left_cost = lam, mu, dual - lam * budget, cost
+    right, right_mu, right_dual, right_cost = left, left_mu, left_dual, left_cost
+    while right_cost > budget and right < _LARGEST:
+        left, left_mu, left_dual, left_cost = right, right_mu, right_dual, right_cost
+        right *= factor
+        factor = min(16.0, factor * factor)
+        right_mu, dual, right_cost = _maximise_mu(start, value, f, g, size, right, right_mu, step * factor)
+        right_dual = dual - right * budget
+    while left_cost < budget and left > 0.0:
+        right, right_mu, right_dual, right_cost = left, left_mu, left_dual, left_cost
+        left = left / factor if left / factor > smallest else 0.0
+        factor = min(16.0, factor * factor)
+        left_mu, dual, left_cost = _maximise_mu(start, value, f, g, size, left, left_mu, step)
+        left_dual = dual - left * budget
+    for _ in range(_STEPS):
+        up, down = left_cost - budget, right_cost - budget
+        if up <= 0.0 or down >= 0.0:
+            break
+        lam = (right_dual - left_dual + up * left - down * right) / (up - down)
+        peak = left_dual + up * (lam - left)
+        if not left < lam < right:
+            break
+        mu = left_mu + (right_mu - left_mu) * (lam - left) / (right - left)
+        mu, dual, cost = _maximise_mu(start, value, f, g, size, lam, mu, step * 0.01)
+        dual -= lam * budget
+        if cost > budget:
+            left, left_mu, left_dual, left_cost = lam, mu, dual, cost
+        else:
+            right, right_mu, right_dual, right_cost = lam, mu, dual, cost
+        if dual >= peak - _CONVERGED * (1.0 + abs(peak)):
+            break
+    if left_dual >= right_dual:
+        return left, left_mu, left_dual
+    return right, right_mu, right_dual
+
+
+@kernel
+def maximise(
+    start: Ints, low: Ints, f: Floats, g: Floats, size: int, budget: float, known: Ints, lam: float, mu: float
+) -> tuple[float, float, float]:
+    """The multipliers lam and mu that maximise D over whole tables, and D there; lam < 0 means no guess.
+
+    Bin i has the values low[i], low[i] + 1, ... with objective and cost at start[i]..start[i + 1]; an infinite
+    objective marks a value that is not allowed. `known` is a feasible choice, or empty: with a finite budget there
+    must be one, lest the first few values have none and D no maximum.
+    """
+    n = len(start) - 1
+    held = np.zeros(len(f), np.bool_)
+    f_span = 0.0
+    g_span = 0.0
+    steps = 0
+    for i in range(n):
+        first = last = -1
+        least_f = least_g = -1
+        for e in range(start[i], start[i + 1]):
+            if f[e] < math.inf:
+                if first < 0:
+                    first = least_f = least_g = e
+                last = e
+                if f[e] < f[least_f]:
+                    least_f = e
+                if g[e] < g[least_g]:
+                    least_g = e
+        for e in (first, last, least_f, least_g):
+            held[e] = True
+        if len(known) > 0:
+            held[start[i] + known[i] - low[i]] = True
+        f_span += abs(f[last] - f[least_f]) + abs(f[first] - f[least_f])
+        g_span += abs(g[last] - g[least_g]) + abs(g[first] - g[least_g])
+        steps += last - first
+    if lam < 0.0:
+        lam = f_span / g_span if g_span > 0.0 and f_span > 0.0 else 1.0
+    lam = max(lam, 1e-9)
+    step = max(1e-300, 0.05 * f_span / max(1, steps))
+    best_lam, best_mu, best = lam, mu, -math.inf
+    while True:
+        few = 0
+        for e in range(len(f)):
+            few += held[e]
+        few_start = np.zeros(n + 1, np.int64)
+        few_value = np.empty(few, np.int64)
+        few_f = np.empty(few)
+        few_g = np.empty(few)
+        k = 0
+        for i in range(n):
+            for e in range(start[i], start[i + 1]):
+                if held[e]:
+                    few_value[k] = low[i] + e - start[i]
+                    few_f[k] = f[e]
+                    few_g[k] = g[e]
+                    k += 1
+            few_start[i + 1] = k
+        lam, mu, hoped = _maximise(few_start, few_value, few_f, few_g, size, budget, lam, mu, step)
+        total = 0.0
+        lacking = False
+        for i in range(n):
+            least = math.inf
+            at = start[i]
+            for e in range(start[i], start[i + 1]):
+                reduced = f[e] + lam * g[e] - mu * (e - start[i])
+                if reduced < least:
+                    least = reduced
+                    at = e
+            total += least - mu * low[i]
+            if not held[at]:
+                lacking = True
+                for e in range(max(start[i], at - 1), min(start[i + 1], at + 2)):
+                    held[e] = held[e] or f[e] < math.inf
+        dual = total + mu * size
+        if lam > 0.0:
+            dual -= lam * budget
+        if dual > best:
+            best_lam, best_mu, best = lam, mu, dual
+        if not lacking or dual >= hoped - _CONVERGED * (1.0 + abs(hoped)):
+            return best_lam, best_mu, best
+        lam = max(lam, 1e-9)

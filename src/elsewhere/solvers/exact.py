@@ -1,0 +1,244 @@
+"""Exact answers to the three problems: LHO's by convex allocation, RO's and AO's by the knapsack search.
+
+The same search also answers the questions around them: the least quality loss that constraints leave, and the
+least quality loss at which a wanted privacy distance is met. A distance of the user's own is tabulated, so it need not
+be convex; for hide the search is then a dynamic program over bins and sizes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from elsewhere.model.arrays import Flags, Floats, Ints
+from elsewhere.model.distances import SLACK, Measure
+from elsewhere.model.errors import InputError
+from elsewhere.model.problem import Problem
+from elsewhere.solvers import knapsack, terms
+from elsewhere.solvers.knapsack import Limits, Solution, Tables
+
+_KINDS = {
+    "js": terms.JS,
+    "jeffreys": terms.JEFFREYS,
+    "variational": terms.VARIATIONAL,
+    "l2": terms.SQUARED_L2,
+    "squared-l2": terms.SQUARED_L2,
+    "pearson": terms.PEARSON,
+    "neyman": terms.NEYMAN,
+}
+#: From this many bins on, equal ones are grouped before counts are allocated.
+_MANY_BINS = 512
+_BYTES_PER_ENTRY = 33
+
+
+@dataclass(frozen=True)
+class Space:
+    """The values that each bin may have, tabulated: the part of a problem that budgets up to `budget` share."""
+
+    start: Ints
+    low: Ints
+    quality: Floats
+    privacy: Floats
+
+    def tables(self, objective: Floats, cost: Floats, allowed: Flags) -> Tables:
+        """Tables for the search; a value that is not allowed gets an infinite objective."""
+        return Tables(self.start, self.low, np.where(allowed, objective, math.inf), np.where(allowed, cost, 0.0))
+
+
+def least_loss(problem: Problem, limits: Limits) -> Solution | None:
+    """The counts of least quality loss, whatever the limit on it; None if constraints leave none."""
+    if problem.quality.distance.builtin:
+        solution = _allocate(problem)
+        if not problem.is_forbidden(solution.counts):
+            return solution
+    space = tabulate(problem, math.inf, limits)
+    return _least(problem, space, space.quality, space.quality < math.inf, limits)
+
+
+def optimum(
+    problem: Problem, space: Space, known: Ints, limits: Limits, guess: tuple[float, float] = (-1.0, 0.0)
+) -> Solution:
+    """The counts nearest to the target (RO) or farthest from it (AO) within the quality limit.
+
+    `known` are counts within all constraints. An infinite objective is that of avoid at infinite distance.
+    """
+    if problem.goal == "avoid" and np.isinf(space.privacy).any():
+        farthest = _at_infinity(problem, space, limits)
+        if farthest is not None:
+            return farthest
+    solution = knapsack.solve(
+        _signed(problem, space),
+        problem.size,
+        problem.budget,
+        known=known,
+        forbidden=problem.forbidden,
+        limits=limits,
+        guess=guess,
+    )
+    if solution is None:
+        raise AssertionError("the known counts are a solution")
+    return replace(solution, counts=_ordered(problem, solution.counts))
+
+
+def bounded(problem: Problem, space: Space, counts: Ints) -> Solution:
+    """The given counts, with the dual bound on what the best could be."""
+    if problem.goal == "avoid" and (_within(space, problem.budget) & np.isinf(space.privacy)).any():
+        return Solution(counts, math.inf, -math.inf, -math.inf, 0.0, 0.0)
+    return knapsack.bounded(_signed(problem, space), problem.size, problem.budget, counts)
+
+
+def needed_loss(problem: Problem, wanted: float, limits: Limits) -> float:
+    """The least quality loss at which the privacy distance is at most (resemble) or at least (avoid) `wanted`."""
+    assert problem.privacy is not None
+    cap = max(2.0 * problem.budget, 1e-6)
+    while True:
+        space = tabulate(problem, cap, limits)
+        allowed = _within(space, cap)
+        if problem.goal == "avoid":
+            cost, budget = _farther(problem.privacy, space, wanted)
+        else:
+            cost, budget = space.privacy, problem.privacy.summed(wanted + 0.999 * SLACK)
+            allowed &= space.privacy < math.inf
+        found = _least_quality(problem, space, cost, budget, allowed, limits)
+        if found is not None and found.objective <= cap:
+            return problem.quality_loss(found.counts)
+        if cap == math.inf:
+            return math.inf
+        whole = len(space.quality) == int((problem.upper - problem.lower + 1).sum())
+        cap = math.inf if whole else 4.0 * cap
+
+
+def tabulate(problem: Problem, budget: float, limits: Limits) -> Space:
+    """The terms of every value that fits the budget when all other bins are at their best."""
+    low, high = problem.lower, problem.upper
+    measure = problem.quality
+    if measure.distance.builtin and budget < math.inf:
+        low, high = terms.ranges(
+            _KINDS[measure.distance.name], measure.reference, low, high, measure.reference_size, measure.size, budget
+        )
+    entries = float((high - low + 1.0).sum())
+    if entries * _BYTES_PER_ENTRY > limits.memory:
+        raise InputError(
+            f"the search would have to tabulate {entries:.3g} counts, more than memory_limit={limits.memory} bytes hold"
+        )
+    start = np.concatenate(([0], np.cumsum(high - low + 1)))
+    quality = _table(measure, low, start)
+    quality[np.repeat(problem.left_out, np.diff(start))] = 0.0
+    privacy = quality if problem.privacy is None else _table(problem.privacy, low, start)
+    return Space(start, low, quality, privacy)
+
+
+def _table(measure: Measure, low: Ints, start: Ints) -> Floats:
+    if measure.distance.builtin:
+        kind = _KINDS[measure.distance.name]
+        return terms.fill(kind, measure.reference, low, start, measure.reference_size, measure.size)
+    counts = [low[i] + np.arange(start[i + 1] - start[i], dtype=np.float64) for i in range(len(low))]
+    return np.concatenate([measure.row(i, row) for i, row in enumerate(counts)])
+
+
+def _within(space: Space, budget: float) -> Flags:
+    """The values that fit the budget when all other bins are at their best."""
+    if budget == math.inf:
+        return space.quality < math.inf
+    least = np.minimum.reduceat(space.quality, space.start[:-1])
+    room = budget - least.sum() + least
+    return space.quality <= np.repeat(room, np.diff(space.start))
+
+
+def _least(problem: Problem, space: Space, objective: Floats, allowed: Flags, limits: Limits) -> Solution | None:
+    """The counts of least objective among the values allowed, with no budget; None if there are none."""
+    bins = np.repeat(np.arange(len(space.low)), np.diff(space.start))
+    values = np.arange(len(allowed)) - space.start[bins] + space.low[bins]
+    least, most = np.full(len(space.low), np.inf), np.full(len(space.low), -np.inf)
+    np.minimum.at(least, bins[allowed], values[allowed])
+    np.maximum.at(most, bins[allowed], values[allowed])
+    if not least.sum() <= problem.size <= most.sum():
+        return None
+    tables = space.tables(objective, np.zeros_like(objective), allowed)
+    return knapsack.solve(tables, problem.size, math.inf, known=None, forbidden=problem.forbidden, limits=limits)
+
+
+def _least_quality(
+    problem: Problem, space: Space, cost: Floats, budget: float, allowed: Flags, limits: Limits
+) -> Solution | None:
+    """The counts of least quality loss whose cost fits the budget; None if there are none."""
+    cheapest = _least(problem, space, cost, allowed, limits)
+    if cheapest is None or cheapest.objective > budget:
+        return None
+    tables = space.tables(space.quality, cost, allowed)
+    return knapsack.solve(
+        tables, problem.size, budget, known=cheapest.counts, forbidden=problem.forbidden, limits=limits
+    )
+
+
+def _signed(problem: Problem, space: Space) -> Tables:
+    """The tables of a target problem as a minimisation; values at infinite distance are out."""
+    allowed = _within(space, problem.budget) & (space.privacy < math.inf)
+    sign = -1.0 if problem.goal == "avoid" else 1.0
+    return space.tables(sign * space.privacy, space.quality, allowed)
+
+
+def _at_infinity(problem: Problem, space: Space, limits: Limits) -> Solution | None:
+    """The counts of least quality loss at an infinite privacy distance: at least one bin has an infinite term."""
+    flagged = np.where(np.isinf(space.privacy), -1.0, 0.0)
+    allowed = _within(space, problem.budget)
+    found = _least_quality(problem, space, flagged, -1.0, allowed, limits.without_deadline())
+    if found is None or found.objective > problem.budget:
+        return None
+    return Solution(found.counts, -math.inf, -math.inf, -math.inf, 0.0, 0.0)
+
+
+def _farther(measure: Measure, space: Space, wanted: float) -> tuple[Floats, float]:
+    """A cost and a budget that say: the privacy distance is at least `wanted`."""
+    infinite = np.isinf(space.privacy)
+    if wanted == math.inf:
+        return np.where(infinite, -1.0, 0.0), -1.0
+    target = measure.summed(max(0.0, wanted - 0.999 * SLACK))
+    finite = np.where(infinite, 0.0, space.privacy)
+    enough = target + abs(float(np.minimum.reduceat(finite, space.start[:-1]).clip(max=0.0).sum())) + 1.0
+    return np.where(infinite, -enough, -finite), -target
+
+
+def _allocate(problem: Problem) -> Solution:
+    """Convex allocation: the least quality loss, with the price of a count as its proof."""
+    measure = problem.quality
+    kind = _KINDS[measure.distance.name]
+    open_ = problem.upper > problem.lower
+    low, high = problem.lower[open_], problem.upper[open_]
+    total = problem.size - int(problem.lower[~open_].sum())
+    if len(low) >= _MANY_BINS:
+        member, first, copies = terms.group(problem.original[open_], low, high)
+    else:
+        member = first = np.arange(len(low))
+        copies = np.ones(len(low), np.int64)
+    counts = problem.lower.copy()
+    price = 0.0
+    if len(low):
+        x, tied, left, price = terms.allocate(
+            kind, measure.reference[open_][first], low[first], high[first], copies,
+            measure.reference_size, measure.size, total,
+        )  # fmt: skip
+        spread = x[member]
+        if left:
+            chosen = np.zeros(len(x), dtype=np.bool_)
+            chosen[tied] = True
+            spread[np.flatnonzero(chosen[member])[:left]] += 1
+        counts[open_] = spread
+    counted = ~problem.left_out
+    objective = terms.total(kind, measure.reference[counted], counts[counted], measure.reference_size, measure.size)
+    return Solution(counts, objective, objective, objective, 0.0, price)
+
+
+def _ordered(problem: Problem, counts: Ints) -> Ints:
+    """Among locations that nothing but their name tells apart, the larger counts go to the names that sort first."""
+    assert problem.privacy is not None
+    if len(problem.forbidden):
+        return counts
+    keys = (problem.upper, problem.lower, problem.privacy.reference, problem.original)
+    by_name = np.lexsort(keys)
+    by_count = np.lexsort((-counts, *keys))
+    ordered = np.empty_like(counts)
+    ordered[by_name] = counts[by_count]
+    return ordered

@@ -1,0 +1,51 @@
+"""RH and AH on a problem: where to start from, and what to do when the sizes of histogram and target differ."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from elsewhere.model.arrays import Ints
+from elsewhere.model.problem import Problem
+from elsewhere.solvers import exact, greedy
+from elsewhere.solvers.exact import Space
+from elsewhere.solvers.knapsack import Limits
+
+
+def heuristic(problem: Problem, space: Space, known: Ints, limits: Limits) -> Ints:
+    """Counts within all constraints that greedy moves lead to.
+
+    Moves start from the histogram itself if they can. A difference in size is one more, virtual bin that costs
+    nothing. If moves do not settle it, or the histogram itself is not within its bounds, they start from `known`,
+    counts within all constraints.
+    """
+    original = problem.original
+    missing = problem.size - int(original.sum())
+    inside = bool((original >= problem.lower).all() and (original <= problem.upper).all())
+    if inside and missing:
+        whole = exact.tabulate(problem, math.inf, limits)
+        counts = _climb(problem, whole, original, missing)
+        if problem.is_within(counts) and problem.quality_loss(counts) <= problem.limit:
+            return counts
+    start = original if inside and not missing else known
+    counts = _climb(problem, space, start, 0)
+    return known if problem.is_forbidden(counts) else counts
+
+
+def _climb(problem: Problem, space: Space, begin: Ints, missing: int) -> Ints:
+    assert problem.privacy is not None
+    start, low, target = space.start, space.low, problem.privacy.reference
+    quality, privacy = space.quality, space.privacy
+    if missing:
+        begin = np.append(begin, max(missing, 0))
+        start = np.append(start, start[-1] + abs(missing) + 1)
+        low = np.append(low, 0)
+        target = np.append(target, float(max(-missing, 0)))
+        nothing = np.zeros(abs(missing) + 1)
+        quality, privacy = np.append(quality, nothing), np.append(privacy, nothing)
+    spent = float(quality[start[:-1] + begin - low].sum())
+    counts = greedy.climb(
+        begin, start, low, target, privacy, quality, problem.goal == "avoid", missing != 0, problem.budget - spent
+    )
+    return counts[: len(problem.original)]

@@ -1,0 +1,383 @@
+"""Label search over the layers of the paper's graph: one value a bin, of given sum and limited cost.
+
+A label is a choice for the first bins: its partial size s, cost g and objective f. Two things keep labels few. One of
+two labels with the same s is dropped when the other is no worse in g and f. And `complete` knows, for every layer and
+every size still to be placed, the least reduced cost, the least cost and the least objective with which the other
+bins can place it, so a label that cannot beat the incumbent within the budget is dropped at once. Completions also
+turn every label into a solution, so that the incumbent is good long before the last layer.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elsewhere.model.arrays import Floats, Indices, Ints, Number
+from elsewhere.solvers._jit import kernel
+
+# Rows of the completion table, each over (layer, size still to be placed): the least reduced cost, with the objective
+# and the cost along that completion; the least cost, with the objective along it; the least objective.
+REDUCED, REDUCED_F, REDUCED_G, COST, COST_F, OBJECTIVE = range(6)
+_BY_REDUCED, _BY_COST = 0, 1
+# What the search keeps of its best solution: the objective; the layer and label that it extends, by which entry, and
+# the kind of completion from there; and the least bound of the labels that were given up for want of room.
+FOUND, LAYER, LABEL, ENTRY, KIND, GIVEN_UP = range(6)
+# Rows of a layer's labels, and of the steps by which all labels were reached: the label extended, the entry that
+# extended it, and the node in the prefix tree of the forbidden histograms (-1: none of them any more).
+COST_SO_FAR, OBJECTIVE_SO_FAR, BOUND = range(3)
+PARENT, VIA, NODE = range(3)
+# Labels closer than this, relative to the sums at hand, are the same to floating point.
+_SAME = 1e-16
+
+
+@kernel
+def reduced_costs(
+    start: Ints, low: Ints, f: Floats, g: Floats, lam: float, mu: float
+) -> tuple[Floats, Floats, Floats, float]:
+    """What each value costs above the best of its bin for these multipliers.
+
+    Returns with them the bins' best, the reduced costs of the bins' second choices, and a first guess of how far the
+    best solution is above the dual: the gap that lets a dozen second choices in.
+    """
+    n = len(start) - 1
+    reduced = np.empty(len(f))
+    best = np.empty(n)
+    second = np.empty(n)
+    dozen = np.empty(12)
+    dozen[:] = math.inf
+    for i in range(n):
+        least = next_ = math.inf
+        for e in range(start[i], start[i + 1]):
+            reduced[e] = f[e] + lam * g[e] - mu * (low[i] + e - start[i])
+            if reduced[e] < least:
+                least, next_ = reduced[e], least
+            elif reduced[e] < next_:
+                next_ = reduced[e]
+        best[i] = least
+        second[i] = next_ - least
+        for e in range(start[i], start[i + 1]):
+            reduced[e] -= least
+            if 1e-13 < reduced[e] < dozen[-1]:
+                at = len(dozen) - 1
+                while at > 0 and dozen[at - 1] > reduced[e]:
+                    dozen[at] = dozen[at - 1]
+                    at -= 1
+                dozen[at] = reduced[e]
+    guess = 0.0
+    for other in dozen:
+        if other < math.inf:
+            guess = other
+    return reduced, best, second, guess
+
+
+@kernel
+def select(start: Ints, reduced: Floats, limit: float, order: Ints) -> tuple[Ints, Ints]:
+    """The values with a reduced cost of at most `limit`, bin by bin in the given order of bins.
+
+    Returns where each bin begins, and the values' places in the tables.
+    """
+    total = 0
+    for e in range(len(reduced)):
+        if reduced[e] <= limit:
+            total += 1
+    new_start = np.zeros(len(order) + 1, np.int64)
+    place = np.empty(total, np.int64)
+    k = 0
+    for layer in range(len(order)):
+        i = order[layer]
+        for e in range(start[i], start[i + 1]):
+            if reduced[e] <= limit:
+                place[k] = e
+                k += 1
+        new_start[layer + 1] = k
+    return new_start, place
+
+
+@kernel
+def _wider(table: NDArray[Number], columns: int) -> NDArray[Number]:
+    """The same rows with room for more columns."""
+    wide = np.empty((table.shape[0], columns), table.dtype)
+    for row in range(table.shape[0]):
+        for k in range(table.shape[1]):
+            wide[row, k] = table[row, k]
+    return wide
+
+
+@kernel
+def complete(
+    start: Ints, value: Ints, f: Floats, g: Floats, reduced: Floats, size: int, limit: float, most: int
+) -> tuple[Ints, Ints, Ints, Floats, Ints]:
+    """The completion table, from the last layer to the first.
+
+    Layer i can be left with sizes first[i], first[i] + 1, ..., `width[i]` of them, at position[i] of the table's rows;
+    `taken` holds the value that each kind of completion takes first. width[0] is 0 when no completion has a
+    reduced cost within `limit`, and -1 when the table would have more than `most` columns.
+    """
+    n = len(start) - 1
+    least = np.zeros(n + 1, np.int64)
+    greatest = np.zeros(n + 1, np.int64)
+    for i in range(n):
+        a = b = value[start[i]]
+        for e in range(start[i], start[i + 1]):
+            a = min(a, value[e])
+            b = max(b, value[e])
+        least[i + 1] = least[i] + a
+        greatest[i + 1] = greatest[i] + b
+    first = np.zeros(n + 1, np.int64)
+    width = np.zeros(n + 1, np.int64)
+    position = np.zeros(n + 1, np.int64)
+    table = np.empty((6, 256))
+    taken = np.empty((2, 256), np.int64)
+    for row in range(6):
+        table[row, 0] = 0.0
+    width[n] = 1
+    end = 1
+    for i in range(n - 1, -1, -1):
+        after, after_width, after_at = first[i + 1], width[i + 1], position[i + 1]
+        low = max(after + least[i + 1] - least[i], size - greatest[i])
+        high = min(after + after_width - 1 + greatest[i + 1] - greatest[i], size - least[i])
+        span = high - low + 1
+        if end + span > most:
+            width[0] = -1
+            break
+        if span <= 0:
+            width[0] = 0
+            break
+        while end + span > table.shape[1]:
+            table = _wider(table, 2 * table.shape[1])
+            taken = _wider(taken, 2 * taken.shape[1])
+        for k in range(end, end + span):
+            for row in range(6):
+                table[row, k] = math.inf
+        for e in range(start[i], start[i + 1]):
+            shift = value[e] + after - low
+            for k in range(max(0, -shift), min(after_width, span - shift)):
+                source = after_at + k
+                if table[REDUCED, source] == math.inf:
+                    continue
+                sink = end + k + shift
+                sum_ = reduced[e] + table[REDUCED, source]
+                if sum_ < table[REDUCED, sink]:
+                    table[REDUCED, sink] = sum_
+                    table[REDUCED_F, sink] = f[e] + table[REDUCED_F, source]
+                    table[REDUCED_G, sink] = g[e] + table[REDUCED_G, source]
+                    taken[_BY_REDUCED, sink] = e
+                sum_ = g[e] + table[COST, source]
+                if sum_ < table[COST, sink]:
+                    table[COST, sink] = sum_
+                    table[COST_F, sink] = f[e] + table[COST_F, source]
+                    taken[_BY_COST, sink] = e
+                table[OBJECTIVE, sink] = min(table[OBJECTIVE, sink], f[e] + table[OBJECTIVE, source])
+        a, b = 0, span - 1
+        while a <= b and table[REDUCED, end + a] > limit:
+            a += 1
+        while b >= a and table[REDUCED, end + b] > limit:
+            b -= 1
+        if b < a:
+            width[0] = 0
+            break
+        for k in range(end + a, end + b + 1):
+            if table[REDUCED, k] > limit:
+                table[REDUCED, k] = math.inf
+        first[i], width[i], position[i] = low + a, b - a + 1, end + a
+        end += b + 1
+    return first, width, position, table, taken
+
+
+@kernel
+def _follow(classes: Ints, wanted: Ints, layer: int, node: int, value: int) -> int:
+    """The node of the forbidden histograms' prefix tree that `value` leads to, or -1 when it leaves the tree."""
+    for k in range(classes.shape[1]):
+        if classes[layer, k] == node and wanted[layer, k] == value:
+            return int(classes[layer + 1, k])
+    return -1
+
+
+@kernel
+def _settle(queue: Floats, head: Ints, stop: Ints, entry: Ints, lists: int, at: int) -> None:
+    """Sink list `at` of the queue to where its next label, by cost and then objective, comes after its parent's."""
+    while 2 * at + 1 < lists:
+        child = 2 * at + 1
+        if child + 1 < lists and (
+            queue[0, child + 1] < queue[0, child]
+            or (queue[0, child + 1] == queue[0, child] and queue[1, child + 1] < queue[1, child])
+        ):
+            child += 1
+        if queue[0, at] < queue[0, child] or (queue[0, at] == queue[0, child] and queue[1, at] <= queue[1, child]):
+            break
+        queue[0, at], queue[0, child] = queue[0, child], queue[0, at]
+        queue[1, at], queue[1, child] = queue[1, child], queue[1, at]
+        head[at], head[child] = head[child], head[at]
+        stop[at], stop[child] = stop[child], stop[at]
+        entry[at], entry[child] = entry[child], entry[at]
+        at = child
+
+
+@kernel
+def advance(
+    layer: int,
+    work: int,
+    keep: int,
+    start: Ints,
+    value: Ints,
+    f: Floats,
+    g: Floats,
+    passed: Floats,
+    lam: float,
+    mu: float,
+    dual: float,
+    size: int,
+    budget: float,
+    hope: float,
+    margin: float,
+    first: Ints,
+    width: Ints,
+    position: Ints,
+    table: Floats,
+    classes: Ints,
+    wanted: Ints,
+    label: Floats,
+    offset: Ints,
+    base: int,
+    steps: Indices,
+    layer_at: Ints,
+    best: Floats,
+) -> tuple[int, Floats, Ints, int, Indices]:
+    """Extend the labels of `layer`, layer by layer, until about `work` were looked at or a layer has over `keep`.
+
+    The labels of a layer lie in buckets of equal size, base, base + 1, ..., each sorted by cost; `offset` says where.
+    `steps` remembers every label of every layer, from layer_at[layer] on. Returns the layer reached with its labels.
+    """
+    n = len(start) - 1
+    head = np.empty(len(value), np.int64)
+    stop = np.empty(len(value), np.int64)
+    entry = np.empty(len(value), np.int64)
+    queue = np.empty((2, len(value)))
+    while layer < n and work > 0 and offset[-1] <= keep:
+        low = size - (first[layer + 1] + width[layer + 1] - 1)
+        new = np.empty((3, 16 + 2 * offset[-1]))
+        new_offset = np.zeros(width[layer + 1] + 1, np.int64)
+        at = layer_at[layer]
+        new_at = layer_at[layer + 1] = at + offset[-1]
+        count = 0
+        for bucket in range(width[layer + 1]):
+            s = low + bucket
+            column = position[layer + 1] + size - s - first[layer + 1]
+            lists = 0
+            if table[REDUCED, column] < math.inf:
+                for e in range(start[layer], start[layer + 1]):
+                    source = s - value[e] - base
+                    if 0 <= source < len(offset) - 1 and offset[source] < offset[source + 1]:
+                        head[lists], stop[lists], entry[lists] = offset[source], offset[source + 1], e
+                        queue[0, lists] = label[COST_SO_FAR, offset[source]] + g[e]
+                        queue[1, lists] = label[OBJECTIVE_SO_FAR, offset[source]] + f[e]
+                        lists += 1
+            for k in range(lists // 2 - 1, -1, -1):
+                _settle(queue, head, stop, entry, lists, k)
+            rest = dual - passed[layer + 1] - mu * s + table[REDUCED, column]
+            least = math.inf
+            while lists > 0:
+                cost, objective = queue[0, 0], queue[1, 0]
+                source, e = head[0], entry[0]
+                head[0] += 1
+                if head[0] == stop[0]:
+                    lists -= 1
+                    head[0], stop[0], entry[0] = head[lists], stop[lists], entry[lists]
+                    queue[0, 0], queue[1, 0] = queue[0, lists], queue[1, lists]
+                else:
+                    queue[0, 0] = label[COST_SO_FAR, head[0]] + g[e]
+                    queue[1, 0] = label[OBJECTIVE_SO_FAR, head[0]] + f[e]
+                _settle(queue, head, stop, entry, lists, 0)
+                work -= 1
+                if cost + table[COST, column] > budget:
+                    break
+                bound = objective + lam * cost + rest
+                limit = min(hope, best[FOUND]) - margin
+                if (
+                    objective >= least - _SAME * (1.0 + abs(least))
+                    or bound >= limit
+                    or objective + table[OBJECTIVE, column] >= limit
+                ):
+                    continue
+                node = -1
+                if steps[NODE, at + source] >= 0:
+                    node = _follow(classes, wanted, layer, steps[NODE, at + source], value[e])
+                    if node >= 0 and layer + 1 == n:
+                        continue
+                if count == new.shape[1]:
+                    new = _wider(new, 2 * count)
+                if new_at + count == steps.shape[1]:
+                    steps = _wider(steps, 2 * steps.shape[1])
+                new[COST_SO_FAR, count] = cost
+                new[OBJECTIVE_SO_FAR, count] = objective
+                new[BOUND, count] = bound
+                steps[PARENT, new_at + count] = source
+                steps[VIA, new_at + count] = e
+                steps[NODE, new_at + count] = node
+                count += 1
+                if node < 0:
+                    # A label on the tree may yet become a forbidden histogram: it neither shadows another label
+                    # nor makes an incumbent.
+                    least = objective
+                    kind = _BY_REDUCED
+                    whole = objective + table[REDUCED_F, column]
+                    if cost + table[REDUCED_G, column] > budget:
+                        kind = _BY_COST
+                        whole = objective + table[COST_F, column]
+                    if whole < best[FOUND] - margin:
+                        best[FOUND], best[LAYER], best[LABEL], best[ENTRY], best[KIND] = whole, layer, source, e, kind
+            new_offset[bucket + 1] = count
+        layer += 1
+        label, offset, base = new, new_offset, low
+        if count == 0:
+            layer = n
+    return layer, label, offset, base, steps
+
+
+@kernel
+def trace(
+    start: Ints,
+    value: Ints,
+    first: Ints,
+    position: Ints,
+    taken: Ints,
+    size: int,
+    steps: Indices,
+    layer_at: Ints,
+    best: Floats,
+) -> Ints:
+    """The incumbent's values, layer by layer: its label's back to the first, its completion's on to the last."""
+    n = len(start) - 1
+    chosen = np.empty(n, np.int64)
+    layer, label, kind = int(best[LAYER]), int(best[LABEL]), int(best[KIND])
+    chosen[layer] = value[int(best[ENTRY])]
+    left = size - chosen[layer]
+    for i in range(layer - 1, -1, -1):
+        at = layer_at[i + 1] + label
+        chosen[i] = value[steps[VIA, at]]
+        left -= chosen[i]
+        label = steps[PARENT, at]
+    for i in range(layer + 1, n):
+        chosen[i] = value[taken[kind, position[i] + left - first[i]]]
+        left -= chosen[i]
+    return chosen
+
+
+def thin(label: Floats, offset: Ints, steps: Indices, at: int, keep: int) -> tuple[Ints, float]:
+    """Keep the labels of a layer with the least bounds, evenly spread among equals, moving them up in place.
+
+    Returns the new offsets and the least bound that was given up.
+    """
+    count = int(offset[-1])
+    bound = label[BOUND, :count]
+    cut = np.partition(bound, keep - 1)[keep - 1]
+    stays = bound < cut - _SAME
+    equal = np.flatnonzero((bound >= cut - _SAME) & (bound <= cut + _SAME))
+    stays[equal[np.linspace(0, len(equal) - 1, keep - int(stays.sum())).astype(np.int64)]] = True
+    given_up = float(bound[~stays].min(initial=math.inf))
+    kept = int(stays.sum())
+    label[:, :kept] = label[:, :count][:, stays]
+    steps[:, at : at + kept] = steps[:, at : at + count][:, stays]
+    return np.concatenate(([0], np.cumsum(stays)))[offset], given_up

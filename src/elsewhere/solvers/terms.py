@@ -1,0 +1,380 @@
+"""One bin's term of each built-in distance, compiled, and the kernels that evaluate it.
+
+`term` repeats the formulas of ``elsewhere.model.distances`` for single numbers. Every built-in term is convex in
+x, and the kernels here live off that: `allocate` spreads counts at the least total, `ranges` finds the values of a
+bin that a budget leaves, `fill` tabulates them for the search.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from elsewhere.model.arrays import Floats, Ints
+from elsewhere.solvers._jit import kernel
+
+JS, JEFFREYS, VARIATIONAL, SQUARED_L2, PEARSON, NEYMAN = range(6)
+_HALF_PER_LN2 = 0.5 / math.log(2.0)
+
+
+@kernel
+def term(kind: int, r: float, x: float, r_size: float, x_size: float) -> float:
+    """Distance of a bin with count x out of x_size from the reference count r out of r_size."""
+    if kind == SQUARED_L2:
+        return (x - r) * (x - r)
+    if kind == PEARSON:
+        if r == 0.0:
+            return 0.0 if x == 0.0 else math.inf
+        return (x - r) * (x - r) / r
+    if kind == NEYMAN:
+        if x == 0.0:
+            return 0.0 if r == 0.0 else math.inf
+        return (x - r) * (x - r) / x
+    a = r / r_size
+    b = x / x_size
+    if kind == VARIATIONAL:
+        return abs(a - b)
+    if kind == JEFFREYS:
+        if a == b:
+            return 0.0
+        if a == 0.0 or b == 0.0:
+            return math.inf
+        return (a - b) * math.log(a / b)
+    if a == 0.0 or b == 0.0:
+        return 0.5 * (a + b)
+    skew = (b - a) / (a + b)
+    return max(0.0, _HALF_PER_LN2 * (a * math.log1p(-skew) + b * math.log1p(skew)))
+
+
+@kernel
+def marginal(kind: int, r: float, x: float, r_size: float, x_size: float) -> float:
+    """What one more count costs: term(x + 1) - term(x).
+
+    In closed form where there is one, so that costs which are equal on paper are equal in floating point too:
+    ties are then broken by the documented rule and not by rounding.
+    """
+    if kind == SQUARED_L2:
+        return 2.0 * (x - r) + 1.0
+    if kind == PEARSON:
+        return (2.0 * (x - r) + 1.0) / r if r > 0.0 else math.inf
+    if kind == NEYMAN:
+        if r == 0.0:
+            return 1.0
+        return 1.0 - r * r / (x * (x + 1.0)) if x > 0.0 else -math.inf
+    if kind == VARIATIONAL:
+        peak = r * (x_size / r_size)
+        if x >= peak:
+            return 1.0 / x_size
+        if x + 1.0 <= peak:
+            return -1.0 / x_size
+    if kind == JS and r == 0.0:
+        return 0.5 / x_size
+    after = term(kind, r, x + 1.0, r_size, x_size)
+    before = term(kind, r, x, r_size, x_size)
+    if before == math.inf:
+        return -math.inf
+    return after - before
+
+
+@kernel
+def _count_at(kind: int, r: float, x: int, low: int, high: int, r_size: float, x_size: float, price: float) -> int:
+    """The largest count in low..high whose last unit costs at most `price`, looked for from x outwards."""
+    step = 1
+    if x < high and marginal(kind, r, float(x), r_size, x_size) <= price:
+        low = x + 1
+        while low < high and marginal(kind, r, float(min(high, low + step) - 1), r_size, x_size) <= price:
+            low = min(high, low + step)
+            step *= 2
+        high = min(high, low + step)
+    else:
+        high = x
+        while high > low and marginal(kind, r, float(max(low, high - step)), r_size, x_size) > price:
+            high = max(low, high - step)
+            step *= 2
+        low = max(low, high - step)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if marginal(kind, r, float(middle - 1), r_size, x_size) <= price:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@kernel
+def _precedes(a: int, b: int, cost: Floats, added: Ints) -> bool:
+    """The greedy order of groups: cost of the next count, then counts added so far, then position."""
+    if cost[a] != cost[b]:
+        return bool(cost[a] < cost[b])
+    if added[a] != added[b]:
+        return bool(added[a] < added[b])
+    return a < b
+
+
+@kernel
+def _sift_down(heap: Ints, length: int, at: int, cost: Floats, added: Ints) -> None:
+    item = heap[at]
+    while 2 * at + 1 < length:
+        child = 2 * at + 1
+        if child + 1 < length and _precedes(heap[child + 1], heap[child], cost, added):
+            child += 1
+        if _precedes(item, heap[child], cost, added):
+            break
+        heap[at] = heap[child]
+        at = child
+    heap[at] = item
+
+
+@kernel
+def _sift_up(heap: Ints, at: int, cost: Floats, added: Ints) -> None:
+    item = heap[at]
+    while at > 0 and _precedes(item, heap[(at - 1) // 2], cost, added):
+        heap[at] = heap[(at - 1) // 2]
+        at = (at - 1) // 2
+    heap[at] = item
+
+
+@kernel
+def _bulk(kind: int, r: Floats, low: Ints, high: Ints, copies: Ints, r_size: float, x_size: float, total: int) -> Ints:
+    """A prefix of the greedy order that leaves at most about two counts a bin to hand out.
+
+    A price is looked for such that buying every unit up to it stays within `total`. Where many units cost
+    exactly the same, the units of the bins that were given least come first, so a level is looked for as well.
+    """
+    groups = len(r)
+    x = low.copy()
+    bins = 0
+    spent = 0
+    for i in range(groups):
+        bins += copies[i]
+        spent += low[i] * copies[i]
+    if total - spent <= 2 * bins:
+        return x
+    scale = total / spent if spent > 0 else 2.0
+    price = 0.0
+    for i in range(groups):
+        guess = min(high[i], max(low[i], int(low[i] * scale)))
+        cost = marginal(kind, r[i], float(guess), r_size, x_size)
+        if abs(cost) < math.inf:
+            price += cost * copies[i] / bins
+    below, above = x, high.copy()
+    below_held = above_held = float(spent)
+    below_price, above_price = -math.inf, math.inf
+    width = max(abs(price), 1e-300) * 1e-3
+    for _ in range(2000):
+        at = np.empty_like(below)
+        left = total
+        held = 0.0
+        for i in range(groups):
+            if below[i] == above[i]:
+                at[i] = below[i]
+            else:
+                middle = min(above[i], max(below[i], int(low[i] * scale)))
+                at[i] = _count_at(kind, r[i], middle, below[i], above[i], r_size, x_size, price)
+            left = left - at[i] * copies[i] if left >= 0 and at[i] <= left // copies[i] else -1
+            held += float(at[i]) * copies[i]
+        if left >= 0:
+            below, below_held, below_price = at, held, price
+            if left <= 2 * bins:
+                return at
+        else:
+            above, above_held, above_price = at, held, price
+        if above_price == math.inf:
+            price += width
+            width *= 4.0
+            if not price < 1e300:
+                return below
+        elif below_price == -math.inf:
+            price -= width
+            width *= 4.0
+            if not price > -1e300:
+                break
+        else:
+            middle_price = 0.5 * (below_price + above_price)
+            if not below_price < middle_price < above_price:
+                break
+            share = (total - below_held) / (above_held - below_held)
+            price = below_price + min(0.9, max(0.1, share)) * (above_price - below_price)
+            if not below_price < price < above_price:
+                price = middle_price
+    floor, ceiling = 0, total - spent
+    while floor < ceiling:
+        level = (floor + ceiling) // 2 + 1
+        left = total
+        for i in range(groups):
+            filled = min(above[i], max(below[i], low[i] + level))
+            left = left - filled * copies[i] if left >= 0 and filled <= left // copies[i] else -1
+        if left >= 0:
+            floor = level
+        else:
+            ceiling = level - 1
+    for i in range(groups):
+        below[i] = min(above[i], max(below[i], low[i] + floor))
+    return below
+
+
+@kernel
+def group(r: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints, Ints]:
+    """Put equal bins into groups: each bin's group, each group's first bin, and each group's number of bins.
+
+    Histograms have few different counts, at most about the root of twice their size, so that a hash table in the
+    processor's cache beats sorting. The number of its slots is a power of two.
+    """
+    n = len(r)
+    member = np.empty(n, np.int64)
+    first = np.empty(n, np.int64)
+    copies = np.zeros(n, np.int64)
+    slots = np.full(1024, -1, np.int64)
+    groups = 0
+    for i in range(n):
+        if 2 * groups >= len(slots):
+            slots = np.full(4 * len(slots), -1, np.int64)
+            for k in range(groups):
+                j = first[k]
+                at = _slot(r[j], low[j], high[j], len(slots))
+                while slots[at] >= 0:
+                    at = (at + 1) & (len(slots) - 1)
+                slots[at] = k
+        at = _slot(r[i], low[i], high[i], len(slots))
+        while slots[at] >= 0:
+            j = first[slots[at]]
+            if r[j] == r[i] and low[j] == low[i] and high[j] == high[i]:
+                break
+            at = (at + 1) & (len(slots) - 1)
+        if slots[at] < 0:
+            slots[at] = groups
+            first[groups] = i
+            groups += 1
+        member[i] = slots[at]
+        copies[slots[at]] += 1
+    return member, first[:groups].copy(), copies[:groups].copy()
+
+
+@kernel
+def _slot(r: int, low: int, high: int, slots: int) -> int:
+    mixed = ((r * 31 + low) * 31 + high) * 0x9E3779B97F4A7C1
+    return (mixed ^ (mixed >> 29)) & (slots - 1)
+
+
+@kernel
+def allocate(
+    kind: int, r: Floats, low: Ints, high: Ints, copies: Ints, r_size: float, x_size: float, total: int
+) -> tuple[Ints, Ints, int, float]:
+    """Spread `total` counts over groups of equal bins so that the sum of terms is least.
+
+    Each next count goes to the bin where it costs least (of those, to the one that was given least so far).
+    Returns the counts of a bin of each group; the last step where it must be split, as the groups that tie for
+    it and how many counts are left for their bins; and the price of the last count, which is a size multiplier that
+    proves the sum least.
+    """
+    x = _bulk(kind, r, low, high, copies, r_size, x_size, total)
+    left = total
+    cost = np.empty(len(r))
+    added = np.empty(len(r), np.int64)
+    heap = np.empty(len(r), np.int64)
+    length = 0
+    for i in range(len(r)):
+        left -= x[i] * copies[i]
+        added[i] = x[i] - low[i]
+        if x[i] < high[i]:
+            cost[i] = marginal(kind, r[i], float(x[i]), r_size, x_size)
+            heap[length] = i
+            length += 1
+    for at in range(length // 2 - 1, -1, -1):
+        _sift_down(heap, length, at, cost, added)
+    tied = np.empty(len(r), np.int64)
+    price = cost[heap[0]] if length > 0 else 0.0
+    while left > 0 and length > 0:
+        ties = 0
+        wanted = 0
+        first = heap[0]
+        price = cost[first]
+        while length > 0 and cost[heap[0]] == price and added[heap[0]] == added[first]:
+            tied[ties] = heap[0]
+            wanted += copies[heap[0]]
+            ties += 1
+            length -= 1
+            heap[0] = heap[length]
+            _sift_down(heap, length, 0, cost, added)
+        if wanted > left:
+            return x, tied[:ties], left, price
+        left -= wanted
+        for t in range(ties):
+            i = tied[t]
+            x[i] += 1
+            added[i] += 1
+            if x[i] < high[i]:
+                cost[i] = marginal(kind, r[i], float(x[i]), r_size, x_size)
+                heap[length] = i
+                _sift_up(heap, length, cost, added)
+                length += 1
+    if length == 0:
+        for i in range(len(r)):
+            if x[i] > low[i]:
+                price = max(price, marginal(kind, r[i], float(x[i] - 1), r_size, x_size))
+    return x, tied[:0], 0, price
+
+
+@kernel
+def _furthest(kind: int, r: float, x: int, end: int, r_size: float, x_size: float, room: float) -> int:
+    """The count furthest from x, on the way to `end`, whose term is at most `room`; x itself is taken to fit."""
+    way = 1 if end >= x else -1
+    step = 1
+    fits, length = 0, abs(end - x)
+    while fits < length and term(kind, r, float(x + way * min(length, fits + step)), r_size, x_size) <= room:
+        fits = min(length, fits + step)
+        step *= 2
+    misses = min(length + 1, fits + step)
+    while misses - fits > 1:
+        middle = (fits + misses) // 2
+        if term(kind, r, float(x + way * middle), r_size, x_size) <= room:
+            fits = middle
+        else:
+            misses = middle
+    return x + way * fits
+
+
+@kernel
+def total(kind: int, r: Floats, x: Ints, r_size: float, x_size: float) -> float:
+    """The sum of the terms of one count a bin."""
+    sum_ = 0.0
+    for i in range(len(r)):
+        sum_ += term(kind, r[i], float(x[i]), r_size, x_size)
+    return sum_
+
+
+@kernel
+def ranges(
+    kind: int, r: Floats, low: Ints, high: Ints, r_size: float, x_size: float, budget: float
+) -> tuple[Ints, Ints]:
+    """The counts of each bin that fit the budget when every other bin is at its best."""
+    n = len(r)
+    best = np.empty(n, np.int64)
+    least = np.empty(n)
+    for i in range(n):
+        peak = r[i] * (x_size / r_size) if kind <= VARIATIONAL else r[i]
+        below = min(high[i], max(low[i], int(peak)))
+        above = min(high[i], max(low[i], int(peak) + 1))
+        cost_below = term(kind, r[i], float(below), r_size, x_size)
+        cost_above = term(kind, r[i], float(above), r_size, x_size)
+        best[i] = below if cost_below <= cost_above else above
+        least[i] = min(cost_below, cost_above)
+    spare = budget - least.sum()
+    new_low = np.empty(n, np.int64)
+    new_high = np.empty(n, np.int64)
+    for i in range(n):
+        room = spare + least[i]
+        new_low[i] = _furthest(kind, r[i], best[i], low[i], r_size, x_size, room)
+        new_high[i] = _furthest(kind, r[i], best[i], high[i], r_size, x_size, room)
+    return new_low, new_high
+
+
+@kernel
+def fill(kind: int, r: Floats, low: Ints, start: Ints, r_size: float, x_size: float) -> Floats:
+    """The term of every value of every bin: bin i has values low[i], low[i] + 1, ... at start[i]..start[i + 1]."""
+    table = np.empty(start[-1])
+    for i in range(len(r)):
+        for e in range(start[i], start[i + 1]):
+            table[e] = term(kind, r[i], float(low[i] + e - start[i]), r_size, x_size)
+    return table
