@@ -191,6 +191,22 @@ def test_ro_and_ao_are_optimal(case: Case, pair: tuple[Callable[..., Histogram],
         assert case.quality_loss(found) <= case.limit + 2e-12
 
 
+def test_terms_may_be_negative() -> None:
+    terms = {(0.0, 0): 0.0, (0.0, 1): 5.0, (1.0, 0): 0.0, (1.0, 1): -10.0, (1.0, 2): 1.0}
+    assert lho(Histogram({"a": 1, "b": 0, "c": 1}), {"a"}, lambda r, x: terms[r, x]) == Histogram({"b": 1, "c": 1})
+    h = Histogram({"a": 3, "b": 2, "c": 2})
+    assert ro(h, {"a": 4, "b": 1, "c": 4}, 0.25, jagged) == Histogram({"a": 4, "b": 1, "c": 2})
+
+
+@pytest.mark.parametrize(("short_of_8", "found"), [(5e-13, {"b": 3}), (5e-12, {"a": 1, "b": 2})])
+def test_limits_have_slack(short_of_8: float, found: dict[str, int]) -> None:
+    assert ro(SMALL, {"b": 3}, 8 - short_of_8, "squared-l2") == Histogram(found)
+    assert rh(SMALL, {"b": 3}, 8 - short_of_8, "squared-l2") == Histogram(found)
+    assert brute_force(
+        "resemble", SMALL, target={"b": 3}, max_quality_loss=8 - short_of_8, quality="squared-l2"
+    ).histograms == [Histogram(found)]
+
+
 def test_infeasible_says_what_would_do() -> None:
     with pytest.raises(Infeasible) as error:
         ro(Histogram({"a": 2, "b": 4}), {"a": 2, "b": 1}, 0.0, jagged, size="target")
@@ -250,7 +266,7 @@ def test_rh_ends_where_the_paper_cycles(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(heuristics, "best_move", counting)
     rng = random.Random(1)
     names = [f"{i:02}" for i in range(40)]
-    h = Histogram(Counter(rng.choices(names, range(1, 41), k=100)))
+    h = Histogram(Counter(names + rng.choices(names, range(1, 41), k=60)))
     found = rh(h, dict.fromkeys(names, 1), 0.05)
     assert found is not None
     assert distance("js", h, found) <= 0.05 + 1e-12

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Literal, ParamSpec, TypeAlias, TypeVar
 
 from elsewhere.model.arrays import Ints
 from elsewhere.model.distances import SLACK, DistanceLike
@@ -32,10 +33,32 @@ if TYPE_CHECKING:
     from elsewhere.solvers.knapsack import Limits, Solution
 
 Method: TypeAlias = Literal["optimal", "heuristic"]
+P = ParamSpec("P")
+R = TypeVar("R")
+
 #: Bytes that a search may take unless it is told otherwise.
 MEMORY_LIMIT = 2**30
 
 
+def _interruptible(verb: Callable[P, R]) -> Callable[P, R]:
+    """Let Ctrl-C through: when it comes while a kernel returns, Numba makes a SystemError of it."""
+
+    @wraps(verb)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return verb(*args, **kwargs)
+        except SystemError as error:
+            cause: BaseException | None = error
+            while cause is not None and not isinstance(cause, KeyboardInterrupt):
+                cause = cause.__cause__ or cause.__context__
+            if cause is None:
+                raise
+        raise KeyboardInterrupt
+
+    return wrapped
+
+
+@_interruptible
 def hide(
     histogram: TableLike,
     sensitive: Iterable[str],
@@ -106,6 +129,7 @@ def hide(
     return _sanitized(problem, solution)
 
 
+@_interruptible
 def resemble(
     histogram: TableLike,
     target: TableLike,
@@ -184,6 +208,7 @@ def resemble(
     return _answer(problem, method, wanted, time_limit, gap, memory_limit)
 
 
+@_interruptible
 def avoid(
     histogram: TableLike,
     target: TableLike,
@@ -224,6 +249,7 @@ def avoid(
     return _answer(problem, method, wanted, time_limit, gap, memory_limit)
 
 
+@_interruptible
 def frontier(
     histogram: TableLike,
     target: TableLike,

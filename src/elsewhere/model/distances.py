@@ -27,10 +27,12 @@ SLACK = 1e-12
 
 def _js(r: Floats, x: Floats, r_size: float, x_size: float) -> Floats:
     a, b = r / r_size, x / x_size
+    middle = 0.5 * (a + b)
     both = (a > 0) & (b > 0)
-    skew = np.divide(b - a, a + b, out=np.zeros(np.broadcast(a, b).shape), where=both)
-    shared = (0.5 / math.log(2.0)) * (a * np.log1p(-skew) + b * np.log1p(skew))
-    return np.where(both, np.maximum(shared, 0.0), 0.5 * (a + b))
+    ones = np.ones(middle.shape)
+    from_a = a * np.log2(np.divide(a, middle, out=ones.copy(), where=both))
+    from_b = b * np.log2(np.divide(b, middle, out=ones, where=both))
+    return np.where(both, np.maximum(0.5 * (from_a + from_b), 0.0), middle)
 
 
 def _jeffreys(r: Floats, x: Floats, r_size: float, x_size: float) -> Floats:
@@ -50,7 +52,8 @@ def _squared_l2(r: Floats, x: Floats, r_size: float, x_size: float) -> Floats:
 
 def _pearson(r: Floats, x: Floats, r_size: float, x_size: float) -> Floats:
     r, x = np.broadcast_arrays(r, x)
-    return np.divide((x - r) ** 2, r, out=np.where(x > 0, math.inf, 0.0), where=r > 0)
+    with np.errstate(over="ignore"):
+        return np.divide((x - r) ** 2, r, out=np.where(x > 0, math.inf, 0.0), where=r > 0)
 
 
 def _neyman(r: Floats, x: Floats, r_size: float, x_size: float) -> Floats:

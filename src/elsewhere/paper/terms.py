@@ -25,7 +25,9 @@ def _js(r: float, x: float, r_size: float, x_size: float) -> float:
     if a == 0.0 or b == 0.0:
         return 0.5 * (a + b)
     skew = (b - a) / (a + b)
-    return max(0.0, (0.5 / math.log(2.0)) * (a * math.log1p(-skew) + b * math.log1p(skew)))
+    if abs(skew) < 0.5:
+        return max(0.0, (0.5 / math.log(2.0)) * (a * math.log1p(-skew) + b * math.log1p(skew)))
+    return (0.5 / math.log(2.0)) * (a * math.log(2.0 * a / (a + b)) + b * math.log(2.0 * b / (a + b)))
 
 
 def _jeffreys(r: float, x: float, r_size: float, x_size: float) -> float:

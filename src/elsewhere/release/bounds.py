@@ -79,10 +79,17 @@ class Multipliers:
         fits = (quality <= self.room[bin_]) & np.isfinite(objective)
         return x[fits], objective[fits], quality[fits]
 
-    def least(self) -> Floats:
-        """The least cost of each bin."""
+    def least(self, released: Ints) -> Floats:
+        """The least cost of each bin.
+
+        A sum of convex terms is bisected. Where it is so flat that rounding leads the bisection astray, the released
+        count is a second point to look at.
+        """
         if self.problem.goal != "avoid" and not self.own:
-            return self._cost(_first(self.low, self.high, lambda x: self._cost(self._next(x)) >= self._cost(x)))
+            near = self._cost(np.clip(released, self.low, self.high))
+            return np.minimum(
+                near, self._cost(_first(self.low, self.high, lambda x: self._cost(self._next(x)) >= self._cost(x)))
+            )
         least = np.empty(len(self.low))
         for bin_ in range(len(self.low)):
             x, objective, quality = self.row(bin_)

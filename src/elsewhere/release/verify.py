@@ -106,7 +106,7 @@ def verify(
         check.problems.append(f"the quality loss is {check.quality_loss:.10g}, above the limit {problem.limit:.10g}")
     _check_privacy(check, max_distance, min_distance)
     if claims is not None:
-        _check_claims(problem, claims, check)
+        _check_claims(problem, counts, claims, check)
     return check
 
 
@@ -158,7 +158,7 @@ def _check_privacy(check: Check, max_distance: float | None, min_distance: float
         check.problems.append(f"the privacy distance is {reached:.10g}, below min_distance {min_distance:.10g}")
 
 
-def _check_claims(problem: Problem, claims: Sanitized, check: Check) -> None:
+def _check_claims(problem: Problem, counts: Ints, claims: Sanitized, check: Check) -> None:
     """The figures of a result: its distances, its gap, its bound and, if it says so, that it is optimal."""
     objective = check.quality_loss if check.privacy_distance is None else check.privacy_distance
     _compare("quality loss", claims.quality_loss, check.quality_loss, check)
@@ -179,7 +179,7 @@ def _check_claims(problem: Problem, claims: Sanitized, check: Check) -> None:
     if not claims.certificate.quality_multiplier >= 0.0:
         check.problems.append(f"the certificate's quality multiplier is {claims.certificate.quality_multiplier!r}")
         return
-    least = view.least()
+    least = view.least(counts)
     dual = sign * view.dual_bound(least)
     check.bound = measure.shown(dual)
     # Compared below the root, if there is one: above it, rounding errors near 0 would be magnified.

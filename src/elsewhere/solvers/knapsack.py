@@ -231,7 +231,7 @@ def _search(
     if best[labels.LAYER] >= 0:
         counts = np.empty(n, np.int64)
         counts[e.order] = labels.trace(e.start, e.value, first, position, taken, size, steps, layer_at, best)
-    proven = min(hope, best[labels.FOUND] - limits.gap, best[labels.GIVEN_UP])
+    proven = min(min(hope, best[labels.FOUND]) - limits.gap, best[labels.GIVEN_UP])
     return _Outcome(counts, best[labels.FOUND], proven, finished=layer == n)
 
 

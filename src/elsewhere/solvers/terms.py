@@ -44,7 +44,9 @@ def term(kind: int, r: float, x: float, r_size: float, x_size: float) -> float:
     if a == 0.0 or b == 0.0:
         return 0.5 * (a + b)
     skew = (b - a) / (a + b)
-    return max(0.0, _HALF_PER_LN2 * (a * math.log1p(-skew) + b * math.log1p(skew)))
+    if abs(skew) < 0.5:  # exact to the last digits where the two logarithms nearly cancel
+        return max(0.0, _HALF_PER_LN2 * (a * math.log1p(-skew) + b * math.log1p(skew)))
+    return _HALF_PER_LN2 * (a * math.log(2.0 * a / (a + b)) + b * math.log(2.0 * b / (a + b)))
 
 
 @kernel

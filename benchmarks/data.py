@@ -1,0 +1,52 @@
+"""Histograms to measure on: the evaluation sets if they lie beside the project, else generated ones of that shape."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+
+from elsewhere import Histogram
+
+_FOLDERS = (Path(__file__).parents[2] / "shared" / "data", Path("data"))
+#: Users, mean and spread of the length, and mean size: the paper's table of characteristics.
+_SHAPES = {"nyc": (1_083, 40.28, 209.99), "tky": (2_293, 32.36, 221.57)}
+
+
+def users(name: str) -> tuple[list[Histogram], str]:
+    """The histograms of all users of a set, and where they come from."""
+    for folder in _FOLDERS:
+        path = folder / f"synthetic_{name}.csv.gz"
+        if path.exists():
+            return _read(path), path.name
+    count, length, size = _SHAPES[name]
+    rng = np.random.default_rng(7)
+    lengths = np.clip(rng.gamma(3.0, length / 3.0, count), 5, 160).astype(int)
+    sizes = np.maximum(100, rng.lognormal(np.log(size) - 0.3, 0.75, count)).astype(int)
+    return [skewed(int(n), int(max(n, s)), seed) for seed, (n, s) in enumerate(zip(lengths, sizes, strict=True))], (
+        "generated"
+    )
+
+
+def skewed(n: int, size: int, seed: int) -> Histogram:
+    """A histogram of n visited locations, few of them often: Zipf's law."""
+    rng = np.random.default_rng(seed)
+    weights = 1.0 / np.arange(1, n + 1)
+    counts = 1 + rng.multinomial(size - n, weights / weights.sum())
+    return Histogram({f"{at:06d}": int(count) for at, count in enumerate(counts)})
+
+
+def uniform(histogram: Histogram) -> dict[str, float]:
+    """The paper's target: all locations alike."""
+    return dict.fromkeys(histogram.locations, 1.0)
+
+
+def _read(path: Path) -> list[Histogram]:
+    visits: dict[int, dict[str, int]] = defaultdict(dict)
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            visits[int(row["user"])][row["category"]] = int(row["count"])
+    return [Histogram(visits[user]) for user in sorted(visits)]

@@ -1,0 +1,77 @@
+"""How it starts: a light import, kernels from the disk cache, a read-only installation, the command."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import elsewhere
+
+_SOLVE = "import elsewhere as ew; print(dict(ew.hide({'a': 3, 'b': 1}, {'b'}).histogram))"
+
+
+def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **environment}
+    )
+
+
+def test_import_is_light() -> None:
+    code = (
+        "import sys, time; begin = time.perf_counter(); import elsewhere; "
+        "heavy = {'numba', 'scipy', 'pandas', 'click', 'rich'} & set(sys.modules); "
+        "print(time.perf_counter() - begin, bool(heavy))"
+    )
+    runs = [run(code).stdout.split() for _ in range(5)]
+    assert all(heavy == "False" for _, heavy in runs)
+    assert min(float(seconds) for seconds, _ in runs) < 0.3
+
+
+def test_later_processes_start_within_a_moment() -> None:
+    run(_SOLVE)
+    seconds = []
+    for _ in range(3):
+        begin = time.perf_counter()
+        run(_SOLVE)
+        seconds.append(time.perf_counter() - begin)
+    assert min(seconds) < 1.5
+
+
+def test_silence_when_not_at_a_terminal(tmp_path: Path) -> None:
+    result = run(_SOLVE, NUMBA_CACHE_DIR=str(tmp_path))
+    assert result.stdout == "{'a': 4}\n"
+    assert result.stderr == ""
+    assert list(tmp_path.rglob("*.nbc"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="takes permissions away")
+def test_read_only_installation_with_a_read_only_home(tmp_path: Path) -> None:
+    """Nothing can be cached; it works all the same. Root may write anywhere, so the cache folder is a file."""
+    package = Path(elsewhere.__file__).parent
+    installed = tmp_path / "site" / "elsewhere"
+    shutil.copytree(package, installed, ignore=shutil.ignore_patterns("__pycache__"))
+    home = tmp_path / "home"
+    home.write_text("not a folder")
+    for folder in [installed, *installed.rglob("*/")]:
+        (folder / "__pycache__").write_text("not a folder")
+    environment = {"PYTHONPATH": str(installed.parent), "HOME": str(home), "XDG_CACHE_HOME": str(home / "cache")}
+    result = run("import elsewhere; print(elsewhere.__file__); " + _SOLVE, **environment, PYTHONDONTWRITEBYTECODE="1")
+    assert result.stdout.splitlines() == [str(installed / "__init__.py"), "{'a': 4}"]
+
+
+def test_demo() -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "elsewhere", "demo"], capture_output=True, text=True, check=True,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+    )  # fmt: skip
+    assert "Alice" in result.stdout
+    assert "0.1204 (quality loss)" in result.stdout
+    assert "0.004598 away from the target" in result.stdout
+    assert result.stdout.count("all in order") == 2
+    assert "█" in result.stdout

@@ -1,0 +1,104 @@
+"""What surrounds the answer: ties, limits, interruption."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+import time
+from typing import Any
+
+import pytest
+from benchmarks.data import skewed, uniform
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import elsewhere as ew
+from tests.instances import DISTANCES
+
+
+@pytest.mark.parametrize("verb", ["hide", "resemble", "avoid"])
+@settings(deadline=None, max_examples=60, derandomize=True)
+@given(data=st.data())
+def test_order_of_the_input_does_not_matter(verb: str, data: st.DataObject) -> None:
+    counts = {name: data.draw(st.integers(0, 3)) for name in "abcdefg"} | {"h": 2}
+    target = {name: data.draw(st.integers(0, 2)) for name in "abcdefg"} | {"h": 1}
+    quality = data.draw(st.sampled_from(DISTANCES))
+    seed = data.draw(st.integers(0, 10**6))
+
+    def shuffled(table: dict[str, int]) -> dict[str, int]:
+        return dict(random.Random(seed).sample(list(table.items()), len(table)))
+
+    def ask(history: dict[str, int], wanted: dict[str, int]) -> Any:
+        try:
+            if verb == "hide":
+                return ew.hide(history, {"h"}, quality)
+            return getattr(ew, verb)(history, wanted, 0.5, quality, "variational")
+        except ew.ElsewhereError as error:
+            return str(error)
+
+    assert ask(counts, target) == ask(shuffled(counts), shuffled(target))
+
+
+def test_ties_go_to_the_name_that_sorts_first() -> None:
+    assert dict(ew.hide({"a": 4, "b": 4, "c": 4, "x": 1}, {"x"}).histogram) == {"a": 5, "b": 4, "c": 4}
+    assert dict(ew.hide({"a": 4, "b": 4, "c": 4, "x": 4}, {"x"}, "variational").histogram) == {"a": 6, "b": 5, "c": 5}
+    released = ew.resemble({"a": 5, "b": 5, "c": 2}, {"a": 1, "b": 1, "c": 1}, 0.02).histogram
+    assert dict(released) == {"a": 5, "b": 4, "c": 3}
+
+
+def test_gap_ends_the_search_early_and_honestly() -> None:
+    history = skewed(80, 400, seed=1)
+    best = ew.resemble(history, uniform(history), 0.01)
+    rough = ew.resemble(history, uniform(history), 0.01, gap=0.01)
+    assert best.privacy_distance is not None
+    assert rough.privacy_distance is not None
+    assert rough.gap <= 0.01
+    assert rough.bound <= best.privacy_distance <= rough.privacy_distance
+    assert rough.status == ("optimal" if rough.gap == 0 else "feasible")
+
+
+@pytest.mark.parametrize("limit", [{"time_limit": 0.0}, {"memory_limit": 200_000}])
+def test_limits_end_the_search_early_and_honestly(limit: dict[str, Any]) -> None:
+    history = skewed(40, 200, seed=6)
+    result = ew.avoid(history, history, 0.02, **limit)
+    assert result.status == "feasible"
+    assert result.privacy_distance is not None
+    assert result.gap == pytest.approx(result.bound - result.privacy_distance)
+    assert result.gap > 0
+    check = ew.verify(history, result, target=history, max_quality_loss=0.02)
+    assert check.ok, check.problems
+
+
+def test_time_limit_is_kept() -> None:
+    history = skewed(60, 600, seed=7)
+    ew.avoid(history, history, 0.05, time_limit=0.0)  # compiles
+    begin = time.monotonic()
+    result = ew.avoid(history, history, 0.05, time_limit=0.5, memory_limit=2**33)
+    assert time.monotonic() - begin < 5
+    assert result.gap <= 1e-4
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends itself a signal")
+def test_ctrl_c_interrupts_the_search() -> None:
+    history = skewed(60, 600, seed=7)
+    ew.avoid(history, history, 0.05, time_limit=0.0)
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        ew.avoid(history, history, 0.05, memory_limit=2**35)
+    assert time.monotonic() - begin < 10
+
+
+def test_frontier_is_monotone() -> None:
+    history = skewed(40, 200, seed=8)
+    budgets = [0.0, 0.001, 0.005, 0.02, 0.1, 0.5]
+    reached = [point.privacy_distance or 0.0 for point in ew.frontier(history, uniform(history), budgets)]
+    assert reached == sorted(reached, reverse=True)
+    reached = [point.privacy_distance or 0.0 for point in ew.frontier(history, uniform(history), budgets, "avoid")]
+    assert reached == sorted(reached)
+    with pytest.raises(ew.Infeasible) as error:
+        ew.frontier(history, uniform(history), budgets, sensitive=[history.locations[0]])
+    assert 0 < error.value.needed_quality_loss < 1
