@@ -291,8 +291,7 @@ def frontier(
     widest = targeting(goal, history, target, max(limits), quality, privacy, size, constraints)
     tightest = widest.within(min(limits))
     root = widest.privacy is not None and widest.privacy.distance.root
-    known = _least_loss(tightest, _limits(time_limit, gap, memory_limit, root))
-    _check_reachable(tightest, known)
+    known = _known(tightest, _limits(time_limit, gap, memory_limit, root))
     space = exact.tabulate(widest, widest.budget, _limits(time_limit, gap, memory_limit, root))
     results: dict[float, Sanitized] = {}
     guess = (-1.0, 0.0)
@@ -315,8 +314,7 @@ def _answer(
     limits = _limits(time_limit, gap, memory_limit, problem.privacy.distance.root)
     if method not in ("optimal", "heuristic"):
         raise InputError(f"method is {method!r}; it is either 'optimal' or 'heuristic'")
-    known = _least_loss(problem, limits)
-    _check_reachable(problem, known)
+    known = _known(problem, limits)
     space = exact.tabulate(problem, problem.budget, limits)
     if method == "optimal":
         best = _sanitized(problem, exact.optimum(problem, space, known, limits))
@@ -334,28 +332,28 @@ def _greedy(problem: Problem, counts: Ints, space: Space, limits: Limits) -> San
     return _sanitized(problem, exact.bounded(problem, space, counts), proven=False)
 
 
-def _least_loss(problem: Problem, limits: Limits) -> Ints:
-    """Counts within all constraints but perhaps the quality limit; those of least loss unless the original fits it."""
+def _known(problem: Problem, limits: Limits) -> Ints:
+    """Counts within all constraints to start from: the original, or else those of least quality loss."""
     from elsewhere.solvers import exact
 
-    if problem.is_within(problem.original) and problem.quality_loss(problem.original) <= problem.limit:
+    # At a built-in distance the original, if it has the right size, has no loss at all.
+    if problem.is_within(problem.original) and (
+        problem.quality.distance.builtin or problem.quality_loss(problem.original) <= problem.limit
+    ):
         return problem.original
     solution = exact.least_loss(problem, limits.without_deadline())
     if solution is None:
         raise Infeasible(
             "no histogram satisfies the constraints: all are forbidden or at an infinite distance", math.inf
         )
-    return solution.counts
-
-
-def _check_reachable(problem: Problem, known: Ints) -> None:
-    needed = problem.quality_loss(known)
+    needed = problem.quality_loss(solution.counts)
     if needed > problem.limit + SLACK:
         raise Infeasible(
             f"no histogram within the constraints has a quality loss of at most {problem.limit:.10g}; "
             f"the least that one has is {needed:.10g}",
             needed,
         )
+    return solution.counts
 
 
 def _check_privacy(problem: Problem, best: Sanitized, wanted: float, limits: Limits) -> None:
@@ -384,8 +382,9 @@ def _check_privacy(problem: Problem, best: Sanitized, wanted: float, limits: Lim
 
 def _sanitized(problem: Problem, solution: Solution, proven: bool = True) -> Sanitized:
     """The result that a solution amounts to, in the terms of its distances."""
-    quality_loss = problem.quality_loss(solution.counts)
-    privacy_distance = problem.privacy_distance(solution.counts)
+    from elsewhere.solvers import exact
+
+    quality_loss, privacy_distance = exact.figures(problem, solution.counts)
     measure, objective = problem.quality, quality_loss
     if problem.privacy is not None and privacy_distance is not None:
         measure, objective = problem.privacy, privacy_distance

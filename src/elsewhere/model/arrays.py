@@ -17,4 +17,5 @@ Number = TypeVar("Number", bound=np.generic)
 
 def exact_sum(counts: Ints) -> int:
     """The sum of nonnegative counts, right even where it is beyond 64 bits."""
-    return int(counts.sum()) if counts.sum(dtype=np.float64) < 2.0**62 else sum(counts.tolist())
+    nearly = float(counts.sum(dtype=np.float64))
+    return int(nearly) if nearly < 2.0**52 else sum(counts.tolist())

@@ -29,6 +29,8 @@ def _js(r: Floats, x: Floats, r_size: float, x_size: float) -> Floats:
     a, b = r / r_size, x / x_size
     middle = 0.5 * (a + b)
     both = (a > 0) & (b > 0)
+    if both.all():
+        return np.maximum(0.5 * (a * np.log2(a / middle) + b * np.log2(b / middle)), 0.0)
     ones = np.ones(middle.shape)
     from_a = a * np.log2(np.divide(a, middle, out=ones.copy(), where=both))
     from_b = b * np.log2(np.divide(b, middle, out=ones, where=both))

@@ -189,7 +189,7 @@ def _parse(table: TableLike, what: str) -> tuple[list[str], list[Any]]:
     if not rows:
         raise InputError(f"the {what} is empty: it has no location at all")
     locations = [location for location, _ in rows]
-    if not all(isinstance(location, str) for location in locations):
+    if set(map(type, locations)) != {str} and not all(isinstance(location, str) for location in locations):
         odd = next(location for location in locations if not isinstance(location, str))
         raise InputError(f"the {what} has the location {odd!r}, which is not a string")
     return locations, [value for _, value in rows]
@@ -198,19 +198,19 @@ def _parse(table: TableLike, what: str) -> tuple[list[str], list[Any]]:
 def _sorted(
     locations: list[str], numbers: np.ndarray[Any, Any], what: str
 ) -> tuple[tuple[str, ...], np.ndarray[Any, Any]]:
-    if not all(a < b for a, b in pairwise(locations)):
+    names = sorted(locations)
+    if names != locations:
         order = sorted(range(len(locations)), key=locations.__getitem__)
-        locations = [locations[at] for at in order]
         numbers = numbers[order]
-        for a, b in pairwise(locations):
-            if a == b:
-                raise InputError(f"the {what} has the location {a!r} more than once")
-    return tuple(locations), numbers
+    if len(set(names)) < len(names):
+        twice = next(a for a, b in pairwise(names) if a == b)
+        raise InputError(f"the {what} has the location {twice!r} more than once")
+    return tuple(names), numbers
 
 
 def _whole(locations: list[str], values: list[Any]) -> Ints:
     """The counts as int64, or an error that names the first that is none."""
-    if all(type(value) is int for value in values) and min(values) >= 0 and max(values) <= _LARGEST:
+    if set(map(type, values)) == {int} and min(values) >= 0 and max(values) <= _LARGEST:
         return np.array(values, dtype=np.int64)
     counts = []
     for location, value in zip(locations, values, strict=True):

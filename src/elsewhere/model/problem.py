@@ -6,7 +6,7 @@ import math
 import numbers
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -20,8 +20,7 @@ Size: TypeAlias = Literal["original", "target"]
 BoundsLike: TypeAlias = "Mapping[str, int] | None"
 
 
-@dataclass(frozen=True)
-class Constraints:
+class Constraints(NamedTuple):
     """What a caller may ask of the sanitized histogram beyond its goal, as it was given."""
 
     sensitive: Iterable[str] = ()
@@ -238,13 +237,16 @@ def _bounds(
                 raise InputError(
                     f"{name} names {location!r}, which is not in the histogram{closest(str(location), locations)}"
                 )
-    closed = sensitive | ((original == 0) if constraints.visited_only else np.zeros_like(sensitive))
-    for at in np.flatnonzero(lower > np.where(closed, 0, upper)).tolist():
+    closed = sensitive | (original == 0) if constraints.visited_only else sensitive
+    upper_given = constraints.upper or {}
+    for at in np.flatnonzero(lower > np.where(closed, 0, upper)).tolist() if constraints.lower is not None else ():
         why = "sensitive" if sensitive[at] else "never visited (visited_only)"
         most = f"0 because it is {why}" if closed[at] else f"its upper bound {upper[at]}"
-        if closed[at] or (constraints.upper is not None and locations[at] in constraints.upper):
+        if closed[at] or locations[at] in upper_given:
             raise InputError(f"the lower bound {lower[at]} of {locations[at]!r} is above {most}")
-    return lower, np.where(closed, 0, np.minimum(upper, size))
+    upper = np.minimum(upper, size)
+    upper[closed] = 0
+    return lower, upper
 
 
 def _forbidden(constraints: Constraints, locations: tuple[str, ...]) -> Ints:
@@ -260,23 +262,11 @@ def _forbidden(constraints: Constraints, locations: tuple[str, ...]) -> Ints:
 
 def _with_room(problem: Problem) -> Problem:
     """The problem without the counts that have an infinite term, if its bounds then have room for the size."""
-    measures = [problem.quality]
-    if problem.privacy is not None and problem.goal == "resemble":
-        measures.append(problem.privacy)
-    lower, upper = problem.lower, problem.upper
-    for measure in measures:
-        if not (measure.distance.builtin and measure.distance.unbounded):
-            continue
-        # A built-in term is infinite, if at all, at 0 alone or everywhere but at 0.
-        n = len(problem.locations)
-        lower = np.where(np.isinf(measure.terms(np.zeros(n))) & ~problem.left_out, np.maximum(lower, 1), lower)
-        upper = np.where(np.isinf(measure.terms(np.ones(n))), 0, upper)
-    for at in np.flatnonzero(lower > upper).tolist():
-        raise Infeasible(
-            f"no count is allowed at {problem.locations[at]!r}: the distances are infinite for all within its bounds",
-            math.inf,
-        )
-    least, most = exact_sum(lower), exact_sum(upper)
+    if problem.quality.distance.unbounded:
+        problem = _without_infinite(problem, problem.quality)
+    if problem.goal == "resemble" and problem.privacy is not None and problem.privacy.distance.unbounded:
+        problem = _without_infinite(problem, problem.privacy)
+    least, most = exact_sum(problem.lower), exact_sum(problem.upper)
     if least > problem.size:
         raise Infeasible(
             f"the sanitized histogram has {problem.size} counts, but its locations need at least {least}", math.inf
@@ -284,5 +274,24 @@ def _with_room(problem: Problem) -> Problem:
     if most < problem.size:
         raise Infeasible(
             f"the sanitized histogram has {problem.size} counts, but its locations can hold only {most}", math.inf
+        )
+    return problem
+
+
+def _without_infinite(problem: Problem, measure: Measure) -> Problem:
+    """Bounds that leave out the counts at an infinite distance; a function of the user's is left to the search.
+
+    A built-in term is infinite, if at all, at 0 alone or everywhere but at 0.
+    """
+    if not measure.distance.builtin:
+        return problem
+    n = len(problem.locations)
+    at_zero = np.isinf(measure.terms(np.zeros(n))) & ~problem.left_out
+    lower = np.where(at_zero, np.maximum(problem.lower, 1), problem.lower)
+    upper = np.where(np.isinf(measure.terms(np.ones(n))), 0, problem.upper)
+    for at in np.flatnonzero(lower > upper).tolist():
+        raise Infeasible(
+            f"no count is allowed at {problem.locations[at]!r}: the distances are infinite for all within its bounds",
+            math.inf,
         )
     return replace(problem, lower=lower, upper=upper)

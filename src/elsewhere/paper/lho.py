@@ -66,11 +66,10 @@ def search_space_graph(counts: list[int], big_k: int, q: Term) -> Graph:
     """
     graph: Graph = {}
     for i, count in enumerate(counts):
-        errors = [q(count, count + k) for k in range(big_k + 1)]
-        above_zero = lift(errors)
-        weights = [(k, error + above_zero) for k, error in enumerate(errors) if error < math.inf]
+        above_zero = lift([q(count, count + k) for k in range(big_k + 1)])
         for j in range(big_k + 1) if i > 0 else [0]:
-            graph[i, j] = [((i + 1, j + k), weight) for k, weight in weights if j + k <= big_k]
+            edges = [((i + 1, j + k), q(count, count + k) + above_zero) for k in range(big_k - j + 1)]
+            graph[i, j] = [edge for edge in edges if edge[1] < math.inf]
     return graph
 
 

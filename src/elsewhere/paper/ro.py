@@ -79,7 +79,7 @@ def ao(
 def _constrained_path(setting: Setting, quality: DistanceLike, sign: int) -> Histogram:
     lifts = _lifts(setting)
     threshold = setting.threshold + sum(lifts)
-    graph = search_space_graph(setting, lifts, threshold, sign)  # step 1
+    graph = search_space_graph(setting, lifts, sign)  # step 1
     final = (len(setting.locations), setting.size)
     vector = vectors(graph, threshold)[final]  # steps 2 to 9
     if not vector:
@@ -92,22 +92,17 @@ def _constrained_path(setting: Setting, quality: DistanceLike, sign: int) -> His
     return setting.histogram(reversed(counts))  # step 12
 
 
-def search_space_graph(setting: Setting, lifts: list[float], threshold: float, sign: int) -> dict[Node, Edges]:
-    """G_TR, as the edges into each node, without the edges that no path within the threshold can take.
-
-    Resemble has no edge for a count at an infinite privacy distance either.
-    """
+def search_space_graph(setting: Setting, lifts: list[float], sign: int) -> dict[Node, Edges]:
+    """G_TR, as the edges into each node; those with an infinite error are left out, for no solution takes them."""
     graph: dict[Node, Edges] = {(0, 0): []}
     for i, (original, target) in enumerate(zip(setting.original, setting.target, strict=True)):
-        weights = []
-        for k in range(setting.size + 1):
-            p_err = sign * setting.p(target, k)
-            q_err = setting.q(original, k) + lifts[i]
-            if q_err <= threshold and q_err < math.inf and p_err < math.inf:
-                weights.append((k, p_err, q_err))
         for j in range(setting.size + 1):
-            sources = [((i, j - k), k, p_err, q_err) for k, p_err, q_err in weights]
-            graph[i + 1, j] = [edge for edge in sources if edge[0] in graph]
+            edges = [
+                ((i, j - k), k, sign * setting.p(target, k), setting.q(original, k) + lifts[i]) for k in range(j + 1)
+            ]
+            graph[i + 1, j] = [
+                (u, k, p_err, q_err) for u, k, p_err, q_err in edges if u in graph and max(p_err, q_err) < math.inf
+            ]
     return graph
 
 
@@ -140,7 +135,7 @@ def _lifts(setting: Setting) -> list[float]:
 def _infeasible(setting: Setting, quality: DistanceLike, sign: int) -> Infeasible:
     """The error that says which quality loss would do: the q-shortest path's, whatever its p-length."""
     lifts = _lifts(setting)
-    graph = search_space_graph(setting, lifts, math.inf, sign)
+    graph = search_space_graph(setting, lifts, sign)
     no_p = {v: [(u, k, 0.0, q_err) for u, k, _, q_err in edges] for v, edges in graph.items()}
     vector = vectors(no_p, math.inf)[len(setting.locations), setting.size]
     if not vector:

@@ -8,7 +8,7 @@ be convex; for hide the search is then a dynamic program over bins and sizes.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,14 +33,15 @@ _MANY_BINS = 512
 _BYTES_PER_ENTRY = 33
 
 
-@dataclass(frozen=True)
-class Space:
-    """The values that each bin may have, tabulated: the part of a problem that budgets up to `budget` share."""
+class Space(NamedTuple):
+    """The values that each bin may have, tabulated: what is left of a problem by a budget, or by any smaller one."""
 
     start: Ints
     low: Ints
     quality: Floats
     privacy: Floats
+    #: The budget that every value fits when all other bins are at their best.
+    budget: float
 
     def tables(self, objective: Floats, cost: Floats, allowed: Flags) -> Tables:
         """Tables for the search; a value that is not allowed gets an infinite objective."""
@@ -79,7 +80,22 @@ def optimum(
     )
     if solution is None:
         raise AssertionError("the known counts are a solution")
-    return replace(solution, counts=_ordered(problem, solution.counts))
+    return solution._replace(counts=_ordered(problem, solution.counts))
+
+
+def figures(problem: Problem, counts: Ints) -> tuple[float, float | None]:
+    """The quality loss and the privacy distance of the counts, as the model has them but without its overhead."""
+    quality, privacy = problem.quality, problem.privacy
+    own = not quality.distance.builtin or problem.left_out.any()
+    loss = problem.quality_loss(counts) if own else _total(quality, counts)
+    if privacy is None:
+        return loss, None
+    return loss, _total(privacy, counts) if privacy.distance.builtin else privacy(counts.astype(np.float64))
+
+
+def _total(measure: Measure, counts: Ints) -> float:
+    kind = _KINDS[measure.distance.name]
+    return measure.shown(terms.total(kind, measure.reference, counts, measure.reference_size, measure.size))
 
 
 def bounded(problem: Problem, space: Space, counts: Ints) -> Solution:
@@ -112,22 +128,25 @@ def needed_loss(problem: Problem, wanted: float, limits: Limits) -> float:
 
 def tabulate(problem: Problem, budget: float, limits: Limits) -> Space:
     """The terms of every value that fits the budget when all other bins are at their best."""
-    low, high = problem.lower, problem.upper
+    low, number = problem.lower, problem.upper - problem.lower + 1
     measure = problem.quality
     if measure.distance.builtin and budget < math.inf:
-        low, high = terms.ranges(
-            _KINDS[measure.distance.name], measure.reference, low, high, measure.reference_size, measure.size, budget
-        )
-    entries = float((high - low + 1.0).sum())
-    if entries * _BYTES_PER_ENTRY > limits.memory:
+        low, number = terms.ranges(
+            _KINDS[measure.distance.name], measure.reference, low, problem.upper, measure.reference_size, measure.size,
+            budget,
+        )  # fmt: skip
+    if number.sum(dtype=np.float64) * _BYTES_PER_ENTRY > limits.memory:
         raise InputError(
-            f"the search would have to tabulate {entries:.3g} counts, more than memory_limit={limits.memory} bytes hold"
+            f"the search would have to tabulate {number.sum(dtype=np.float64):.3g} counts, more than "
+            f"memory_limit={limits.memory} bytes hold"
         )
-    start = np.concatenate(([0], np.cumsum(high - low + 1)))
+    start = np.zeros(len(low) + 1, np.int64)
+    np.cumsum(number, out=start[1:])
     quality = _table(measure, low, start)
-    quality[np.repeat(problem.left_out, np.diff(start))] = 0.0
+    if problem.left_out.any():
+        quality[np.repeat(problem.left_out, number)] = 0.0
     privacy = quality if problem.privacy is None else _table(problem.privacy, low, start)
-    return Space(start, low, quality, privacy)
+    return Space(start, low, quality, privacy, budget if measure.distance.builtin else math.inf)
 
 
 def _table(measure: Measure, low: Ints, start: Ints) -> Floats:
@@ -140,7 +159,7 @@ def _table(measure: Measure, low: Ints, start: Ints) -> Floats:
 
 def _within(space: Space, budget: float) -> Flags:
     """The values that fit the budget when all other bins are at their best."""
-    if budget == math.inf:
+    if budget == space.budget:
         return space.quality < math.inf
     least = np.minimum.reduceat(space.quality, space.start[:-1])
     room = budget - least.sum() + least
@@ -205,29 +224,24 @@ def _allocate(problem: Problem) -> Solution:
     """Convex allocation: the least quality loss, with the price of a count as its proof."""
     measure = problem.quality
     kind = _KINDS[measure.distance.name]
-    open_ = problem.upper > problem.lower
-    low, high = problem.lower[open_], problem.upper[open_]
-    total = problem.size - int(problem.lower[~open_].sum())
-    if len(low) >= _MANY_BINS:
-        member, first, copies = terms.group(problem.original[open_], low, high)
-    else:
-        member = first = np.arange(len(low))
-        copies = np.ones(len(low), np.int64)
-    counts = problem.lower.copy()
-    price = 0.0
-    if len(low):
-        x, tied, left, price = terms.allocate(
-            kind, measure.reference[open_][first], low[first], high[first], copies,
-            measure.reference_size, measure.size, total,
-        )  # fmt: skip
-        spread = x[member]
+    low, high, reference = problem.lower, problem.upper, measure.reference
+    many = len(low) >= _MANY_BINS
+    copies = np.ones(len(low), np.int64)
+    if many:
+        member, first, copies = terms.group(problem.original, low, high)
+        low, high, reference = low[first], high[first], reference[first]
+    counts, tied, left, price = terms.allocate(
+        kind, reference, low, high, copies, measure.reference_size, measure.size, problem.size
+    )
+    if many:
+        counts = counts[member]
         if left:
-            chosen = np.zeros(len(x), dtype=np.bool_)
+            chosen = np.zeros(len(low), dtype=np.bool_)
             chosen[tied] = True
-            spread[np.flatnonzero(chosen[member])[:left]] += 1
-        counts[open_] = spread
-    counted = ~problem.left_out
-    objective = terms.total(kind, measure.reference[counted], counts[counted], measure.reference_size, measure.size)
+            tied = np.flatnonzero(chosen[member])
+    if left:
+        counts[np.sort(tied)[:left]] += 1
+    objective = measure.summed(figures(problem, counts)[0])
     return Solution(counts, objective, objective, objective, 0.0, price)
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,8 +27,7 @@ _BYTES_PER_COLUMN = 64
 _LABEL_SHARE = 32
 
 
-@dataclass(frozen=True)
-class Tables:
+class Tables(NamedTuple):
     """What each value of each bin is worth: bin i has the values low[i], low[i] + 1, ... at start[i]..start[i + 1].
 
     A value with an infinite objective is not allowed; costs are finite.
@@ -44,8 +43,7 @@ class Tables:
         return self.start[:-1] + counts - self.low
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(NamedTuple):
     """When to stop early: an absolute gap, a time on the clock of `time.monotonic`, and bytes for the search."""
 
     gap: float = 0.0
@@ -65,8 +63,7 @@ class Limits:
         return self.deadline < math.inf and time.monotonic() >= self.deadline
 
 
-@dataclass(frozen=True)
-class Solution:
+class Solution(NamedTuple):
     """The best counts found, a proven bound on their objective, and the multipliers of the dual bound."""
 
     counts: Ints
@@ -113,12 +110,11 @@ def solve(
     reduced, least, second, gap = labels.reduced_costs(tables.start, tables.low, tables.objective, tables.cost, lam, mu)
     # Labels multiply late if the bins whose second choice costs most come first.
     order = np.argsort(-second, kind="stable")
-    everything = _span(tables, reduced, lam, budget)
     width = _FIRST_WIDTH
     while not limits.passed and found - bound > limits.tolerance(found):
         gap = min(gap, found - dual_bound)
         hope = min(found, dual_bound + gap + limits.tolerance(dual_bound))
-        entries = _select(tables, reduced, least[order], gap, order)
+        entries = _select(tables, reduced, least, gap, order)
         most = 1 + limits.memory // (_LABEL_SHARE * _BYTES_PER_LABEL * max(1, int((np.diff(entries.start) > 1).sum())))
         width = min(width, most)
         outcome = _search(entries, size, budget, (lam, mu, dual_bound), gap, hope, found, forbidden, limits, width)
@@ -131,7 +127,7 @@ def solve(
             if width >= most:
                 break
             width *= 8
-        elif gap >= everything:
+        elif gap >= _span(tables, reduced, lam, budget):
             break
         else:
             gap = max(gap * _GROWTH, 1e-12)
@@ -157,8 +153,7 @@ def _span(tables: Tables, reduced: Floats, lam: float, budget: float) -> float:
     return span
 
 
-@dataclass(frozen=True)
-class _Entries:
+class _Entries(NamedTuple):
     """The values that a round looks at, in layers: `order` says which bin is which layer."""
 
     order: Ints
@@ -171,15 +166,11 @@ class _Entries:
 
 
 def _select(tables: Tables, reduced: Floats, least: Floats, gap: float, order: Ints) -> _Entries:
-    start, place = labels.select(tables.start, reduced, gap, order)
-    bins = np.repeat(order, np.diff(start))
-    value = place - tables.start[bins] + tables.low[bins]
-    passed = np.concatenate(([0.0], np.cumsum(least)))
-    return _Entries(order, start, value, tables.objective[place], tables.cost[place], reduced[place], passed)
+    selected = labels.select(tables.start, tables.low, tables.objective, tables.cost, reduced, gap, order, least)
+    return _Entries(order, *selected)
 
 
-@dataclass(frozen=True)
-class _Outcome:
+class _Outcome(NamedTuple):
     """What a round found, if anything, and the bound that it has proven if it came to its end."""
 
     counts: Ints | None
@@ -238,7 +229,7 @@ def _search(
 def _prefix_tree(wanted: Ints) -> Ints:
     """For each layer and column of `wanted`, the first column with the same values in all layers before."""
     classes = np.zeros((wanted.shape[0] + 1, wanted.shape[1]), np.int64)
-    for layer in range(wanted.shape[0]):
+    for layer in range(wanted.shape[0] if wanted.size else 0):
         seen: dict[tuple[int, int], int] = {}
         for k in range(wanted.shape[1]):
             classes[layer + 1, k] = seen.setdefault((int(classes[layer, k]), int(wanted[layer, k])), k)

@@ -39,14 +39,14 @@ def reduced_costs(
     """What each value costs above the best of its bin for these multipliers.
 
     Returns with them the bins' best, the reduced costs of the bins' second choices, and a first guess of how far the
-    best solution is above the dual: the gap that lets a dozen second choices in.
+    best solution is above the dual: the gap that lets two dozen second choices in.
     """
     n = len(start) - 1
     reduced = np.empty(len(f))
     best = np.empty(n)
     second = np.empty(n)
-    dozen = np.empty(12)
-    dozen[:] = math.inf
+    smallest = np.empty(24)
+    smallest[:] = math.inf
     for i in range(n):
         least = next_ = math.inf
         for e in range(start[i], start[i + 1]):
@@ -59,40 +59,47 @@ def reduced_costs(
         second[i] = next_ - least
         for e in range(start[i], start[i + 1]):
             reduced[e] -= least
-            if 1e-13 < reduced[e] < dozen[-1]:
-                at = len(dozen) - 1
-                while at > 0 and dozen[at - 1] > reduced[e]:
-                    dozen[at] = dozen[at - 1]
+            if 1e-13 < reduced[e] < smallest[-1]:
+                at = len(smallest) - 1
+                while at > 0 and smallest[at - 1] > reduced[e]:
+                    smallest[at] = smallest[at - 1]
                     at -= 1
-                dozen[at] = reduced[e]
+                smallest[at] = reduced[e]
     guess = 0.0
-    for other in dozen:
+    for other in smallest:
         if other < math.inf:
             guess = other
     return reduced, best, second, guess
 
 
 @kernel
-def select(start: Ints, reduced: Floats, limit: float, order: Ints) -> tuple[Ints, Ints]:
-    """The values with a reduced cost of at most `limit`, bin by bin in the given order of bins.
+def select(
+    start: Ints, low: Ints, f: Floats, g: Floats, reduced: Floats, limit: float, order: Ints, best: Floats
+) -> tuple[Ints, Ints, Floats, Floats, Floats, Floats]:
+    """The values with a reduced cost of at most `limit`, in layers: bin by bin in the given order.
 
-    Returns where each bin begins, and the values' places in the tables.
+    Returns where each layer begins; the values with their objective, cost and reduced cost; and the bins' best summed
+    up layer by layer.
     """
     total = 0
     for e in range(len(reduced)):
         if reduced[e] <= limit:
             total += 1
     new_start = np.zeros(len(order) + 1, np.int64)
-    place = np.empty(total, np.int64)
+    value = np.empty(total, np.int64)
+    table = np.empty((3, total))
+    passed = np.zeros(len(order) + 1)
     k = 0
     for layer in range(len(order)):
         i = order[layer]
         for e in range(start[i], start[i + 1]):
             if reduced[e] <= limit:
-                place[k] = e
+                value[k] = low[i] + e - start[i]
+                table[0, k], table[1, k], table[2, k] = f[e], g[e], reduced[e]
                 k += 1
         new_start[layer + 1] = k
-    return new_start, place
+        passed[layer + 1] = passed[layer] + best[i]
+    return new_start, value, table[0], table[1], table[2], passed
 
 
 @kernel

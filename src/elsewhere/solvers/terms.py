@@ -350,7 +350,7 @@ def total(kind: int, r: Floats, x: Ints, r_size: float, x_size: float) -> float:
 def ranges(
     kind: int, r: Floats, low: Ints, high: Ints, r_size: float, x_size: float, budget: float
 ) -> tuple[Ints, Ints]:
-    """The counts of each bin that fit the budget when every other bin is at its best."""
+    """The counts of each bin that fit the budget when every other bin is at its best: the least, and how many."""
     n = len(r)
     best = np.empty(n, np.int64)
     least = np.empty(n)
@@ -364,12 +364,12 @@ def ranges(
         least[i] = min(cost_below, cost_above)
     spare = budget - least.sum()
     new_low = np.empty(n, np.int64)
-    new_high = np.empty(n, np.int64)
+    number = np.empty(n, np.int64)
     for i in range(n):
         room = spare + least[i]
         new_low[i] = _furthest(kind, r[i], best[i], low[i], r_size, x_size, room)
-        new_high[i] = _furthest(kind, r[i], best[i], high[i], r_size, x_size, room)
-    return new_low, new_high
+        number[i] = 1 + _furthest(kind, r[i], best[i], high[i], r_size, x_size, room) - new_low[i]
+    return new_low, number
 
 
 @kernel
