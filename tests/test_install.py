@@ -75,3 +75,25 @@ def test_demo() -> None:
     assert "0.004598 away from the target" in result.stdout
     assert result.stdout.count("all in order") == 2
     assert "█" in result.stdout
+
+
+def test_no_question_compiles_a_kernel_anew() -> None:
+    """Every kernel has one signature, whatever is asked: nobody waits for a compiler in the middle of the work."""
+    asked = """
+import elsewhere as ew
+from elsewhere.solvers import dual, greedy, labels, terms
+h, t = {"a": 7, "b": 2, "c": 3}, {"a": 3, "d": 4}
+ew.hide(h, {"c"}), ew.hide({f"{at:04d}": at % 7 for at in range(3000)}, ["0001"], "variational")
+ew.resemble(h, t, 0.05), ew.avoid(h, h, 0.05), ew.resemble(h, h, 0.05, forbidden=[h]), ew.frontier(h, t, [0.1, 0.2])
+ew.avoid(h, t, 0.05, method="heuristic"), ew.avoid(h, t, 0.9, size="target", method="heuristic")
+ew.resemble(h, t, 20, sensitive=["a"], quality="l2"), ew.avoid(h, t, 0.05, privacy="jeffreys")
+ew.resemble(h, ew.Profile(t), 9, quality=lambda r, x: abs(r - x), lower={"a": 2}, method="heuristic")
+try:
+    ew.resemble(h, t, 0.05, max_distance=0.01)
+except ew.PrivacyNotMet:
+    pass
+entries = [terms.allocate, terms.group, terms.ranges, terms.fill, terms.total, dual.maximise, labels.reduced_costs,
+           labels.select, labels.complete, labels.advance, labels.trace, greedy.climb]
+print([len(entry.signatures) for entry in entries])
+"""
+    assert run(asked).stdout == f"{[1] * 12}\n"

@@ -285,17 +285,20 @@ def test_heuristics_reach_the_size_of_the_target() -> None:
 
 
 def test_best_move_in_the_corners() -> None:
-    wanted = [[4.0, 1.0, 0.0], [4.0, 1.0, 0.0], [0.0, 1.0, 4.0]]
-    free = [[0.0] * 3] * 3
+    def terms(rows: list[list[float]]) -> Callable[[int, int], float]:
+        return lambda i, x: rows[i][x]
+
+    wanted = terms([[4.0, 1.0, 0.0], [4.0, 1.0, 0.0], [0.0, 1.0, 4.0]])
+    free = terms([[0.0] * 3] * 3)
     assert best_move([0, 0, 2], wanted, free, [2], [0, 1], 0.0, 1) == Move(2, 0, 1, 0.0), "of equals the first"
-    cheaper = [[0.0, 1.0, 9.0]] * 3
+    cheaper = terms([[0.0, 1.0, 9.0]] * 3)
     assert best_move([0, 0, 2], wanted, cheaper, [2], [0], -7.0, 1) == Move(2, 0, 1, -7.0), "just within the budget"
     assert best_move([0, 0, 2], wanted, cheaper, [2], [0], -7.5, 1) is None
-    rounded = [[0.1 + 0.2, 0.3], [0.0, 0.0]]
+    rounded = terms([[0.1 + 0.2, 0.3], [0.0, 0.0]])
     assert best_move([0, 1], rounded, free, [1], [0], 0.0, 1) is None, "a gain of rounding errors"
-    infinite = [[5.0, math.inf, math.inf], [0.0, 0.0, 0.0]]
+    infinite = terms([[5.0, math.inf, math.inf], [0.0, 0.0, 0.0]])
     assert best_move([0, 1], infinite, free, [1], [0], 0.0, 1) is None
     assert best_move([0, 1], infinite, free, [1], [0], 0.0, -1) == Move(1, 0, 1, 0.0)
     assert best_move([1, 1], infinite, free, [1], [0], 0.0, -1) is None, "infinite before"
     assert best_move([1, 0], infinite, free, [0], [1], 0.0, 1) == Move(0, 1, 1, 0.0)
-    assert best_move([1, 0], wanted, [[math.inf, 0.0], [0.0, 0.0]], [0], [1], math.inf, -1) is None
+    assert best_move([1, 0], wanted, terms([[math.inf, 0.0], [0.0, 0.0]]), [0], [1], math.inf, -1) is None

@@ -384,7 +384,9 @@ def _sanitized(problem: Problem, solution: Solution, proven: bool = True) -> San
     """The result that a solution amounts to, in the terms of its distances."""
     from elsewhere.solvers import exact
 
-    quality_loss, privacy_distance = exact.figures(problem, solution.counts)
+    quality_loss, privacy_distance = problem.quality.shown(solution.objective), None
+    if problem.goal != "hide":
+        quality_loss, privacy_distance = exact.figures(problem, solution.counts)
     measure, objective = problem.quality, quality_loss
     if problem.privacy is not None and privacy_distance is not None:
         measure, objective = problem.privacy, privacy_distance

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,8 +129,7 @@ def _checked(name: str, arguments: tuple[float, int], value: float) -> float:
     return number
 
 
-@dataclass(frozen=True)
-class Measure:
+class Measure(NamedTuple):
     """A distance from a fixed reference to histograms of a fixed size.
 
     A root is left to the end: terms, limits and totals are those of the sum below it, and `shown` puts it on.

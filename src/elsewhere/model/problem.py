@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -31,8 +30,7 @@ class Constraints(NamedTuple):
     candidates: Iterable[str] = ()
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """Choose counts within lower..upper that sum to `size`, none of the `forbidden` rows.
 
     hide minimises the quality loss; resemble minimises and avoid maximises the privacy distance within `limit`.
@@ -58,7 +56,7 @@ class Problem:
 
     def within(self, limit: float) -> Problem:
         """The same problem with another limit on the quality loss."""
-        return replace(self, limit=limit)
+        return self._replace(limit=limit)
 
     def quality_loss(self, counts: Ints) -> float:
         """d_q(H, H')."""
@@ -193,16 +191,16 @@ def _names(name: str, names: Iterable[str]) -> list[str]:
     if isinstance(names, str | bytes):
         raise InputError(f"{name} is the single value {names!r}; give a collection of location names")
     listed = list(names)
-    for item in listed:
+    for item in listed if set(map(type, listed)) - {str} else ():
         if not isinstance(item, str):
             raise InputError(f"{name} has the location {item!r}, which is not a string")
     return listed
 
 
 def _union(histogram: Histogram, others: Iterable[str], constraints: Constraints) -> tuple[tuple[str, ...], Ints]:
-    new = {*others, *_names("candidates", constraints.candidates)}.difference(histogram)
+    new = {name for name in {*others, *_names("candidates", constraints.candidates)} if name not in histogram}
     if not new:
-        return histogram.locations, histogram.counts
+        return histogram.locations, histogram.counts.copy()  # writable: to compiled code another type than read-only
     locations = tuple(sorted([*histogram.locations, *new]))
     return locations, align(locations, histogram.locations, histogram.counts)
 
@@ -294,4 +292,4 @@ def _without_infinite(problem: Problem, measure: Measure) -> Problem:
             f"no count is allowed at {problem.locations[at]!r}: the distances are infinite for all within its bounds",
             math.inf,
         )
-    return replace(problem, lower=lower, upper=upper)
+    return problem._replace(lower=lower, upper=upper)

@@ -42,11 +42,15 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 from elsewhere.model.distances import DistanceLike
 from elsewhere.model.histogram import Histogram, TableLike
 from elsewhere.paper.setting import Setting, Size, prepare
+
+#: The term of a bin with a count.
+Terms: TypeAlias = Callable[[int, int], float]
 
 _ROUNDING = 4 * sys.float_info.epsilon
 
@@ -101,20 +105,25 @@ def ah(
 
 def _greedy(setting: Setting, sign: int) -> Histogram | None:
     n, missing = len(setting.locations), setting.size - sum(setting.original)
-    held = range(max(setting.size, sum(setting.original)) + 1)
-    p = [[setting.p(target, x) for x in held] for target in setting.target]
-    q = [[setting.q(original, x) for x in held] for original in setting.original]
+
+    def p(i: int, x: int) -> float:
+        return setting.p(setting.target[i], x) if i < n else 0.0
+
+    def q(i: int, x: int) -> float:
+        return setting.q(setting.original[i], x) if i < n else 0.0
+
+    def total(term: Terms) -> float:
+        return sum(term(i, count) for i, count in enumerate(counts))
+
     counts = list(setting.original)  # step 3
     if missing:
-        # As long as its table is, that many counts the virtual bin can hold.
-        p.append([0.0] * (abs(missing) + 1))
-        q.append([0.0] * (abs(missing) + 1))
         counts.append(max(0, missing))
-    remaining = setting.threshold - _total(q, counts)  # step 4
+    remaining = setting.threshold - total(q)  # step 4
 
     sources, destinations = _bins(counts, setting.target, missing, sign)  # steps 1 and 2
     while sources:  # step 5
-        move = best_move(counts, p, q, sources, destinations, remaining, sign)  # step 6
+        room = math.inf if missing >= 0 else -missing - counts[n]
+        move = best_move(counts, p, q, sources, destinations, remaining, sign, room)  # step 6
         if move is None:  # steps 7 and 8
             break
         counts[move.i] -= move.k
@@ -123,36 +132,38 @@ def _greedy(setting: Setting, sign: int) -> Histogram | None:
         sources, destinations = _bins(counts, setting.target, missing, sign)  # steps 10 and 11
 
     settled = not missing or counts[n] == max(0, -missing)
-    within = _total(q, counts) <= setting.threshold and _total(q, counts) < math.inf
-    resembles = sign < 0 or _total(p, counts) < math.inf
+    within = total(q) <= setting.threshold and total(q) < math.inf
+    resembles = sign < 0 or total(p) < math.inf
     return setting.histogram(counts[:n]) if settled and within and resembles else None  # step 12
 
 
 def best_move(
     counts: list[int],
-    p: list[list[float]],
-    q: list[list[float]],
+    p: Terms,
+    q: Terms,
     sources: list[int],
     destinations: list[int],
     remaining: float,
     sign: int,
+    room: float = math.inf,
 ) -> Move | None:
     """BestMove: the move with the largest ratio of gain in privacy to loss in quality, of equals the first.
 
-    ``p[i][x]`` and ``q[i][x]`` are the terms of bin i with count x; a bin takes no more counts than its table has room
-    for. `sign` is 1 to lower the privacy distance and -1 to raise it.
+    ``p(i, x)`` and ``q(i, x)`` are the terms of bin i with count x. `sign` is 1 to lower the privacy distance and -1 to
+    raise it. The last bin takes no more than `room` counts.
     """
     best, max_ratio = None, 0.0  # steps 1 to 3
     for i in sources:  # step 4
-        p_i_old, q_i_old = p[i][counts[i]], q[i][counts[i]]
+        p_i_old, q_i_old = p(i, counts[i]), q(i, counts[i])
         for j in destinations:  # step 5
             if j == i:
                 continue
-            p_j_old, q_j_old = p[j][counts[j]], q[j][counts[j]]
-            room = len(p[j]) - 1 - counts[j]
-            for k in range(1, min(counts[i], room) + 1):  # step 6
-                p_i_new, q_i_new = p[i][counts[i] - k], q[i][counts[i] - k]  # steps 7 to 9
-                p_j_new, q_j_new = p[j][counts[j] + k], q[j][counts[j] + k]
+            p_j_old, q_j_old = p(j, counts[j]), q(j, counts[j])
+            for k in range(1, counts[i] + 1):  # step 6
+                if j == len(counts) - 1 and k > room:
+                    break
+                p_i_new, q_i_new = p(i, counts[i] - k), q(i, counts[i] - k)  # steps 7 to 9
+                p_j_new, q_j_new = p(j, counts[j] + k), q(j, counts[j] + k)
                 gain = -sign * ((p_i_new - p_i_old) + (p_j_new - p_j_old))  # step 10
                 noise = _ROUNDING * (abs(p_i_old) + abs(p_i_new) + abs(p_j_old) + abs(p_j_new))
                 if not (gain > noise or gain == math.inf):
@@ -178,7 +189,3 @@ def _bins(counts: list[int], target: list[float], missing: int, sign: int) -> tu
     if missing < 0 and counts[n] < -missing:
         destinations.append(n)
     return sources, destinations
-
-
-def _total(terms: list[list[float]], counts: list[int]) -> float:
-    return sum(row[count] for row, count in zip(terms, counts, strict=True))

@@ -51,9 +51,10 @@ class Space(NamedTuple):
 def least_loss(problem: Problem, limits: Limits) -> Solution | None:
     """The counts of least quality loss, whatever the limit on it; None if constraints leave none."""
     if problem.quality.distance.builtin:
-        solution = _allocate(problem)
-        if not problem.is_forbidden(solution.counts):
-            return solution
+        counts, price = spread(problem)
+        if not problem.is_forbidden(counts):
+            loss = problem.quality.summed(figures(problem, counts)[0])
+            return Solution(counts, loss, loss, loss, 0.0, price)
     space = tabulate(problem, math.inf, limits)
     return _least(problem, space, space.quality, space.quality < math.inf, limits)
 
@@ -220,10 +221,9 @@ def _farther(measure: Measure, space: Space, wanted: float) -> tuple[Floats, flo
     return np.where(infinite, -enough, -finite), -target
 
 
-def _allocate(problem: Problem) -> Solution:
-    """Convex allocation: the least quality loss, with the price of a count as its proof."""
+def spread(problem: Problem) -> tuple[Ints, float]:
+    """Convex allocation: the counts of least quality loss, and the price of a count as the proof of it."""
     measure = problem.quality
-    kind = _KINDS[measure.distance.name]
     low, high, reference = problem.lower, problem.upper, measure.reference
     many = len(low) >= _MANY_BINS
     copies = np.ones(len(low), np.int64)
@@ -231,7 +231,7 @@ def _allocate(problem: Problem) -> Solution:
         member, first, copies = terms.group(problem.original, low, high)
         low, high, reference = low[first], high[first], reference[first]
     counts, tied, left, price = terms.allocate(
-        kind, reference, low, high, copies, measure.reference_size, measure.size, problem.size
+        _KINDS[measure.distance.name], reference, low, high, copies, measure.reference_size, measure.size, problem.size
     )
     if many:
         counts = counts[member]
@@ -241,8 +241,7 @@ def _allocate(problem: Problem) -> Solution:
             tied = np.flatnonzero(chosen[member])
     if left:
         counts[np.sort(tied)[:left]] += 1
-    objective = measure.summed(figures(problem, counts)[0])
-    return Solution(counts, objective, objective, objective, 0.0, price)
+    return counts, price
 
 
 def _ordered(problem: Problem, counts: Ints) -> Ints:

@@ -2,7 +2,7 @@
 
 A move takes k counts from a source bin to a destination bin. The move with the greatest gain in privacy distance per
 loss of quality is made, as long as one that gains anything fits the quality budget. This is BestMove of the paper,
-except that the best move from each source is remembered until one of its bins changes or the budget forbids it.
+except that the best move of each pair of bins is remembered until one of the two changes or the budget forbids it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from elsewhere.solvers._jit import kernel
 # Gains below this share of the terms that they are differences of are rounding, not gains: without it, moves whose
 # gains cancel exactly on paper could go round in circles.
 _NOISE = 4.0 * float(np.finfo(np.float64).eps)
-# Rows of what is known of the best move from each source: gain per loss, destination, number of counts, quality loss.
-_RATIO, _TO, _COUNTS, _LOSS = range(4)
 
 
 @kernel
@@ -34,26 +32,59 @@ def _is_destination(x: int, target: float, avoid: bool) -> bool:
 
 
 @kernel
+def _greatest(ratios: Floats) -> int:
+    """Where the greatest ratio is, the first of equals."""
+    at = 0
+    for j in range(1, len(ratios)):
+        if ratios[j] > ratios[at]:
+            at = j
+    return at
+
+
+@kernel
+def _loss(at_i: int, at_j: int, k: int, q: Floats) -> float:
+    """What moving k counts between two bins at these places of the tables costs in quality."""
+    return float((q[at_i - k] - q[at_i]) + (q[at_j + k] - q[at_j]))
+
+
+@kernel
 def _consider(
-    i: int, j: int, x: Ints, start: Ints, low: Ints, p: Floats, q: Floats, sign: float, remaining: float, best: Floats
-) -> None:
-    """Note the best move from bin i to bin j in row i of `best` if it beats what is there, or ties with a later bin."""
-    at_i, at_j = start[i] + x[i] - low[i], start[j] + x[j] - low[j]
-    most = min(x[i] - low[i], start[j + 1] - 1 - at_j)
-    for k in range(1, most + 1):
-        gain = -sign * ((p[at_i - k] - p[at_i]) + (p[at_j + k] - p[at_j]))
-        loss = (q[at_i - k] - q[at_i]) + (q[at_j + k] - q[at_j])
-        size = abs(p[at_i]) + abs(p[at_i - k]) + abs(p[at_j]) + abs(p[at_j + k])
-        if not loss <= remaining or not (gain > _NOISE * size or gain == math.inf):
+    at_i: int, least_i: int, at_j: int, most_j: int, p: Floats, q: Floats, sign: float, remaining: float, convex: bool
+) -> tuple[float, int]:
+    """The best ratio of gain to loss of a move between two bins that are at places at_i and at_j of the tables, and k.
+
+    With convex terms the loss grows with k once it exceeds the budget, so that larger moves need not be tried.
+    """
+    best = 0.0
+    best_k = 0
+    for k in range(1, min(at_i - least_i, most_j - at_j) + 1):
+        loss = _loss(at_i, at_j, k, q)
+        if not loss <= remaining:
+            if convex and remaining >= 0.0:
+                break
             continue
-        ratio = gain / loss if loss > 0.0 else math.inf
-        if ratio > best[i, _RATIO] or (ratio == best[i, _RATIO] and j < best[i, _TO]):
-            best[i, _RATIO], best[i, _TO], best[i, _COUNTS], best[i, _LOSS] = ratio, j, k, loss
+        gain = -sign * ((p[at_i - k] - p[at_i]) + (p[at_j + k] - p[at_j]))
+        size = abs(p[at_i]) + abs(p[at_i - k]) + abs(p[at_j]) + abs(p[at_j + k])
+        if gain > _NOISE * size or gain == math.inf:
+            ratio = gain / loss if loss > 0.0 else math.inf
+            if ratio > best:
+                best = ratio
+                best_k = k
+    return best, best_k
 
 
 @kernel
 def climb(
-    x: Ints, start: Ints, low: Ints, target: Floats, p: Floats, q: Floats, avoid: bool, virtual: bool, remaining: float
+    x: Ints,
+    start: Ints,
+    low: Ints,
+    target: Floats,
+    p: Floats,
+    q: Floats,
+    avoid: bool,
+    virtual: bool,
+    convex: bool,
+    remaining: float,
 ) -> Ints:
     """Make the best move until none is left; x is where to start from.
 
@@ -63,39 +94,48 @@ def climb(
     n = len(x)
     x = x.copy()
     sign = -1.0 if avoid else 1.0
-    best = np.zeros((n, 4))
-    stale = np.ones(n, np.bool_)
-    changed_a = changed_b = -1
+    place = start[:-1] + x - low
+    ratio = np.zeros((n, n))
+    counts = np.zeros((n, n), np.int32)
+    to = np.zeros(n, np.int64)
+    source = np.zeros(n, np.bool_)
+    destination = np.zeros(n, np.bool_)
+    changed = np.ones(n, np.bool_)
     while True:
+        for i in range(n):
+            if changed[i]:
+                away = avoid and not (virtual and i == n - 1)
+                source[i] = _is_source(x[i], target[i], away, low[i])
+                destination[i] = _is_destination(x[i], target[i], away)
         chosen = -1
         for i in range(n):
-            if not _is_source(x[i], target[i], avoid and not (virtual and i == n - 1), low[i]):
-                best[i, _RATIO] = 0.0
-                stale[i] = True
+            if not source[i]:
                 continue
-            to = int(best[i, _TO])
-            again = stale[i] or best[i, _LOSS] > remaining
-            again = again or (best[i, _RATIO] > 0.0 and to in (changed_a, changed_b))
-            if again:
-                best[i, _RATIO] = 0.0
-                best[i, _LOSS] = -math.inf
-                stale[i] = False
             for j in range(n):
-                if (
-                    j != i
-                    and (again or j in (changed_a, changed_b))
-                    and _is_destination(x[j], target[j], avoid and not (virtual and j == n - 1))
-                ):
-                    _consider(i, j, x, start, low, p, q, sign, remaining, best)
-            if best[i, _RATIO] > 0.0 and (chosen < 0 or best[i, _RATIO] > best[chosen, _RATIO]):
+                if changed[i] or changed[j]:
+                    ratio[i, j] = 0.0
+                    if destination[j] and i != j:
+                        ratio[i, j], counts[i, j] = _consider(
+                            place[i], start[i], place[j], start[j + 1] - 1, p, q, sign, remaining, convex
+                        )
+            j = to[i] = _greatest(ratio[i])
+            # What does not fit the budget any more may do so with fewer counts.
+            while ratio[i, j] > 0.0 and not _loss(place[i], place[j], counts[i, j], q) <= remaining:
+                ratio[i, j], counts[i, j] = _consider(
+                    place[i], start[i], place[j], start[j + 1] - 1, p, q, sign, remaining, convex
+                )
+                j = to[i] = _greatest(ratio[i])
+            if ratio[i, j] > 0.0 and (chosen < 0 or ratio[i, j] > ratio[chosen, to[chosen]]):
                 chosen = i
         if chosen < 0:
             return x
-        to, k = int(best[chosen, _TO]), int(best[chosen, _COUNTS])
-        remaining -= best[chosen, _LOSS]
-        if best[chosen, _LOSS] < 0.0:
-            stale[:] = True  # more budget: moves that did not fit may do so now
+        j = to[chosen]
+        k = counts[chosen, j]
+        loss = _loss(place[chosen], place[j], k, q)
+        remaining -= loss
         x[chosen] -= k
-        x[to] += k
-        changed_a, changed_b = chosen, to
-        stale[chosen] = stale[to] = True
+        x[j] += k
+        place[chosen] -= k
+        place[j] += k
+        changed[:] = loss < 0.0  # more budget: moves that did not fit may do so now
+        changed[chosen] = changed[j] = True

@@ -45,7 +45,8 @@ def _climb(problem: Problem, space: Space, begin: Ints, missing: int) -> Ints:
         nothing = np.zeros(abs(missing) + 1)
         quality, privacy = np.append(quality, nothing), np.append(privacy, nothing)
     spent = float(quality[start[:-1] + begin - low].sum())
+    avoid, convex = problem.goal == "avoid", problem.quality.distance.builtin
     counts = greedy.climb(
-        begin, start, low, target, privacy, quality, problem.goal == "avoid", missing != 0, problem.budget - spent
+        begin, start, low, target, privacy, quality, avoid, missing != 0, convex, problem.budget - spent
     )
     return counts[: len(problem.original)]

@@ -51,7 +51,7 @@ def term(kind: int, r: float, x: float, r_size: float, x_size: float) -> float:
 
 @kernel
 def marginal(kind: int, r: float, x: float, r_size: float, x_size: float) -> float:
-    """What one more count costs: term(x + 1) - term(x).
+    """What one more count costs: term(x + 1) - term(x); no term is infinite here.
 
     In closed form where there is one, so that costs which are equal on paper are equal in floating point too:
     ties are then broken by the documented rule and not by rounding.
@@ -72,11 +72,7 @@ def marginal(kind: int, r: float, x: float, r_size: float, x_size: float) -> flo
             return -1.0 / x_size
     if kind == JS and r == 0.0:
         return 0.5 / x_size
-    after = term(kind, r, x + 1.0, r_size, x_size)
-    before = term(kind, r, x, r_size, x_size)
-    if before == math.inf:
-        return -math.inf
-    return after - before
+    return term(kind, r, x + 1.0, r_size, x_size) - term(kind, r, x, r_size, x_size)
 
 
 @kernel
@@ -139,31 +135,35 @@ def _sift_up(heap: Ints, at: int, cost: Floats, added: Ints) -> None:
 
 @kernel
 def _bulk(kind: int, r: Floats, low: Ints, high: Ints, copies: Ints, r_size: float, x_size: float, total: int) -> Ints:
-    """A prefix of the greedy order that leaves at most about two counts a bin to hand out.
+    """A prefix of the greedy order that leaves few steps to be made one by one, about two a group.
 
-    A price is looked for such that buying every unit up to it stays within `total`. Where many units cost
-    exactly the same, the units of the bins that were given least come first, so a level is looked for as well.
+    Two prices are looked for: buying every unit up to the one stays within `total`, up to the other does not, and few
+    units lie between. Where many units cost exactly the same, those of the bins that were given least come first, so
+    a level is looked for as well.
     """
     groups = len(r)
     x = low.copy()
-    bins = 0
     spent = 0
     for i in range(groups):
-        bins += copies[i]
         spent += low[i] * copies[i]
-    if total - spent <= 2 * bins:
+    few = 2 * groups
+    if total - spent <= few:
         return x
     scale = total / spent if spent > 0 else 2.0
+    # Large bins tell best what a count costs when all grow in proportion.
     price = 0.0
+    weight = 1e-300
     for i in range(groups):
-        guess = min(high[i], max(low[i], int(low[i] * scale)))
-        cost = marginal(kind, r[i], float(guess), r_size, x_size)
-        if abs(cost) < math.inf:
-            price += cost * copies[i] / bins
+        if low[i] < high[i]:
+            guess = min(high[i] - 1, max(low[i], int(low[i] * scale)))
+            price += marginal(kind, r[i], float(guess), r_size, x_size) * (float(low[i]) * copies[i])
+            weight += float(low[i]) * copies[i]
+    price /= weight
     below, above = x, high.copy()
     below_held = above_held = float(spent)
     below_price, above_price = -math.inf, math.inf
     width = max(abs(price), 1e-300) * 1e-3
+    share = 0.5
     for _ in range(2000):
         at = np.empty_like(below)
         left = total
@@ -172,16 +172,22 @@ def _bulk(kind: int, r: Floats, low: Ints, high: Ints, copies: Ints, r_size: flo
             if below[i] == above[i]:
                 at[i] = below[i]
             else:
-                middle = min(above[i], max(below[i], int(low[i] * scale)))
+                middle = int(low[i] * scale)
+                if below_price > -math.inf and above_price < math.inf:
+                    middle = below[i] + int(share * (above[i] - below[i]))
+                middle = min(above[i], max(below[i], middle))
                 at[i] = _count_at(kind, r[i], middle, below[i], above[i], r_size, x_size, price)
             left = left - at[i] * copies[i] if left >= 0 and at[i] <= left // copies[i] else -1
             held += float(at[i]) * copies[i]
         if left >= 0:
             below, below_held, below_price = at, held, price
-            if left <= 2 * bins:
-                return at
         else:
             above, above_held, above_price = at, held, price
+        between = 0.0
+        for i in range(groups):
+            between += float(above[i] - below[i])
+        if between <= few or 0 <= left <= few:
+            return below
         if above_price == math.inf:
             price += width
             width *= 4.0
@@ -196,8 +202,8 @@ def _bulk(kind: int, r: Floats, low: Ints, high: Ints, copies: Ints, r_size: flo
             middle_price = 0.5 * (below_price + above_price)
             if not below_price < middle_price < above_price:
                 break
-            share = (total - below_held) / (above_held - below_held)
-            price = below_price + min(0.9, max(0.1, share)) * (above_price - below_price)
+            share = min(0.9, max(0.1, (total - below_held) / (above_held - below_held)))
+            price = below_price + share * (above_price - below_price)
             if not below_price < price < above_price:
                 price = middle_price
     floor, ceiling = 0, total - spent
@@ -221,35 +227,50 @@ def group(r: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints, Ints]:
     """Put equal bins into groups: each bin's group, each group's first bin, and each group's number of bins.
 
     Histograms have few different counts, at most about the root of twice their size, so that a hash table in the
-    processor's cache beats sorting. The number of its slots is a power of two.
+    processor's cache beats sorting. The number of its slots is a power of two. Most bins are free to grow from a small
+    count of their own without end; their groups are looked up by that count.
     """
     n = len(r)
     member = np.empty(n, np.int64)
     first = np.empty(n, np.int64)
     copies = np.zeros(n, np.int64)
     slots = np.full(1024, -1, np.int64)
+    free = np.full(1 << 14, -1, np.int64)
+    top = high[0]
+    for i in range(n):
+        top = max(top, high[i])
     groups = 0
     for i in range(n):
-        if 2 * groups >= len(slots):
-            slots = np.full(4 * len(slots), -1, np.int64)
-            for k in range(groups):
-                j = first[k]
-                at = _slot(r[j], low[j], high[j], len(slots))
-                while slots[at] >= 0:
-                    at = (at + 1) & (len(slots) - 1)
-                slots[at] = k
-        at = _slot(r[i], low[i], high[i], len(slots))
-        while slots[at] >= 0:
-            j = first[slots[at]]
-            if r[j] == r[i] and low[j] == low[i] and high[j] == high[i]:
-                break
-            at = (at + 1) & (len(slots) - 1)
-        if slots[at] < 0:
-            slots[at] = groups
+        plain = 0 <= r[i] < len(free) and low[i] == r[i] and high[i] == top
+        at = 0
+        if plain:
+            known = free[r[i]]
+        else:
+            if 2 * groups >= len(slots):
+                slots = np.full(4 * len(slots), -1, np.int64)
+                for k in range(groups):
+                    j = first[k]
+                    at = _slot(r[j], low[j], high[j], len(slots))
+                    while slots[at] >= 0:
+                        at = (at + 1) & (len(slots) - 1)
+                    slots[at] = k
+            at = _slot(r[i], low[i], high[i], len(slots))
+            known = slots[at]
+            while known >= 0 and not (
+                r[first[known]] == r[i] and low[first[known]] == low[i] and high[first[known]] == high[i]
+            ):
+                at = (at + 1) & (len(slots) - 1)
+                known = slots[at]
+        if known < 0:
+            known = groups
+            if plain:
+                free[r[i]] = groups
+            else:
+                slots[at] = groups
             first[groups] = i
             groups += 1
-        member[i] = slots[at]
-        copies[slots[at]] += 1
+        member[i] = known
+        copies[known] += 1
     return member, first[:groups].copy(), copies[:groups].copy()
 
 

@@ -1,0 +1,43 @@
+"""``python -m benchmarks``: one table, every rival measured in the same run as elsewhere.
+
+A row says what was measured, the time of elsewhere, that of the rival, their ratio and the goal. Ratios count most:
+the machines that this runs on are shared, and seconds vary from one minute to the next. With names of parts
+(starting, hiding, heuristics, targeting) only those are measured.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import sys
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+
+from benchmarks import heuristics, hiding, starting, targeting
+from benchmarks.measure import Row
+
+_PARTS: tuple[Callable[[], Iterator[Row]], ...] = (
+    starting.measure,
+    hiding.measure,
+    heuristics.measure,
+    targeting.measure,
+)
+
+
+def main() -> None:
+    packages = ", ".join(f"{name} {version(name)}" for name in ("elsewhere", "numpy", "numba", "scipy"))
+    print(
+        f"{datetime.date.today()}, {os.cpu_count()} cores of {platform.machine()}, Python {platform.python_version()}"
+    )
+    print(f"{packages}\n")
+    print("| what | elsewhere | rival | ratio | goal | met |\n| --- | --- | --- | --- | --- | --- |")
+    wanted = set(sys.argv[1:])
+    for part in _PARTS:
+        if not wanted or part.__module__.rpartition(".")[2] in wanted:
+            for row in part():
+                print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()
