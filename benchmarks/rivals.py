@@ -17,10 +17,14 @@ from elsewhere.model.result import Goal
 
 @dataclass(frozen=True)
 class Rival:
-    """What a rival found, and whether it has proven it."""
+    """What a rival found: the privacy distance and the quality loss of its histogram, computed exactly."""
 
-    objective: float
-    proven: bool
+    privacy_distance: float
+    quality_loss: float
+
+    def keeps(self, limit: float) -> bool:
+        """Whether it keeps the limit; a general solver allows itself some 1e-6 beyond."""
+        return self.quality_loss <= limit + 1e-12
 
 
 def highs(
@@ -64,5 +68,7 @@ def highs(
         integrality=np.ones(len(value), dtype=np.int64),
         options={"mip_rel_gap": 0.0, "time_limit": time_limit},
     )
-    total = math.inf if result.fun is None else float(result.fun)
-    return Rival(problem.privacy.shown(sign * total), bool(result.status == 0))
+    counts = np.zeros(n, np.int64)
+    if result.x is not None:
+        np.add.at(counts, of_bin, np.round(result.x).astype(np.int64) * value.astype(np.int64))
+    return Rival(problem.privacy(counts.astype(np.float64)), problem.quality_loss(counts))
