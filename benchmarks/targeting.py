@@ -60,8 +60,9 @@ def _against_highs(sample: list[ew.Histogram]) -> Iterator[Row]:
             median, least = float(np.median(ratios)), float(ratios.min())
             broken = f" (which broke the limit for {astray})" if astray else ""
             yield Row(f"{goal}, budget {budget}, {len(sample)} users, against HiGHS{broken}",
-                      shown(float(np.median(ours))), shown(float(np.median(theirs))), f"median {median:,.0f}, least {least:.1f}",
-                      "median >= 50, least >= 1", median >= 50 and least >= 1)  # fmt: skip
+                      shown(float(np.median(ours))), shown(float(np.median(theirs))),
+                      f"median {median:,.0f}, least {least:.1f}", "median >= 50, least >= 1",
+                      median >= 50 and least >= 1)  # fmt: skip
 
 
 def _against_ro(histograms: list[ew.Histogram], all_of_them: float) -> Iterator[Row]:
