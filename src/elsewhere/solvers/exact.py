@@ -195,8 +195,11 @@ def _least_quality(
 
 def _signed(problem: Problem, space: Space) -> Tables:
     """The tables of a target problem as a minimisation; values at infinite distance are out."""
-    allowed = _within(space, problem.budget) & (space.privacy < math.inf)
+    assert problem.privacy is not None
     sign = -1.0 if problem.goal == "avoid" else 1.0
+    if space.budget == problem.budget and not problem.privacy.distance.unbounded:
+        return Tables(space.start, space.low, sign * space.privacy, space.quality)
+    allowed = _within(space, problem.budget) & (space.privacy < math.inf)
     return space.tables(sign * space.privacy, space.quality, allowed)
 
 

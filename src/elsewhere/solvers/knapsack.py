@@ -20,11 +20,14 @@ from elsewhere.solvers import dual, labels
 
 _WORK_PER_CALL = 5_000_000
 _GROWTH = 4.0
-_FIRST_WIDTH = 30_000
+_FIRST_WIDTH = 4_000
 _BYTES_PER_LABEL = 12
 _BYTES_PER_COLUMN = 64
-# Labels get this part of the memory: where they do not suffice, eight times as many have hardly ever helped.
-_LABEL_SHARE = 32
+# Labels get an eighth of the memory. A relative gap this small is worth only an eighth of that: where it does not
+# close then, it is subset sum in disguise, and hardly ever closes at all.
+_LABEL_SHARE = 8
+_GOOD_ENOUGH = 1e-6
+_WIDER = 8
 
 
 class Tables(NamedTuple):
@@ -110,23 +113,24 @@ def solve(
     reduced, least, second, gap = labels.reduced_costs(tables.start, tables.low, tables.objective, tables.cost, lam, mu)
     # Labels multiply late if the bins whose second choice costs most come first.
     order = np.argsort(-second, kind="stable")
-    width = _FIRST_WIDTH
+    most = limits.memory // (_LABEL_SHARE * _BYTES_PER_LABEL)
+    width = max(1, min(_FIRST_WIDTH, most // len(order)))
     while not limits.passed and found - bound > limits.tolerance(found):
         gap = min(gap, found - dual_bound)
         hope = min(found, dual_bound + gap + limits.tolerance(dual_bound))
         entries = _select(tables, reduced, least, gap, order)
-        most = 1 + limits.memory // (_LABEL_SHARE * _BYTES_PER_LABEL * max(1, int((np.diff(entries.start) > 1).sum())))
-        width = min(width, most)
         outcome = _search(entries, size, budget, (lam, mu, dual_bound), gap, hope, found, forbidden, limits, width)
         if outcome.counts is not None:
             counts, found = outcome.counts, outcome.objective
         if not outcome.finished:
             break
         bound = max(bound, min(found, outcome.bound))
-        if outcome.bound < min(found, dual_bound + gap):  # labels were given up
-            if width >= most:
+        if outcome.bound < min(found, dual_bound + gap):  # labels were given up for want of room
+            close = found - bound <= _GOOD_ENOUGH * abs(found)
+            wider = min(_WIDER * width, width * (most // 8 if close else most) // outcome.labels)
+            if wider < 2 * width:
                 break
-            width *= 8
+            width = wider
         elif gap >= _span(tables, reduced, lam, budget):
             break
         else:
@@ -176,6 +180,7 @@ class _Outcome(NamedTuple):
     counts: Ints | None
     objective: float
     bound: float
+    labels: int
     finished: bool
 
 
@@ -194,13 +199,13 @@ def _search(
     """Find the best solution among the entries if it is below `hope`, or at least one that is better than `found`."""
     e = entries
     n = len(e.order)
-    nothing = _Outcome(None, found, hope, finished=True)
+    nothing = _Outcome(None, found, hope, 0, finished=True)
     first, widths, position, table, taken = labels.complete(
         e.start, e.value, e.objective, e.cost, e.reduced, size, gap, limits.memory // _BYTES_PER_COLUMN
     )
     if widths[0] <= 0:
-        return nothing if widths[0] == 0 else _Outcome(None, found, -math.inf, finished=False)
-    wanted = np.ascontiguousarray(forbidden[:, e.order].T)
+        return nothing if widths[0] == 0 else _Outcome(None, found, -math.inf, 0, finished=False)
+    wanted = np.ascontiguousarray(forbidden.T[e.order]) if len(forbidden) else np.zeros((n, 0), np.int64)
     classes = _prefix_tree(wanted)
     best = np.zeros(6)
     best[labels.FOUND], best[labels.LAYER], best[labels.GIVEN_UP] = found, -1, math.inf
@@ -223,13 +228,13 @@ def _search(
         counts = np.empty(n, np.int64)
         counts[e.order] = labels.trace(e.start, e.value, first, position, taken, size, steps, layer_at, best)
     proven = min(min(hope, best[labels.FOUND]) - limits.gap, best[labels.GIVEN_UP])
-    return _Outcome(counts, best[labels.FOUND], proven, finished=layer == n)
+    return _Outcome(counts, float(best[labels.FOUND]), float(proven), int(layer_at.max()), finished=layer == n)
 
 
 def _prefix_tree(wanted: Ints) -> Ints:
     """For each layer and column of `wanted`, the first column with the same values in all layers before."""
     classes = np.zeros((wanted.shape[0] + 1, wanted.shape[1]), np.int64)
-    for layer in range(wanted.shape[0] if wanted.size else 0):
+    for layer in range(wanted.shape[0] if wanted.shape[1] else 0):
         seen: dict[tuple[int, int], int] = {}
         for k in range(wanted.shape[1]):
             classes[layer + 1, k] = seen.setdefault((int(classes[layer, k]), int(wanted[layer, k])), k)
