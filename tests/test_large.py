@@ -103,6 +103,15 @@ def test_allocation_of_many_counts_over_equal_bins(quality: str, redistribute: i
 
 
 @pytest.mark.parametrize("quality", DISTANCES)
+def test_counts_up_to_the_largest(quality: str) -> None:
+    histogram = ew.Histogram({f"{at}": 10**18 // (at + 1) for at in range(8)})
+    result = ew.hide(histogram, {"0"}, quality)
+    assert result.histogram.size == histogram.size
+    check = ew.verify(histogram, result, sensitive={"0"}, quality=quality)
+    assert check.ok, check.problems
+
+
+@pytest.mark.parametrize("quality", DISTANCES)
 @pytest.mark.parametrize("privacy", DISTANCES)
 @pytest.mark.parametrize("goal", ["resemble", "avoid"])
 def test_heuristic_equals_its_literal_twin(goal: Goal, privacy: str, quality: str) -> None:

@@ -64,8 +64,9 @@ def test_three_ways_to_a_term(name: str, r: float, x: int) -> None:
     assert vectorised == pytest.approx(plain, rel=1e-9, abs=1e-15)
     assert compiled == pytest.approx(plain, rel=1e-9, abs=1e-15)
     after, before = (term(name, *sizes)(float(r), x + one) for one in (1, 0))
-    step = terms.marginal(_KINDS[name], float(r), float(x), *sizes)
-    assert step == pytest.approx(after - before, rel=1e-6, abs=1e-12)
+    if math.isfinite(after):
+        step = terms.marginal(_KINDS[name], float(r), float(x), *sizes)
+        assert step == pytest.approx(after - before, rel=1e-6, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", DISTANCES)

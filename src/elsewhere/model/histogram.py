@@ -46,7 +46,7 @@ class _Table(Mapping[str, Any]):
         return self._numbers[at].item() if at >= 0 else self._numbers.dtype.type(0).item()
 
     def __contains__(self, location: object) -> bool:
-        return isinstance(location, str) and find(self._locations, location) >= 0
+        return find(self._locations, location) >= 0
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._locations)
@@ -240,7 +240,7 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def find(locations: tuple[str, ...], name: str) -> int:
+def find(locations: tuple[str, ...], name: object) -> int:
     """The place of the name among sorted locations; -1 if it is not there."""
-    at = bisect_left(locations, name)
+    at = bisect_left(locations, name) if isinstance(name, str) else len(locations)
     return at if at < len(locations) and locations[at] == name else -1

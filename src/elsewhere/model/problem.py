@@ -228,7 +228,7 @@ def _bounds(
             raise InputError(f"{name} is {given!r}; give a mapping from locations to counts")
         for location, value in given.items():
             count = _whole_number(f"{name}[{location!r}]", value)
-            at = find(locations, location) if isinstance(location, str) else -1
+            at = find(locations, location)
             if at >= 0:
                 array[at] = min(count, size + 1)
             elif count or name == "upper":

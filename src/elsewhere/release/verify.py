@@ -86,7 +86,7 @@ def verify(
     claims = release if isinstance(release, Sanitized) else None
     given = claims.histogram if claims is not None else release
     released = given if isinstance(given, Histogram) else Histogram(given)
-    goal = _goal(target, claims, min_distance)
+    goal = _goal(target, claims, max_distance)
     constraints = Constraints(tuple(sensitive), visited_only, lower, upper, tuple(forbidden), tuple(candidates))
     try:
         if target is None:
@@ -110,12 +110,13 @@ def verify(
     return check
 
 
-def _goal(target: TableLike | None, claims: Sanitized | None, min_distance: float | None) -> Goal:
+def _goal(target: TableLike | None, claims: Sanitized | None, max_distance: float | None) -> Goal:
+    """What is checked; a bare histogram may be at an infinite distance from its target unless that is limited."""
     if target is None:
         return "hide"
     if claims is not None and claims.goal != "hide":
         return claims.goal
-    return "avoid" if min_distance is not None else "resemble"
+    return "avoid" if max_distance is None else "resemble"
 
 
 def _counts(problem: Problem, released: Histogram, check: Check) -> Ints:

@@ -51,28 +51,33 @@ def term(kind: int, r: float, x: float, r_size: float, x_size: float) -> float:
 
 @kernel
 def marginal(kind: int, r: float, x: float, r_size: float, x_size: float) -> float:
-    """What one more count costs: term(x + 1) - term(x); no term is infinite here.
+    """What one more count costs: term(x + 1) - term(x), of which neither is infinite.
 
-    In closed form where there is one, so that costs which are equal on paper are equal in floating point too:
-    ties are then broken by the documented rule and not by rounding.
+    In closed form: the difference of two large terms would lose the digits that tell one bin from another, and costs
+    that are equal on paper would differ, so that rounding and not the documented rule would break ties.
     """
     if kind == SQUARED_L2:
         return 2.0 * (x - r) + 1.0
     if kind == PEARSON:
-        return (2.0 * (x - r) + 1.0) / r if r > 0.0 else math.inf
+        return (2.0 * (x - r) + 1.0) / r
     if kind == NEYMAN:
-        if r == 0.0:
-            return 1.0
-        return 1.0 - r * r / (x * (x + 1.0)) if x > 0.0 else -math.inf
+        return 1.0 - r * r / (x * (x + 1.0)) if r > 0.0 else 1.0
+    a = r / r_size
+    b = x / x_size
+    one = 1.0 / x_size
     if kind == VARIATIONAL:
         peak = r * (x_size / r_size)
         if x >= peak:
-            return 1.0 / x_size
+            return one
         if x + 1.0 <= peak:
-            return -1.0 / x_size
-    if kind == JS and r == 0.0:
-        return 0.5 / x_size
-    return term(kind, r, x + 1.0, r_size, x_size) - term(kind, r, x, r_size, x_size)
+            return -one
+        return abs(a - (b + one)) - abs(a - b)
+    if kind == JEFFREYS:
+        return -one * math.log(a / (b + one)) - (a - b) * math.log1p(one / b) if r > 0.0 else 0.0
+    if r == 0.0:
+        return 0.5 * one
+    whole = one * math.log(2.0 * (b + one) / (a + b + one)) - (a + b) * math.log1p(one / (a + b))
+    return _HALF_PER_LN2 * (whole + b * math.log1p(one / b) if x > 0.0 else whole)
 
 
 @kernel
@@ -202,7 +207,9 @@ def _bulk(kind: int, r: Floats, low: Ints, high: Ints, copies: Ints, r_size: flo
             middle_price = 0.5 * (below_price + above_price)
             if not below_price < middle_price < above_price:
                 break
-            share = min(0.9, max(0.1, (total - below_held) / (above_held - below_held)))
+            share = 0.5
+            if above_held > below_held:
+                share = min(0.9, max(0.1, (total - below_held) / (above_held - below_held)))
             price = below_price + share * (above_price - below_price)
             if not below_price < price < above_price:
                 price = middle_price
