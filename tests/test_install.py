@@ -81,7 +81,7 @@ def test_no_question_compiles_a_kernel_anew() -> None:
     """Every kernel has one signature, whatever is asked: nobody waits for a compiler in the middle of the work."""
     asked = """
 import elsewhere as ew
-from elsewhere.solvers import dual, greedy, labels, terms
+from elsewhere.solvers import dual, greedy, groups, labels, terms
 h, t = {"a": 7, "b": 2, "c": 3}, {"a": 3, "d": 4}
 ew.hide(h, {"c"}), ew.hide({f"{at:04d}": at % 7 for at in range(3000)}, ["0001"], "variational")
 ew.resemble(h, t, 0.05), ew.avoid(h, h, 0.05), ew.resemble(h, h, 0.05, forbidden=[h]), ew.frontier(h, t, [0.1, 0.2])
@@ -92,7 +92,7 @@ try:
     ew.resemble(h, t, 0.05, max_distance=0.01)
 except ew.PrivacyNotMet:
     pass
-entries = [terms.allocate, terms.group, terms.ranges, terms.fill, terms.total, dual.maximise, labels.reduced_costs,
+entries = [terms.allocate, groups.group, terms.ranges, terms.fill, terms.total, dual.maximise, labels.reduced_costs,
            labels.select, labels.complete, labels.advance, labels.trace, greedy.climb]
 print([len(entry.signatures) for entry in entries])
 """

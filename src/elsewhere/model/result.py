@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from elsewhere.model.histogram import Histogram
 
 Goal: TypeAlias = Literal["hide", "resemble", "avoid"]
+Method: TypeAlias = Literal["optimal", "heuristic"]
 Status: TypeAlias = Literal["optimal", "feasible"]
 
 

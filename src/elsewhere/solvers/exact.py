@@ -16,7 +16,7 @@ from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.distances import SLACK, Measure
 from elsewhere.model.errors import InputError
 from elsewhere.model.problem import Problem
-from elsewhere.solvers import knapsack, terms
+from elsewhere.solvers import groups, knapsack, terms
 from elsewhere.solvers.knapsack import Limits, Solution, Tables
 
 _KINDS = {
@@ -231,7 +231,7 @@ def spread(problem: Problem) -> tuple[Ints, float]:
     many = len(low) >= _MANY_BINS
     copies = np.ones(len(low), np.int64)
     if many:
-        member, first, copies = terms.group(problem.original, low, high)
+        member, first, copies = groups.group(problem.original, low, high)
         low, high, reference = low[first], high[first], reference[first]
     counts, tied, left, price = terms.allocate(
         _KINDS[measure.distance.name], reference, low, high, copies, measure.reference_size, measure.size, problem.size

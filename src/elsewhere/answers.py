@@ -1,0 +1,181 @@
+"""From a question to its answer: which solver is asked, and what becomes of what it says.
+
+This is where the solvers, and Numba with them, are imported: on the first question, not before.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from elsewhere.model.arrays import Ints
+from elsewhere.model.distances import SLACK
+from elsewhere.model.errors import Infeasible, InputError, PrivacyNotMet
+from elsewhere.model.histogram import Histogram
+from elsewhere.model.problem import Problem, nonnegative
+from elsewhere.model.result import Certificate, Method, Sanitized, Status
+from elsewhere.solvers import exact
+from elsewhere.solvers.heuristic import heuristic
+from elsewhere.solvers.knapsack import Limits, Solution
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def interruptible(answer: Callable[P, R]) -> Callable[P, R]:
+    """Let Ctrl-C through: when it comes while a kernel returns, Numba makes a SystemError of it."""
+
+    @wraps(answer)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return answer(*args, **kwargs)
+        except SystemError as error:
+            cause: BaseException | None = error
+            while cause is not None and not isinstance(cause, KeyboardInterrupt):
+                cause = cause.__cause__ or cause.__context__
+            if cause is None:
+                raise
+        raise KeyboardInterrupt
+
+    return wrapped
+
+
+@interruptible
+def hidden(problem: Problem, time_limit: float | None, gap: float, memory_limit: int) -> Sanitized:
+    """The answer to hide."""
+    solution = exact.least_loss(problem, _limits(problem, time_limit, gap, memory_limit))
+    if solution is None:
+        raise _nothing()
+    return _sanitized(problem, solution)
+
+
+@interruptible
+def targeted(
+    problem: Problem, method: Method, wanted: float | None, time_limit: float | None, gap: float, memory_limit: int
+) -> Sanitized:
+    """The answer to resemble or avoid, unless it misses the wanted privacy distance."""
+    if method not in ("optimal", "heuristic"):
+        raise InputError(f"method is {method!r}; it is either 'optimal' or 'heuristic'")
+    limits = _limits(problem, time_limit, gap, memory_limit)
+    known = _known(problem, limits)
+    space = exact.tabulate(problem, problem.budget, limits)
+    if method == "optimal":
+        best = _sanitized(problem, exact.optimum(problem, space, known, limits))
+    else:
+        counts = heuristic(problem, space, known, limits)
+        best = _sanitized(problem, exact.bounded(problem, space, counts), proven=False)
+    if wanted is not None:
+        _check_privacy(problem, best, wanted, limits)
+    return best
+
+
+@interruptible
+def along(
+    problem: Problem, budgets: Sequence[float], time_limit: float | None, gap: float, memory_limit: int
+) -> list[Sanitized]:
+    """The answers for many budgets, of which the problem has the largest as its limit.
+
+    Tables are shared, and the multipliers of one budget are the first guess for the next.
+    """
+    limits = _limits(problem, time_limit, gap, memory_limit)
+    known = _known(problem.within(min(budgets)), limits)
+    space = exact.tabulate(problem, problem.budget, limits)
+    answers: dict[float, Sanitized] = {}
+    guess = (-1.0, 0.0)
+    for budget in sorted(set(budgets), reverse=True):
+        tighter = problem.within(budget)
+        limits = _limits(problem, time_limit, gap, memory_limit)
+        solution = exact.optimum(tighter, space, known, limits, guess)
+        guess = (solution.cost_multiplier, solution.size_multiplier)
+        answers[budget] = _sanitized(tighter, solution)
+    return [answers[budget] for budget in budgets]
+
+
+def _known(problem: Problem, limits: Limits) -> Ints:
+    """Counts within all constraints to start from: the original, or else those of least quality loss."""
+    # At a built-in distance the original, if it has the right size, has no loss at all.
+    if problem.is_within(problem.original) and (
+        problem.quality.distance.builtin or problem.quality_loss(problem.original) <= problem.limit
+    ):
+        return problem.original
+    solution = exact.least_loss(problem, limits.without_deadline())
+    if solution is None:
+        raise _nothing()
+    needed = problem.quality_loss(solution.counts)
+    if needed > problem.limit + SLACK:
+        raise Infeasible(
+            f"no histogram within the constraints has a quality loss of at most {problem.limit:.10g}; "
+            f"the least that one has is {needed:.10g}",
+            needed,
+        )
+    return solution.counts
+
+
+def _nothing() -> Infeasible:
+    return Infeasible("no histogram satisfies the constraints: all are forbidden or at an infinite distance", math.inf)
+
+
+def _check_privacy(problem: Problem, best: Sanitized, wanted: float, limits: Limits) -> None:
+    reached = best.privacy_distance
+    assert reached is not None
+    if problem.goal == "resemble":
+        if reached <= wanted + SLACK:
+            return
+        side, name = "above", "max_distance"
+    else:
+        if reached >= wanted - SLACK:
+            return
+        side, name = "below", "min_distance"
+    needed = exact.needed_loss(problem, wanted, limits.without_deadline())
+    found = "best" if best.status == "optimal" else "best found"
+    remedy = f"a quality loss of {needed:.10g} would meet it" if needed < math.inf else "no quality loss would meet it"
+    raise PrivacyNotMet(
+        f"the {found} privacy distance at a quality loss of at most {problem.limit:.10g} is {reached:.10g}, "
+        f"{side} {name} {wanted:.10g}; {remedy}",
+        best,
+        needed,
+    )
+
+
+def _sanitized(problem: Problem, solution: Solution, proven: bool = True) -> Sanitized:
+    """The result that a solution amounts to, in the terms of its distances."""
+    quality_loss, privacy_distance = problem.quality.shown(solution.objective), None
+    if problem.goal != "hide":
+        quality_loss, privacy_distance = exact.figures(problem, solution.counts)
+    measure, objective = problem.quality, quality_loss
+    if problem.privacy is not None and privacy_distance is not None:
+        measure, objective = problem.privacy, privacy_distance
+    sign = -1.0 if problem.goal == "avoid" else 1.0
+    optimal = proven and solution.closed
+    bound = objective if optimal else measure.shown(sign * solution.bound)
+    status: Status = "optimal" if optimal else "feasible"
+    certificate = None
+    if abs(solution.dual_bound) < math.inf:
+        certificate = Certificate(
+            solution.cost_multiplier, solution.size_multiplier, measure.shown(sign * solution.dual_bound)
+        )
+    notes: tuple[str, ...] = ()
+    if problem.left_out.any():
+        notes = (f"the quality loss leaves out the sensitive locations: {measure.distance.name} is infinite there",)
+    return Sanitized(
+        problem.goal,
+        Histogram._of(problem.locations, solution.counts),
+        quality_loss,
+        privacy_distance,
+        bound,
+        0.0 if objective == bound else abs(objective - bound),
+        status,
+        certificate,
+        notes,
+    )
+
+
+def _limits(problem: Problem, time_limit: float | None, gap: float, memory_limit: int) -> Limits:
+    gap = nonnegative("gap", gap)
+    deadline = math.inf if time_limit is None else time.monotonic() + nonnegative("time_limit", time_limit)
+    # For a root, sqrt(a) - sqrt(b) <= sqrt(a - b): the sums below it are held to the square of the gap.
+    root = (problem.privacy or problem.quality).distance.root
+    return Limits(gap * gap if root else gap, deadline, int(nonnegative("memory_limit", memory_limit)))
