@@ -12,7 +12,7 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from elsewhere.model.arrays import Ints
-from elsewhere.model.distances import SLACK
+from elsewhere.model.distances import slack
 from elsewhere.model.errors import Infeasible, InputError, PrivacyNotMet
 from elsewhere.model.histogram import Histogram
 from elsewhere.model.problem import Problem, nonnegative
@@ -105,7 +105,7 @@ def _known(problem: Problem, limits: Limits) -> Ints:
     if solution is None:
         raise _nothing()
     needed = problem.quality_loss(solution.counts)
-    if needed > problem.limit + SLACK:
+    if needed > problem.limit + slack(problem.limit):
         raise Infeasible(
             f"no histogram within the constraints has a quality loss of at most {problem.limit:.10g}; "
             f"the least that one has is {needed:.10g}",
@@ -122,11 +122,11 @@ def _check_privacy(problem: Problem, best: Sanitized, wanted: float, limits: Lim
     reached = best.privacy_distance
     assert reached is not None
     if problem.goal == "resemble":
-        if reached <= wanted + SLACK:
+        if reached <= wanted + slack(wanted):
             return
         side, name = "above", "max_distance"
     else:
-        if reached >= wanted - SLACK:
+        if reached >= wanted - slack(wanted):
             return
         side, name = "below", "min_distance"
     needed = exact.needed_loss(problem, wanted, limits.without_deadline())

@@ -21,8 +21,12 @@ from elsewhere.model.histogram import TableLike, parse_weights
 #: A built-in distance by name, or a function of (reference count, count) for one bin.
 DistanceLike: TypeAlias = str | Callable[[float, int], float]
 
-#: Slack, absolute, with which limits are compared in floating point.
-SLACK = 1e-12
+_SLACK = 1e-12
+
+
+def slack(limit: float) -> float:
+    """How far beyond a limit floating point may be: 1e-12, and the rounding of the limit itself where that is more."""
+    return _SLACK + 4.0 * float(np.finfo(np.float64).eps) * limit if limit < math.inf else 0.0
 
 
 def _js(r: Floats, x: Floats, r_size: float, x_size: float) -> Floats:

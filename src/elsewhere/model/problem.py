@@ -10,13 +10,17 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from elsewhere.model.arrays import Flags, Ints, exact_sum
-from elsewhere.model.distances import SLACK, DistanceLike, Measure, align, find_distance
+from elsewhere.model.distances import DistanceLike, Measure, align, find_distance, slack
 from elsewhere.model.errors import Infeasible, InputError, closest
 from elsewhere.model.histogram import Histogram, Profile, TableLike, find, parse_weights
 from elsewhere.model.result import Goal
 
 Size: TypeAlias = Literal["original", "target"]
 BoundsLike: TypeAlias = "Mapping[str, int] | None"
+
+
+#: What rounding may hide of the room that a budget leaves a bin, relative to the budget plus one.
+ROOM = 1e-12
 
 
 class Constraints(NamedTuple):
@@ -52,7 +56,7 @@ class Problem(NamedTuple):
     @property
     def budget(self) -> float:
         """The limit on the sum of the quality terms, with the slack of floating point (a hair less: sums vary)."""
-        return self.quality.summed(self.limit + 0.999 * SLACK)
+        return self.quality.summed(self.limit + 0.999 * slack(self.limit))
 
     def within(self, limit: float) -> Problem:
         """The same problem with another limit on the quality loss."""
@@ -71,12 +75,22 @@ class Problem(NamedTuple):
     def is_forbidden(self, counts: Ints) -> bool:
         return len(self.forbidden) > 0 and bool((self.forbidden == counts).all(axis=1).any())
 
+    def allows(self, counts: Ints) -> bool:
+        """Whether the counts, which keep to size and bounds, are not forbidden otherwise."""
+        if self.is_forbidden(counts):
+            return False
+        # Bounds keep built-in distances finite; a function of the user's may be infinite anywhere.
+        if not self.quality.distance.builtin and self.quality_loss(counts) == math.inf:
+            return False
+        own = self.goal == "resemble" and self.privacy is not None and not self.privacy.distance.builtin
+        return not own or self.privacy_distance(counts) != math.inf
+
     def is_within(self, counts: Ints) -> bool:
-        """Whether the counts keep to size, bounds and the forbidden list."""
+        """Whether the counts keep to everything but the limit on the quality loss."""
         return (
             int(counts.sum()) == self.size
             and bool((counts >= self.lower).all() and (counts <= self.upper).all())
-            and not self.is_forbidden(counts)
+            and self.allows(counts)
         )
 
 

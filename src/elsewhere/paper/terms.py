@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from elsewhere.model.distances import SLACK, DistanceLike, find_distance
+from elsewhere.model.distances import DistanceLike, find_distance, slack
 from elsewhere.model.errors import InputError
 
 #: A bin's term as a function of (reference count, count), all else being fixed.
@@ -87,7 +87,7 @@ def threshold(distance: DistanceLike, limit: float) -> float:
     """What the terms may sum to under a limit on the distance: with the slack of rounding, below the root of l2."""
     if not limit >= 0:
         raise InputError(f"max_quality_loss is {limit!r}; it must be a number that is not negative")
-    limit += SLACK
+    limit += slack(limit)
     return limit * limit if find_distance(distance).root else limit
 
 

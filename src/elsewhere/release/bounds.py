@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from elsewhere.model.arrays import Flags, Floats, Ints
-from elsewhere.model.problem import Problem
+from elsewhere.model.problem import ROOM, Problem
 
 #: Labels beyond which the search for a better histogram is given up.
 MOST_LABELS = 1_000_000
@@ -38,11 +38,11 @@ class Multipliers:
         budget = self.problem.budget
         if own:
             least = np.array([self._quality_row(i).min() for i in range(len(self.low))])
-            self.room = budget - least.sum() + least
+            self.room = budget - least.sum() + least + ROOM * (1.0 + abs(budget))
             return
         best = _first(self.low, self.high, lambda x: self._q(self._next(x)) >= self._q(x))
         least = self._q(best)
-        self.room = budget - least.sum() + least
+        self.room = budget - least.sum() + least + ROOM * (1.0 + abs(budget))
         self.low, self.high = (
             _first(self.low, best, lambda x: self._q(x) <= self.room),
             _first(best, self.high, lambda x: self._q(self._next(x)) > self.room),
@@ -76,7 +76,7 @@ class Multipliers:
         objective = quality
         if self.problem.privacy is not None:
             objective = self.sign * self.problem.privacy.row(bin_, x.astype(np.float64))
-        fits = (quality <= self.room[bin_]) & np.isfinite(objective)
+        fits = (quality <= self.room[bin_]) & np.isfinite(objective) & np.isfinite(quality)
         return x[fits], objective[fits], quality[fits]
 
     def least(self, released: Ints) -> Floats:
@@ -100,6 +100,11 @@ class Multipliers:
         """The bound on the sum of the terms that is minimised."""
         spent = self.quality * self.problem.budget if self.quality > 0.0 else 0.0
         return float(least.sum()) - spent + self.size * self.problem.size
+
+    def rounding(self, least: Floats) -> float:
+        """The size of the numbers that the dual bound is a sum of."""
+        spent = self.quality * self.problem.budget if self.quality > 0.0 else 0.0
+        return float(np.abs(least).sum()) + spent + abs(self.size) * self.problem.size
 
 
 def better_exists(view: Multipliers, least: Floats, objective: float, tolerance: float) -> bool | None:

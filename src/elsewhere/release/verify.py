@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from elsewhere.model.arrays import Floats, Ints
-from elsewhere.model.distances import SLACK, DistanceLike, align
+from elsewhere.model.distances import DistanceLike, align, slack
 from elsewhere.model.errors import Infeasible
 from elsewhere.model.histogram import Histogram, TableLike
 from elsewhere.model.problem import BoundsLike, Constraints, Problem, Size, as_histogram, hiding, targeting
@@ -102,7 +102,7 @@ def verify(
     _check_constraints(problem, counts, constraints, check)
     check.quality_loss = problem.quality_loss(counts)
     check.privacy_distance = problem.privacy_distance(counts)
-    if check.quality_loss > problem.limit + SLACK:
+    if check.quality_loss > problem.limit + slack(problem.limit):
         check.problems.append(f"the quality loss is {check.quality_loss:.10g}, above the limit {problem.limit:.10g}")
     _check_privacy(check, max_distance, min_distance)
     if claims is not None:
@@ -153,9 +153,9 @@ def _check_privacy(check: Check, max_distance: float | None, min_distance: float
     reached = check.privacy_distance
     if reached is None:
         return
-    if max_distance is not None and reached > max_distance + SLACK:
+    if max_distance is not None and reached > max_distance + slack(max_distance):
         check.problems.append(f"the privacy distance is {reached:.10g}, above max_distance {max_distance:.10g}")
-    if min_distance is not None and reached < min_distance - SLACK:
+    if min_distance is not None and reached < min_distance - slack(min_distance):
         check.problems.append(f"the privacy distance is {reached:.10g}, below min_distance {min_distance:.10g}")
 
 
@@ -183,20 +183,28 @@ def _check_claims(problem: Problem, counts: Ints, claims: Sanitized, check: Chec
         return
     least = view.least(counts)
     dual = sign * view.dual_bound(least)
+    rounding = _TOLERANCE * 1e-3 * view.rounding(least)
     check.bound = measure.shown(dual)
     # Compared below the root, if there is one: above it, rounding errors near 0 would be magnified.
     bound, certified = measure.summed(claims.bound), measure.summed(claims.certificate.bound)
-    if not abs(max(dual, 0.0) - certified if measure.distance.root else dual - certified) <= _tolerance(dual):
+    if (
+        not abs(max(dual, 0.0) - certified if measure.distance.root else dual - certified)
+        <= _tolerance(dual) + rounding
+    ):
         check.problems.append(f"the certificate proves {check.bound:.10g}, not {claims.certificate.bound:.10g}")
-    if sign * (dual - bound) > _tolerance(dual):
+    if sign * (dual - bound) > _tolerance(dual) + rounding:
         check.problems.append(f"the bound {claims.bound:.10g} is weaker than the certificate's {check.bound:.10g}")
-    if not check.problems and sign * (bound - dual) > 0.0 and not len(problem.forbidden):
-        _check_bound(claims, view, least, sign * bound, check)
+    if not check.problems:
+        _check_bound(problem, claims, view, least, sign * bound, check)
 
 
-def _check_bound(claims: Sanitized, view: Multipliers, least: Floats, bound: float, check: Check) -> None:
-    """The part of the bound that the search has proven and the multipliers have not."""
-    better = better_exists(view, least, bound, _tolerance(bound))
+def _check_bound(
+    problem: Problem, claims: Sanitized, view: Multipliers, least: Floats, bound: float, check: Check
+) -> None:
+    """The part of the bound that a search has proven and the multipliers have not; without forbidden histograms."""
+    better = None
+    if not len(problem.forbidden) or view.dual_bound(least) >= bound - _tolerance(bound):
+        better = better_exists(view, least, bound, _tolerance(bound))
     if better:
         check.problems.append(f"a histogram with a better objective than the bound {claims.bound:.10g} exists")
     if claims.status == "optimal":

@@ -21,6 +21,7 @@ from elsewhere.solvers._jit import kernel
 
 _CONVERGED = 1e-15
 _STEPS = 200
+_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 # A cost multiplier beyond this is not worth looking for: the bound is sound without, only weaker.
 _LARGEST = 1e30
 
@@ -71,7 +72,7 @@ def _maximise_mu(
         left_dual = total + left * size
     for _ in range(_STEPS):
         up, down = float(size - left_taken), float(size - right_taken)
-        if up == 0.0 or down == 0.0:
+        if up <= 0.0 or down >= 0.0:
             break
         mu = (right_dual - left_dual + up * left - down * right) / (up - down)
         peak = left_dual + up * (mu - left)
@@ -160,6 +161,7 @@ def maximise(
     """
     n = len(start) - 1
     held = np.zeros(len(f), np.bool_)
+    least_sum = 0.0
     f_span = 0.0
     g_span = 0.0
     steps = 0
@@ -179,6 +181,7 @@ def maximise(
             held[e] = True
         if len(known) > 0:
             held[start[i] + known[i] - low[i]] = True
+        least_sum += f[least_f]
         f_span += abs(f[last] - f[least_f]) + abs(f[first] - f[least_f])
         g_span += abs(g[last] - g[least_g]) + abs(g[first] - g[least_g])
         steps += last - first
@@ -186,7 +189,7 @@ def maximise(
         lam = f_span / g_span if g_span > 0.0 and f_span > 0.0 else 1.0
     lam = max(lam, 1e-9)
     step = max(1e-300, 0.05 * f_span / max(1, steps))
-    best_lam, best_mu, best = lam, mu, -math.inf
+    best_lam, best_mu, best = 0.0, 0.0, least_sum - _ROUNDING * abs(least_sum)
     while True:
         few = 0
         for e in range(len(f)):
@@ -206,6 +209,7 @@ def maximise(
             few_start[i + 1] = k
         lam, mu, hoped = _maximise(few_start, few_value, few_f, few_g, size, budget, lam, mu, step)
         total = 0.0
+        rounding = abs(mu) * size
         lacking = False
         for i in range(n):
             least = math.inf
@@ -216,13 +220,16 @@ def maximise(
                     least = reduced
                     at = e
             total += least - mu * low[i]
+            rounding += abs(least) + abs(mu) * low[i]
             if not held[at]:
-                lacking = True
                 for e in range(max(start[i], at - 1), min(start[i + 1], at + 2)):
-                    held[e] = held[e] or f[e] < math.inf
+                    if f[e] < math.inf and not held[e]:
+                        held[e] = lacking = True
         dual = total + mu * size
         if lam > 0.0:
             dual -= lam * budget
+            rounding += lam * abs(budget)
+        dual -= _ROUNDING * rounding  # a bound to be relied on
         if dual > best:
             best_lam, best_mu, best = lam, mu, dual
         if not lacking or dual >= hoped - _CONVERGED * (1.0 + abs(hoped)):

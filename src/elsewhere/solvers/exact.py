@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from elsewhere.model.arrays import Flags, Floats, Ints
-from elsewhere.model.distances import SLACK, Measure
+from elsewhere.model.distances import Measure, slack
 from elsewhere.model.errors import InputError
-from elsewhere.model.problem import Problem
+from elsewhere.model.problem import ROOM, Problem
 from elsewhere.solvers import groups, knapsack, terms
 from elsewhere.solvers.knapsack import Limits, Solution, Tables
 
@@ -52,11 +52,14 @@ def least_loss(problem: Problem, limits: Limits) -> Solution | None:
     """The counts of least quality loss, whatever the limit on it; None if constraints leave none."""
     if problem.quality.distance.builtin:
         counts, price = spread(problem)
-        if not problem.is_forbidden(counts):
+        if problem.allows(counts):
             loss = problem.quality.summed(figures(problem, counts)[0])
             return Solution(counts, loss, loss, loss, 0.0, price)
     space = tabulate(problem, math.inf, limits)
-    return _least(problem, space, space.quality, space.quality < math.inf, limits)
+    allowed = space.quality < math.inf
+    if problem.goal == "resemble":
+        allowed &= space.privacy < math.inf
+    return _least(problem, space, space.quality, allowed, limits)
 
 
 def optimum(
@@ -70,18 +73,47 @@ def optimum(
         farthest = _at_infinity(problem, space, limits)
         if farthest is not None:
             return farthest
+    tables = _signed(problem, space)
     solution = knapsack.solve(
-        _signed(problem, space),
-        problem.size,
-        problem.budget,
-        known=known,
-        forbidden=problem.forbidden,
-        limits=limits,
-        guess=guess,
+        tables, problem.size, problem.budget, known=known, forbidden=problem.forbidden, limits=limits, guess=guess
     )
     if solution is None:
         raise AssertionError("the known counts are a solution")
+    if problem.goal == "resemble":
+        solution = _sharpened(problem, tables, solution, limits)
     return solution._replace(counts=_ordered(problem, solution.counts))
+
+
+def _sharpened(problem: Problem, tables: Tables, solution: Solution, limits: Limits) -> Solution:
+    """The solution found again without the values that are too bad for it, where rounding them drowns the rest.
+
+    That happens when a target has tiny weights next to ordinary ones and terms divide by them. The dual bound stays
+    that of all values, so that it can be checked.
+    """
+    assert problem.privacy is not None
+    narrow = tables
+    while problem.privacy.distance.unbounded:
+        finite = np.where(narrow.objective < math.inf, narrow.objective, 0.0)
+        drowned = np.finfo(np.float64).eps * np.maximum.reduceat(finite, tables.start[:-1]).sum()
+        least = np.minimum.reduceat(narrow.objective, tables.start[:-1])
+        room = np.repeat(solution.objective - least.sum() + least, np.diff(tables.start))
+        improving = narrow.objective <= room + 1e-9 * np.abs(room)
+        if drowned <= 1e-12 * (1.0 + abs(solution.objective)) or improving[narrow.objective < math.inf].all():
+            break
+        narrow = Tables(
+            tables.start,
+            tables.low,
+            np.where(improving, tables.objective, math.inf),
+            np.where(improving, tables.cost, 0.0),
+        )
+        found = knapsack.solve(
+            narrow, problem.size, problem.budget, known=solution.counts, forbidden=problem.forbidden, limits=limits
+        )
+        assert found is not None
+        solution = found
+    if narrow is tables:
+        return solution
+    return solution._replace(dual_bound=knapsack.dual_value(tables, problem.size, problem.budget, solution))
 
 
 def figures(problem: Problem, counts: Ints) -> tuple[float, float | None]:
@@ -116,7 +148,7 @@ def needed_loss(problem: Problem, wanted: float, limits: Limits) -> float:
         if problem.goal == "avoid":
             cost, budget = _farther(problem.privacy, space, wanted)
         else:
-            cost, budget = space.privacy, problem.privacy.summed(wanted + 0.999 * SLACK)
+            cost, budget = space.privacy, problem.privacy.summed(wanted + 0.999 * slack(wanted))
             allowed &= space.privacy < math.inf
         found = _least_quality(problem, space, cost, budget, allowed, limits)
         if found is not None and found.objective <= cap:
@@ -163,7 +195,7 @@ def _within(space: Space, budget: float) -> Flags:
     if budget == space.budget:
         return space.quality < math.inf
     least = np.minimum.reduceat(space.quality, space.start[:-1])
-    room = budget - least.sum() + least
+    room = budget - least.sum() + least + ROOM * (1.0 + abs(budget))
     return space.quality <= np.repeat(room, np.diff(space.start))
 
 
@@ -218,7 +250,7 @@ def _farther(measure: Measure, space: Space, wanted: float) -> tuple[Floats, flo
     infinite = np.isinf(space.privacy)
     if wanted == math.inf:
         return np.where(infinite, -1.0, 0.0), -1.0
-    target = measure.summed(max(0.0, wanted - 0.999 * SLACK))
+    target = measure.summed(max(0.0, wanted - 0.999 * slack(wanted)))
     finite = np.where(infinite, 0.0, space.privacy)
     enough = target + abs(float(np.minimum.reduceat(finite, space.start[:-1]).clip(max=0.0).sum())) + 1.0
     return np.where(infinite, -enough, -finite), -target

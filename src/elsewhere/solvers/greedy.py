@@ -59,7 +59,7 @@ def _consider(
     best_k = 0
     for k in range(1, min(at_i - least_i, most_j - at_j) + 1):
         loss = _loss(at_i, at_j, k, q)
-        if not loss <= remaining:
+        if not (loss <= remaining and loss < math.inf):
             if convex and remaining >= 0.0:
                 break
             continue

@@ -14,22 +14,19 @@ from elsewhere.solvers.knapsack import Limits
 
 
 def heuristic(problem: Problem, space: Space, known: Ints, limits: Limits) -> Ints:
-    """Counts within all constraints that greedy moves lead to.
+    """Counts within all constraints that greedy moves lead to, starting from `known`, which are such counts.
 
-    Moves start from the histogram itself if they can. A difference in size is one more, virtual bin that costs
-    nothing. If moves do not settle it, or the histogram itself is not within its bounds, they start from `known`,
-    counts within all constraints.
+    If the histogram has to change its size, the difference is one more, virtual bin that costs nothing, and moves start
+    from the histogram itself; should they not settle that bin, they start from `known` after all.
     """
     original = problem.original
     missing = problem.size - int(original.sum())
-    inside = bool((original >= problem.lower).all() and (original <= problem.upper).all())
-    if inside and missing:
+    if missing and (original >= problem.lower).all() and (original <= problem.upper).all():
         whole = exact.tabulate(problem, math.inf, limits)
         counts = _climb(problem, whole, original, missing)
         if problem.is_within(counts) and problem.quality_loss(counts) <= problem.limit:
             return counts
-    start = original if inside and not missing else known
-    counts = _climb(problem, space, start, 0)
+    counts = _climb(problem, space, known, 0)
     return known if problem.is_forbidden(counts) else counts
 
 

@@ -83,7 +83,7 @@ class Solution(NamedTuple):
 
 
 def _noise(objective: float) -> float:
-    return 1e-14 * (1.0 + abs(objective)) if abs(objective) < math.inf else 0.0
+    return 1e-14 + 1e-13 * abs(objective) if abs(objective) < math.inf else 0.0
 
 
 def solve(
@@ -125,14 +125,14 @@ def solve(
         if not outcome.finished:
             break
         bound = max(bound, min(found, outcome.bound))
-        if outcome.bound < min(found, dual_bound + gap):  # labels were given up for want of room
+        if outcome.gave_up:
             close = found - bound <= _GOOD_ENOUGH * abs(found)
             wider = min(_WIDER * width, width * (most // 8 if close else most) // outcome.labels)
             if wider < 2 * width:
                 break
             width = wider
-        elif gap >= _span(tables, reduced, lam, budget):
-            break
+        elif gap >= min(found - dual_bound, _span(tables, reduced, lam, budget) + 1e3 * _noise(dual_bound)):
+            break  # whatever is better than what was found has been looked at
         else:
             gap = max(gap * _GROWTH, 1e-12)
     if counts is None:
@@ -147,6 +147,13 @@ def bounded(tables: Tables, size: int, budget: float, counts: Ints) -> Solution:
     )
     objective = float(tables.objective[tables.at(counts)].sum())
     return Solution(counts, objective, min(dual_bound, objective), dual_bound, lam, mu)
+
+
+def dual_value(tables: Tables, size: int, budget: float, solution: Solution) -> float:
+    """The dual bound that a solution's multipliers prove on these tables."""
+    lam, mu = solution.cost_multiplier, solution.size_multiplier
+    _, least, _, _ = labels.reduced_costs(tables.start, tables.low, tables.objective, tables.cost, lam, mu)
+    return float(least.sum()) - (lam * budget if lam > 0.0 else 0.0) + mu * size
 
 
 def _span(tables: Tables, reduced: Floats, lam: float, budget: float) -> float:
@@ -181,6 +188,8 @@ class _Outcome(NamedTuple):
     objective: float
     bound: float
     labels: int
+    #: Whether labels were dropped for want of room, and whether the round came to its end.
+    gave_up: bool
     finished: bool
 
 
@@ -199,12 +208,12 @@ def _search(
     """Find the best solution among the entries if it is below `hope`, or at least one that is better than `found`."""
     e = entries
     n = len(e.order)
-    nothing = _Outcome(None, found, hope, 0, finished=True)
+    nothing = _Outcome(None, found, hope - limits.gap, 0, gave_up=False, finished=True)
     first, widths, position, table, taken = labels.complete(
         e.start, e.value, e.objective, e.cost, e.reduced, size, gap, limits.memory // _BYTES_PER_COLUMN
     )
     if widths[0] <= 0:
-        return nothing if widths[0] == 0 else _Outcome(None, found, -math.inf, 0, finished=False)
+        return nothing if widths[0] == 0 else _Outcome(None, found, -math.inf, 0, gave_up=True, finished=False)
     wanted = np.ascontiguousarray(forbidden.T[e.order]) if len(forbidden) else np.zeros((n, 0), np.int64)
     classes = _prefix_tree(wanted)
     best = np.zeros(6)
@@ -228,7 +237,8 @@ def _search(
         counts = np.empty(n, np.int64)
         counts[e.order] = labels.trace(e.start, e.value, first, position, taken, size, steps, layer_at, best)
     proven = min(min(hope, best[labels.FOUND]) - limits.gap, best[labels.GIVEN_UP])
-    return _Outcome(counts, float(best[labels.FOUND]), float(proven), int(layer_at.max()), finished=layer == n)
+    gave_up = bool(best[labels.GIVEN_UP] < math.inf)
+    return _Outcome(counts, float(best[labels.FOUND]), float(proven), int(layer_at.max()), gave_up, layer == n)
 
 
 def _prefix_tree(wanted: Ints) -> Ints:

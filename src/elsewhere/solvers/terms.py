@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from elsewhere.model.arrays import Floats, Ints
+from elsewhere.model.problem import ROOM
 from elsewhere.solvers._jit import kernel
 
 JS, JEFFREYS, VARIATIONAL, SQUARED_L2, PEARSON, NEYMAN = range(6)
@@ -332,7 +333,7 @@ def ranges(
         cost_above = term(kind, r[i], float(above), r_size, x_size)
         best[i] = below if cost_below <= cost_above else above
         least[i] = min(cost_below, cost_above)
-    spare = budget - least.sum()
+    spare = budget - least.sum() + ROOM * (1.0 + abs(budget))
     new_low = np.empty(n, np.int64)
     number = np.empty(n, np.int64)
     for i in range(n):
