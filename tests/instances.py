@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +20,12 @@ def bumpy(reference: float, count: int) -> float:
     if count == 3 and reference == 2:
         return math.inf
     return math.sqrt(abs(reference - count)) + (0.25 if count % 2 else 0.0)
+
+
+def wild(reference: float, count: int) -> float:
+    """A distance of a user's own that has no sense at all: negative, infinite, and not 0 where nothing changes."""
+    dice = random.Random(f"{reference:.6g} {count}").random()
+    return math.inf if dice < 0.15 else 20 * dice - 10
 
 
 @dataclass

@@ -47,8 +47,13 @@ CASES: list[tuple[Callable[[], object], str]] = [
     (lambda: ew.hide({"cafe": 0, "gym": 2}, {"gym"}, visited_only=True), "nothing nonsensitive"),
     (lambda: ew.hide(H, H, redistribute=0), "nothing would be left"),
     (lambda: ew.hide(H, {"Gym"}), "'Gym' is not in the histogram; did you mean 'gym'?"),
-    (lambda: ew.hide(H, "gym"), "'gym'; give a collection"),
+    (lambda: ew.hide(H, "gym"), "sensitive is 'gym'; give a collection"),
     (lambda: hide([3]), "location 3, which"),
+    (lambda: hide(None), "sensitive is None;"),
+    (lambda: hide(candidates=3), "candidates is 3;"),
+    (lambda: hide(forbidden=3), "forbidden is 3;"),
+    (lambda: hide(visited_only="yes"), "visited_only is 'yes';"),
+    (lambda: hide(redistribute=10**400), "redistribute is 1000"),
     (lambda: hide(candidates=["x", 3]), "location 3, which"),
     (lambda: ew.hide(H, {"gym"}, redistribute=-1), "redistribute is -1;"),
     (lambda: hide(redistribute=1.5), "redistribute is 1.5;"),
@@ -78,6 +83,9 @@ CASES: list[tuple[Callable[[], object], str]] = [
     (lambda: resemble(memory_limit=10), "memory_limit=10"),
     (lambda: ew.resemble(H, {"cafe": 0, "gym": 0}, 0.05), "target sum to 0.0;"),
     (lambda: ew.resemble(H, {}, 0.05), "target is empty"),
+    (lambda: ew.resemble(H, ew.Histogram({"cafe": 0}), 0.05), "target sum to 0.0;"),
+    (lambda: ew.resemble(H, {"cafe": 10**400}, 0.05), "'cafe' the weight 1000"),
+    (lambda: ew.resemble(H, {"cafe": 1e308, "gym": 1e308}, 0.05), "target sum to inf;"),
     (lambda: ew.resemble(H, {"cafe": -1.0}, 0.05), "'cafe' the weight -1.0;"),
     (lambda: ew.resemble(H, {"cafe": math.inf}, 0.05), "'cafe' the weight inf;"),
     (lambda: ew.resemble(H, {"cafe": "lots"}, 0.05), "'cafe' the weight 'lots',"),
@@ -131,3 +139,8 @@ def test_inputs_are_never_changed() -> None:
 
 def test_numbers_of_any_kind_are_counts() -> None:
     assert ew.Histogram({"a": np.int32(3), "b": 2.0, "c": True}) == ew.Histogram({"a": 3, "b": 2, "c": 1})
+
+
+def test_tiny_weights_are_weights() -> None:
+    assert ew.resemble(H, {"cafe": 5e-324}, 0.5).status == "optimal"
+    assert ew.resemble(H, {"cafe": 1e-310, "gym": 0}, 0.5, privacy="pearson", sensitive={"gym"}).status == "optimal"

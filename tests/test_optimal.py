@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Literal
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 import elsewhere as ew
 from elsewhere.paper import brute_force
-from tests.instances import DISTANCES, Instance, bumpy, hidings, histograms, targetings
+from tests.instances import DISTANCES, Instance, bumpy, hidings, histograms, targetings, wild
 
 _QUICK = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 _THOROUGH = settings(_QUICK, max_examples=300)
@@ -42,6 +43,10 @@ def check_against_brute_force(goal: Goal, instance: Instance, **asked: Any) -> N
         assert result.quality_loss == pytest.approx(truth.quality_loss, abs=1e-9)
     check = ew.verify(instance.histogram, result, target=instance.target, **instance.asked, **asked)
     assert check.ok, check.problems
+    for early in ({"gap": 0.1}, {"time_limit": 0.0}):
+        rough = ask(goal, instance, **asked, **early)
+        assert rough.bound <= truth.objective + 1e-9 if goal == "resemble" else rough.bound >= truth.objective - 1e-9
+        assert ew.verify(instance.histogram, rough, target=instance.target, **instance.asked, **asked).ok
     heuristic = ask(goal, instance, **asked, method="heuristic")
     assert ew.verify(instance.histogram, heuristic, target=instance.target, **instance.asked, **asked).ok
     worse = heuristic.privacy_distance
@@ -60,10 +65,13 @@ def test_every_pair_of_distances(quality: str, privacy: str, goal: Goal, data: s
 
 @pytest.mark.parametrize("goal", ["resemble", "avoid"])
 @pytest.mark.parametrize("role", ["quality", "privacy", "both"])
-@_QUICK
-@given(st.data())
-def test_users_own_function(role: str, goal: Goal, data: st.DataObject) -> None:
-    own = {"quality": bumpy, "privacy": bumpy} if role == "both" else {role: bumpy}
+@pytest.mark.parametrize("function", [bumpy, wild])
+@settings(_QUICK, max_examples=100)
+@given(data=st.data())
+def test_users_own_function(
+    function: Callable[[float, int], float], role: str, goal: Goal, data: st.DataObject
+) -> None:
+    own = {"quality": function, "privacy": function} if role == "both" else {role: function}
     check_against_brute_force(goal, data.draw(targetings("pearson")), **own)
 
 

@@ -57,7 +57,7 @@ def targeted(
     problem: Problem, method: Method, wanted: float | None, time_limit: float | None, gap: float, memory_limit: int
 ) -> Sanitized:
     """The answer to resemble or avoid, unless it misses the wanted privacy distance."""
-    if method not in ("optimal", "heuristic"):
+    if not isinstance(method, str) or method not in ("optimal", "heuristic"):
         raise InputError(f"method is {method!r}; it is either 'optimal' or 'heuristic'")
     limits = _limits(problem, time_limit, gap, memory_limit)
     known = _known(problem, limits)
@@ -178,4 +178,4 @@ def _limits(problem: Problem, time_limit: float | None, gap: float, memory_limit
     deadline = math.inf if time_limit is None else time.monotonic() + nonnegative("time_limit", time_limit)
     # For a root, sqrt(a) - sqrt(b) <= sqrt(a - b): the sums below it are held to the square of the gap.
     root = (problem.privacy or problem.quality).distance.root
-    return Limits(gap * gap if root else gap, deadline, int(nonnegative("memory_limit", memory_limit)))
+    return Limits(gap * gap if root else gap, deadline, int(min(nonnegative("memory_limit", memory_limit), 2.0**62)))

@@ -236,7 +236,7 @@ def frontier(
     """
     from elsewhere import answers
 
-    if goal not in ("resemble", "avoid"):
+    if not isinstance(goal, str) or goal not in ("resemble", "avoid"):
         raise InputError(f"goal is {goal!r}; it is either 'resemble' or 'avoid'")
     limits = [nonnegative("a budget", budget) for budget in budgets]
     if not limits:

@@ -124,7 +124,7 @@ def _vectorised(term: Callable[[float, int], float]) -> Callable[[Floats, Floats
 def _checked(name: str, arguments: tuple[float, int], value: float) -> float:
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if math.isnan(number) or number == -math.inf:
         raise InputError(

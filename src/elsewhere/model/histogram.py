@@ -157,24 +157,30 @@ class Profile(_Table):
 def parse_weights(weights: TableLike, what: str) -> tuple[tuple[str, ...], Floats]:
     """Locations sorted by name and their nonnegative, finite weights, which do not sum to 0."""
     if isinstance(weights, _Table):
-        return weights.locations, weights._numbers.astype(np.float64)
-    locations, values = _parse(weights, what)
-    try:
-        numbers = np.array([float(value) for value in values])
-    except (TypeError, ValueError, OverflowError):
-        location, value = next(p for p in zip(locations, values, strict=True) if not _is_number(p[1]))
-        raise InputError(f"the {what} gives {location!r} the weight {value!r}, which is not a number") from None
-    bad = ~((numbers >= 0) & (numbers < math.inf))
-    if bad.any():
-        at = int(bad.argmax())
-        raise InputError(
-            f"the {what} gives {locations[at]!r} the weight {values[at]!r}; weights are finite and not negative"
-        )
-    if not 0 < numbers.sum() < math.inf:
-        raise InputError(
-            f"the weights of the {what} sum to {float(numbers.sum())!r}; the sum must be positive and finite"
-        )
-    return _sorted(locations, numbers, what)
+        locations, numbers = weights.locations, weights._numbers.astype(np.float64)
+    else:
+        names, values = _parse(weights, what)
+        locations, numbers = _sorted(names, _real(names, values, what), what)
+    with np.errstate(over="ignore"):
+        total = float(numbers.sum())
+    if not 0 < total < math.inf:
+        raise InputError(f"the weights of the {what} sum to {total!r}; the sum must be positive and finite")
+    return locations, numbers
+
+
+def _real(locations: list[str], values: list[Any], what: str) -> Floats:
+    """The weights as float64, or an error that names the first that is none."""
+    numbers = []
+    for location, value in zip(locations, values, strict=True):
+        if not _is_number(value):
+            raise InputError(f"the {what} gives {location!r} the weight {value!r}, which is not a number")
+        try:
+            numbers.append(float(value))
+        except OverflowError:
+            numbers.append(math.inf)
+        if not 0 <= numbers[-1] < math.inf:
+            raise InputError(f"the {what} gives {location!r} the weight {value!r}; weights are finite and not negative")
+    return np.array(numbers)
 
 
 def _parse(table: TableLike, what: str) -> tuple[list[str], list[Any]]:

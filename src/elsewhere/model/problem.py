@@ -148,18 +148,19 @@ def targeting(
     limit = nonnegative("max_quality_loss", limit)
     target_locations, weights = parse_weights(target, "target")
     wanted = float(weights.sum())
+    if not isinstance(size, str) or size not in ("original", "target"):
+        raise InputError(f"size is {size!r}; it is either 'original' or 'target'")
     if size == "original":
         total = histogram.size
-        weights = weights * (total / wanted)
+        # Counts that have the right size already stay as they are, to the last digit.
+        weights = weights * (total / wanted) if total / wanted < math.inf else weights / wanted * total
         wanted = float(total)
-    elif size == "target":
+    else:
         if isinstance(target, Profile):
             raise InputError("a profile has no size of its own; give size='original' or a target with counts")
         total = round(wanted)
         if abs(wanted - total) > 1e-9 or total == 0:
             raise InputError(f"the target's size is {wanted!r}; with size='target' it must be a whole number above 0")
-    else:
-        raise InputError(f"size is {size!r}; it is either 'original' or 'target'")
     locations, original = _union(histogram, target_locations, constraints)
     sensitive = _sensitive(constraints, locations)
     lower, upper = _bounds(locations, original, total, sensitive, constraints)
@@ -189,21 +190,30 @@ def as_histogram(counts: TableLike) -> Histogram:
 
 def nonnegative(name: str, value: Any) -> float:
     """A limit: a number that is neither negative nor NaN."""
-    if not isinstance(value, numbers.Real) or not float(value) >= 0:
+    number = _as_float(value)
+    if not number >= 0:
         raise InputError(f"{name} is {value!r}; it must be a number that is not negative")
-    return float(value)
+    return number
 
 
 def _whole_number(name: str, value: Any) -> int:
-    number = float(value) if isinstance(value, numbers.Real) else math.nan
-    if not (number >= 0 and number.is_integer()):
+    number = _as_float(value)
+    if not (0 <= number < math.inf and number.is_integer()):
         raise InputError(f"{name} is {value!r}; it must be a whole number that is not negative")
     return int(value)
 
 
+def _as_float(value: Any) -> float:
+    """The value as a number, or NaN if it is none that floating point can hold."""
+    try:
+        return float(value) if isinstance(value, numbers.Real) else math.nan
+    except OverflowError:
+        return math.nan
+
+
 def _names(name: str, names: Iterable[str]) -> list[str]:
-    if isinstance(names, str | bytes):
-        raise InputError(f"{name} is the single value {names!r}; give a collection of location names")
+    if isinstance(names, str | bytes) or not isinstance(names, Iterable):
+        raise InputError(f"{name} is {names!r}; give a collection of location names")
     listed = list(names)
     for item in listed if set(map(type, listed)) - {str} else ():
         if not isinstance(item, str):
@@ -233,6 +243,8 @@ def _sensitive(constraints: Constraints, locations: tuple[str, ...]) -> Flags:
 def _bounds(
     locations: tuple[str, ...], original: Ints, size: int, sensitive: Flags, constraints: Constraints
 ) -> tuple[Ints, Ints]:
+    if not isinstance(constraints.visited_only, bool | np.bool_):
+        raise InputError(f"visited_only is {constraints.visited_only!r}; it is either True or False")
     lower = np.zeros(len(locations), dtype=np.int64)
     upper = np.full(len(locations), size, dtype=np.int64)
     for name, given, array in (("lower", constraints.lower, lower), ("upper", constraints.upper, upper)):
@@ -250,7 +262,7 @@ def _bounds(
                     f"{name} names {location!r}, which is not in the histogram{closest(str(location), locations)}"
                 )
     closed = sensitive | (original == 0) if constraints.visited_only else sensitive
-    upper_given = constraints.upper or {}
+    upper_given = {} if constraints.upper is None else constraints.upper
     for at in np.flatnonzero(lower > np.where(closed, 0, upper)).tolist() if constraints.lower is not None else ():
         why = "sensitive" if sensitive[at] else "never visited (visited_only)"
         most = f"0 because it is {why}" if closed[at] else f"its upper bound {upper[at]}"
@@ -263,6 +275,8 @@ def _bounds(
 
 def _forbidden(constraints: Constraints, locations: tuple[str, ...]) -> Ints:
     rows = []
+    if not isinstance(constraints.forbidden, Iterable):
+        raise InputError(f"forbidden is {constraints.forbidden!r}; give a collection of histograms")
     for given in constraints.forbidden:
         listed = given if isinstance(given, Histogram) else Histogram(given)
         counts = {location: count for location, count in listed.items() if count}
