@@ -7,6 +7,7 @@ import random
 import signal
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -69,6 +70,33 @@ def test_limits_end_the_search_early_and_honestly(limit: dict[str, Any]) -> None
     assert result.gap > 0
     check = ew.verify(history, result, target=history, max_quality_loss=0.02)
     assert check.ok, check.problems
+
+
+@pytest.mark.parametrize("verb", [ew.resemble, ew.avoid])
+def test_tables_beyond_memory_narrow_the_search(verb: Callable[..., ew.Sanitized]) -> None:
+    history = skewed(40, 100_000, seed=6)
+    unchanged = ew.distance("js", uniform(history), history)
+    best = verb(history, uniform(history), 0.02)
+    narrow = verb(history, uniform(history), 0.02, memory_limit=2_000_000)
+    assert narrow.status == "feasible"
+    assert narrow.certificate is None
+    assert best.privacy_distance is not None
+    assert narrow.privacy_distance is not None
+    if verb is ew.resemble:
+        assert (
+            narrow.bound
+            <= best.privacy_distance
+            <= narrow.privacy_distance
+            < ew.distance("js", uniform(history), history)
+        )
+    else:
+        assert (
+            narrow.bound
+            >= best.privacy_distance
+            >= narrow.privacy_distance
+            > ew.distance("js", uniform(history), history)
+        )
+    assert ew.verify(history, narrow, target=uniform(history), max_quality_loss=0.02).ok
 
 
 def test_time_limit_is_kept() -> None:

@@ -61,7 +61,7 @@ def targeted(
         raise InputError(f"method is {method!r}; it is either 'optimal' or 'heuristic'")
     limits = _limits(problem, time_limit, gap, memory_limit)
     known = _known(problem, limits)
-    space = exact.tabulate(problem, problem.budget, limits)
+    space = exact.tabulate(problem, problem.budget, limits, around=known)
     if method == "optimal":
         best = _sanitized(problem, exact.optimum(problem, space, known, limits))
     else:
@@ -82,7 +82,7 @@ def along(
     """
     limits = _limits(problem, time_limit, gap, memory_limit)
     known = _known(problem.within(min(budgets)), limits)
-    space = exact.tabulate(problem, problem.budget, limits)
+    space = exact.tabulate(problem, problem.budget, limits, around=known)
     answers: dict[float, Sanitized] = {}
     guess = (-1.0, 0.0)
     for budget in sorted(set(budgets), reverse=True):

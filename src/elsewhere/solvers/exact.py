@@ -42,6 +42,8 @@ class Space(NamedTuple):
     privacy: Floats
     #: The budget that every value fits when all other bins are at their best.
     budget: float
+    #: Whether all such values are there, or only some for want of memory.
+    whole: bool
 
     def tables(self, objective: Floats, cost: Floats, allowed: Flags) -> Tables:
         """Tables for the search; a value that is not allowed gets an infinite objective."""
@@ -81,7 +83,25 @@ def optimum(
         raise AssertionError("the known counts are a solution")
     if problem.goal == "resemble":
         solution = _sharpened(problem, tables, solution, limits)
+    solution = _honest(problem, space, solution)
     return solution._replace(counts=_ordered(problem, solution.counts))
+
+
+def _honest(problem: Problem, space: Space, solution: Solution) -> Solution:
+    """The solution with a bound that holds for all values, if the space had only some of them.
+
+    A distance is not negative, and a convex term is greatest at an end; of a user's function nothing is known.
+    """
+    assert problem.privacy is not None
+    if space.whole:
+        return solution
+    bound = 0.0 if problem.goal == "resemble" else -math.inf
+    if problem.goal == "avoid":
+        ends = [problem.privacy.terms(end.astype(np.float64)) for end in (problem.lower, problem.upper)]
+        bound = -float(np.maximum(*ends).sum())
+    if not problem.privacy.distance.builtin:
+        bound = -math.inf
+    return solution._replace(bound=min(bound, solution.objective), dual_bound=-math.inf)
 
 
 def _sharpened(problem: Problem, tables: Tables, solution: Solution, limits: Limits) -> Solution:
@@ -135,7 +155,8 @@ def bounded(problem: Problem, space: Space, counts: Ints) -> Solution:
     """The given counts, with the dual bound on what the best could be."""
     if problem.goal == "avoid" and (_within(space, problem.budget) & np.isinf(space.privacy)).any():
         return Solution(counts, math.inf, -math.inf, -math.inf, 0.0, 0.0)
-    return knapsack.bounded(_signed(problem, space), problem.size, problem.budget, counts)
+    solution = knapsack.bounded(_signed(problem, space), problem.size, problem.budget, counts)
+    return _honest(problem, space, solution)
 
 
 def needed_loss(problem: Problem, wanted: float, limits: Limits) -> float:
@@ -159,8 +180,11 @@ def needed_loss(problem: Problem, wanted: float, limits: Limits) -> float:
         cap = math.inf if whole else 4.0 * cap
 
 
-def tabulate(problem: Problem, budget: float, limits: Limits) -> Space:
-    """The terms of every value that fits the budget when all other bins are at their best."""
+def tabulate(problem: Problem, budget: float, limits: Limits, around: Ints | None = None) -> Space:
+    """The terms of every value that fits the budget when all other bins are at their best.
+
+    If they are more than the memory holds, the values nearest to the counts `around` must do.
+    """
     low, number = problem.lower, problem.upper - problem.lower + 1
     measure = problem.quality
     if measure.distance.builtin and budget < math.inf:
@@ -168,18 +192,24 @@ def tabulate(problem: Problem, budget: float, limits: Limits) -> Space:
             _KINDS[measure.distance.name], measure.reference, low, problem.upper, measure.reference_size, measure.size,
             budget,
         )  # fmt: skip
-    if number.sum(dtype=np.float64) * _BYTES_PER_ENTRY > limits.memory:
+    entries = float(number.sum(dtype=np.float64))
+    most = limits.memory // _BYTES_PER_ENTRY
+    if entries > most and (around is None or most < len(low)):
         raise InputError(
-            f"the search would have to tabulate {number.sum(dtype=np.float64):.3g} counts, more than "
-            f"memory_limit={limits.memory} bytes hold"
+            f"the search would have to tabulate {entries:.3g} counts, more than memory_limit={limits.memory} bytes hold"
         )
+    if entries > most and around is not None:
+        each = most // len(low)
+        high = np.minimum(low + number - 1, around + each // 2)
+        low = np.maximum(low, high - each + 1)
+        number = high - low + 1
     start = np.zeros(len(low) + 1, np.int64)
     np.cumsum(number, out=start[1:])
     quality = _table(measure, low, start)
     if problem.left_out.any():
         quality[np.repeat(problem.left_out, number)] = 0.0
     privacy = quality if problem.privacy is None else _table(problem.privacy, low, start)
-    return Space(start, low, quality, privacy, budget if measure.distance.builtin else math.inf)
+    return Space(start, low, quality, privacy, budget if measure.distance.builtin else math.inf, entries <= most)
 
 
 def _table(measure: Measure, low: Ints, start: Ints) -> Floats:
