@@ -127,12 +127,12 @@ def test_privacy_parameter(privacy: str, goal: Goal, data: st.DataObject) -> Non
         assert most is None or most > signed - 2e-9
 
 
-@pytest.mark.parametrize("quality", [*DISTANCES, "own"])
+@pytest.mark.parametrize("quality", [*DISTANCES, bumpy, wild])
 @settings(_QUICK, max_examples=150)
-@given(st.data())
-def test_hide(quality: str, data: st.DataObject) -> None:
+@given(data=st.data())
+def test_hide(quality: str | Callable[[float, int], float], data: st.DataObject) -> None:
     instance = data.draw(hidings())
-    asked = {**instance.asked, "quality": bumpy if quality == "own" else quality}
+    asked = {**instance.asked, "quality": quality}
     left = instance.histogram.size - sum(instance.histogram[name] for name in asked["sensitive"])
     if left + asked.get("redistribute", 1) == 0:
         return
