@@ -42,15 +42,16 @@ def test_tampered_histogram() -> None:
     assert problems(BOB.histogram, forbidden=[BOB.histogram]) == ["the release is one of the forbidden histograms"]
     assert "above max_distance 0.001" in problems(BOB.histogram, max_distance=0.001)[0]
     assert "below min_distance 0.1" in problems(BOB.histogram, min_distance=0.1)[0]
-    assert "never visited" in problems(BOB.histogram, target={**TARGET, "z": 1}, candidates=["y"], visited_only=True,
-                                       max_quality_loss=1)[0] if "z" in BOB.histogram else True  # fmt: skip
+    elsewhere_too = {**dict(BOB.histogram), "a": 9, "z": 1}
+    asked = {"candidates": ["z"], "visited_only": True, "max_quality_loss": 1.0}
+    assert problems(elsewhere_too, **asked) == ["the release has 1 at 'z', which was never visited"]
 
 
 def test_wrong_figure() -> None:
     assert problems(replace(BOB, quality_loss=0.01)) == ["the quality loss is 0.0493116909, not 0.01"]
     assert problems(replace(BOB, privacy_distance=0.001))[0] == "the privacy distance is 0.004598273784, not 0.001"
     assert problems(replace(BOB, gap=0.1))[0] == "the gap is 0, not 0.1"
-    assert "claims to be of avoid" in problems(replace(BOB, goal="hide"))[0].replace("hide", "avoid")
+    assert "claims to be of hide" in problems(replace(BOB, goal="hide"))[0]
 
 
 def test_wrong_bound() -> None:
