@@ -117,7 +117,8 @@ def _sharpened(problem: Problem, tables: Tables, solution: Solution, limits: Lim
         drowned = np.finfo(np.float64).eps * np.maximum.reduceat(finite, tables.start[:-1]).sum()
         least = np.minimum.reduceat(narrow.objective, tables.start[:-1])
         room = np.repeat(solution.objective - least.sum() + least, np.diff(tables.start))
-        improving = narrow.objective <= room + 1e-9 * np.abs(room)
+        improving = narrow.objective <= room + 1e-9 * (np.abs(room) + abs(solution.objective))
+        improving[tables.at(solution.counts)] = True
         if drowned <= 1e-12 * (1.0 + abs(solution.objective)) or improving[narrow.objective < math.inf].all():
             break
         narrow = Tables(
