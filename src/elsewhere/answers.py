@@ -170,6 +170,7 @@ def _sanitized(problem: Problem, solution: Solution, proven: bool = True) -> San
         status,
         certificate,
         notes,
+        problem.question,
     )
 
 

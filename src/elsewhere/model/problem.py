@@ -13,7 +13,7 @@ from elsewhere.model.arrays import Flags, Ints, exact_sum
 from elsewhere.model.distances import DistanceLike, Measure, align, find_distance, slack
 from elsewhere.model.errors import Infeasible, InputError, closest
 from elsewhere.model.histogram import Histogram, Profile, TableLike, find, parse_weights
-from elsewhere.model.result import Goal
+from elsewhere.model.result import Goal, Question
 
 Size: TypeAlias = Literal["original", "target"]
 BoundsLike: TypeAlias = "Mapping[str, int] | None"
@@ -47,6 +47,7 @@ class Problem(NamedTuple):
     lower: Ints
     upper: Ints
     forbidden: Ints
+    sensitive: Flags
     quality: Measure
     privacy: Measure | None
     limit: float
@@ -71,6 +72,12 @@ class Problem(NamedTuple):
     def privacy_distance(self, counts: Ints) -> float | None:
         """d_p(H', H'')."""
         return None if self.privacy is None else self.privacy(counts.astype(np.float64))
+
+    @property
+    def question(self) -> Question:
+        """What was asked, without the mathematics."""
+        target = None if self.privacy is None else self.privacy.reference
+        return Question(self.locations, self.original, target, self.sensitive)
 
     def is_forbidden(self, counts: Ints) -> bool:
         return len(self.forbidden) > 0 and bool((self.forbidden == counts).all(axis=1).any())
@@ -125,6 +132,7 @@ def hiding(histogram: Histogram, quality: DistanceLike, redistribute: int | None
         lower,
         upper,
         _forbidden(constraints, locations),
+        sensitive,
         quality_measure,
         None,
         math.inf,
@@ -172,6 +180,7 @@ def targeting(
         lower,
         upper,
         _forbidden(constraints, locations),
+        sensitive,
         Measure(quality_distance, original.astype(np.float64), float(histogram.size), float(total)),
         Measure(privacy_distance, align(locations, target_locations, weights), wanted, float(total)),
         limit,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, TypeAlias
 
+from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.histogram import Histogram
 
 Goal: TypeAlias = Literal["hide", "resemble", "avoid"]
@@ -31,6 +32,17 @@ class Certificate:
     bound: float
 
 
+class Question(NamedTuple):
+    """What a result was asked for: a number a location, for pictures and reports."""
+
+    locations: tuple[str, ...]
+    #: H.
+    history: Ints
+    #: H'' as it was compared with, scaled unless its own size was wanted; None in hide.
+    target: Floats | None
+    sensitive: Flags
+
+
 @dataclass(frozen=True)
 class Sanitized:
     """A histogram that may leave, and what it cost. All but `histogram` is private."""
@@ -52,3 +64,4 @@ class Sanitized:
     certificate: Certificate | None
     #: Sentences on what is special about this result.
     notes: tuple[str, ...] = ()
+    question: Question | None = field(default=None, repr=False, compare=False)
