@@ -23,8 +23,12 @@ def resemble(**asked: Any) -> ew.Sanitized:
     return ew.resemble(H, T, **{"max_quality_loss": 0.05, **asked})
 
 
-def frontier(goal: Any) -> list[ew.Sanitized]:
-    return ew.frontier(H, T, [0.1], goal=goal)
+def frontier(budgets: Any = (0.1,), goal: Any = "resemble", histogram: Any = H) -> list[ew.Sanitized]:
+    return ew.frontier(histogram, T, budgets, goal=goal)
+
+
+def verify(**asked: Any) -> ew.Check:
+    return ew.verify(H, H, **{"target": T, "max_quality_loss": 1.0, **asked})
 
 
 CASES: list[tuple[Callable[[], object], str]] = [
@@ -93,6 +97,24 @@ CASES: list[tuple[Callable[[], object], str]] = [
     (lambda: ew.resemble(H, ew.Profile(T), 0.05, size="target"), "a profile has no size"),
     (lambda: ew.frontier(H, T, [0.1, -0.1]), "a budget is -0.1;"),
     (lambda: frontier(goal="forget"), "goal is 'forget';"),
+    (lambda: frontier(None), "budgets is None;"),
+    (lambda: frontier(0.1), "budgets is 0.1;"),
+    (lambda: frontier([], histogram={"cafe": -1}), "'cafe' the count -1;"),
+    (lambda: ew.resemble({"a": 2**63 - 2, "b": 1}, {"a": 1, "b": 1}, 1e-30), "9223372036854775807 counts;"),
+    (lambda: hide(redistribute=2**63 - 31), "redistribute is 9223372036854775777;"),
+    (lambda: hide(redistribute=True), "redistribute is True;"),
+    (lambda: resemble(max_quality_loss=False), "max_quality_loss is False;"),
+    (lambda: hide(np.array("gym")), "sensitive is array('gym'"),
+    (lambda: hide(candidates=np.array(3)), "candidates is array(3);"),
+    (lambda: hide(forbidden=np.array(3)), "forbidden is array(3);"),
+    (lambda: hide(sensitive="gym\n" * 1000), "sensitive is 'gym"),
+    (lambda: ew.resemble(H, {"cafe": 1e300}, 0.05, size="target"), "size is 1e+300;"),
+    (lambda: ew.resemble(H, {"cafe": 2.0**63}, 0.05, size="target"), "size is 9.223372036854776e+18;"),
+    (lambda: verify(max_distance=math.nan), "max_distance is nan;"),
+    (lambda: verify(min_distance="far"), "min_distance is 'far';"),
+    (lambda: verify(min_distance=10**400), "min_distance is 1000"),
+    (lambda: verify(sensitive="gym"), "sensitive is 'gym';"),
+    (lambda: verify(candidates="xyz"), "candidates is 'xyz';"),
     (lambda: ew.distance("js", {"a": 0}, {"a": 1}), "reference sum to 0.0;"),
 ]
 
@@ -104,6 +126,7 @@ def test_one_sentence_names_the_value(call: Callable[[], object], named: str) ->
     message = str(error.value)
     assert named in message
     assert "\n" not in message
+    assert len(message) < 300
     assert isinstance(error.value, ew.ElsewhereError)
     assert isinstance(error.value, ValueError)
 
@@ -142,5 +165,8 @@ def test_numbers_of_any_kind_are_counts() -> None:
 
 
 def test_tiny_weights_are_weights() -> None:
+    tiny = {"l0": 3.025139394280329e-14, "l1": 0.057582707186784154, "l2": 0.06488996981754598}
+    result = ew.resemble({"l0": 4, "l1": 1, "l2": 1}, tiny, 1.4, "variational", "pearson")
+    assert (result.status, math.isfinite(result.bound)) == ("optimal", True)
     assert ew.resemble(H, {"cafe": 5e-324}, 0.5).status == "optimal"
     assert ew.resemble(H, {"cafe": 1e-310, "gym": 0}, 0.5, privacy="pearson", sensitive={"gym"}).status == "optimal"

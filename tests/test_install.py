@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -37,9 +36,10 @@ def test_later_processes_start_within_a_moment() -> None:
     run(_SOLVE)
     seconds = []
     for _ in range(3):
-        begin = time.perf_counter()
+        before = os.times()
         run(_SOLVE)
-        seconds.append(time.perf_counter() - begin)
+        after = os.times()  # of the child alone, whatever else the machine does
+        seconds.append(after.children_user + after.children_system - before.children_user - before.children_system)
     assert min(seconds) < 1.5
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 from collections import Counter
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +19,7 @@ import elsewhere as ew
 from elsewhere.model.distances import DISTANCES, Measure, find_distance
 from elsewhere.paper.terms import term
 from elsewhere.solvers import terms
-from elsewhere.solvers.exact import _KINDS
+from elsewhere.solvers.space import KINDS
 
 
 def test_made_from_anything() -> None:
@@ -31,6 +35,27 @@ def test_made_from_anything() -> None:
     assert repr(expected) == "Histogram({'cafe': 7, 'gym': 2})"
     with pytest.raises(ew.InputError, match="more than once"):
         ew.Histogram(pd.Series([1, 2], index=["cafe", "cafe"]))
+
+
+def test_behaves_like_a_mapping() -> None:
+    histogram = ew.Histogram({"cafe": 7, "gym": 0})
+    assert (histogram["nowhere"], histogram.get("nowhere"), histogram.get("nowhere", 5)) == (0, None, 5)
+    assert (histogram.get("cafe", 5), histogram.get("gym", 5)) == (7, 0)
+    assert ew.Profile({"a": 1, "b": 1}) == ew.Profile({"a": 2, "b": 2, "c": 0})
+
+
+@pytest.mark.parametrize("copied", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy])
+def test_copies_are_equal_and_cannot_be_changed(copied: Callable[[Any], Any]) -> None:
+    histogram, profile = ew.Histogram({"cafe": 7, "gym": 2}), ew.Profile({"a": 1, "b": 2})
+    result = copied(ew.hide(histogram, {"gym"}))
+    assert (copied(histogram), copied(profile)) == (histogram, profile)
+    for numbers in (copied(histogram).counts, copied(profile).weights, result.histogram.counts):
+        with pytest.raises(ValueError, match="read-only"):
+            numbers[0] = 5
+    for error in (ew.Infeasible("no", 0.5), ew.PrivacyNotMet("not", result, 0.5)):
+        again = copied(error)
+        assert (type(again), str(again), again.needed_quality_loss) == (type(error), str(error), 0.5)
+    assert again.best == result
 
 
 def test_union_adds_no_spurious_bin() -> None:
@@ -56,7 +81,7 @@ def test_three_ways_to_a_term(name: str, r: float, x: int) -> None:
     sizes = (70.0, 60.0)
     found = find_distance(name)
     vectorised = found.terms(np.array([float(r)]), np.array([float(x)]), *sizes)[0]
-    compiled = terms.term(_KINDS[name], float(r), float(x), *sizes)
+    compiled = terms.term(KINDS[name], float(r), float(x), *sizes)
     plain = term(name, *sizes)(float(r), x)
     if math.isinf(plain):
         assert vectorised == compiled == plain
@@ -65,7 +90,7 @@ def test_three_ways_to_a_term(name: str, r: float, x: int) -> None:
     assert compiled == pytest.approx(plain, rel=1e-9, abs=1e-15)
     after, before = (term(name, *sizes)(float(r), x + one) for one in (1, 0))
     if math.isfinite(after):
-        step = terms.marginal(_KINDS[name], float(r), float(x), *sizes)
+        step = terms.marginal(KINDS[name], float(r), float(x), *sizes)
         assert step == pytest.approx(after - before, rel=1e-6, abs=1e-12)
 
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from elsewhere.model.distances import DistanceLike
-from elsewhere.model.errors import InputError
+from elsewhere.model.errors import InputError, quoted
 from elsewhere.model.histogram import TableLike
-from elsewhere.model.problem import BoundsLike, Constraints, Size, as_histogram, hiding, nonnegative, targeting
+from elsewhere.model.problem import BoundsLike, Constraints, Size, as_histogram, hiding, listed, nonnegative, targeting
 from elsewhere.model.result import Method, Sanitized
 
 #: Bytes that a search may take unless it is told otherwise.
@@ -61,7 +61,8 @@ def hide(
     candidates
         Locations that were never visited but may receive counts.
     time_limit, gap, memory_limit
-        When to end a search early: seconds, absolute distance to the bound, bytes.
+        When to end a search early: seconds, absolute distance to the bound, bytes. Time counts from the moment that
+        some histogram within the constraints is known, and is looked at every now and then.
 
     Returns
     -------
@@ -108,7 +109,8 @@ def resemble(
     .. math:: \min_{H'} d_p(H', H'') \quad \text{s.t.} \quad d_q(H, H') \le \epsilon, \quad \sum_i H'[i] = N
 
     where H is the histogram, N its size, H'' the target scaled to N, and the limit on the quality loss is
-    `max_quality_loss`. Limits are compared with a slack of 1e-12.
+    `max_quality_loss`. Limits are compared with a slack of 1e-12, and of the rounding of the limit itself where that is
+    more.
 
     Parameters
     ----------
@@ -226,8 +228,9 @@ def frontier(
 ) -> list[Sanitized]:
     """What each budget of quality loss buys: a `Sanitized` for each, in the order given.
 
-    Each point is what `resemble` or `avoid` gives for that budget; tables are shared and the multipliers of one
-    budget are the first guess for the next. `time_limit` is for each point.
+    Each point is as good as what `resemble` or `avoid` gives for that budget; of equally good histograms it may be
+    another one, because tables are shared and the multipliers of one budget are the first guess for the next.
+    `time_limit` is for each point.
 
     >>> bob = dict(a=7, b=2, c=3, d=2, e=13, f=12, g=8, h=3)
     >>> frugal = dict(a=10, b=8, c=6, d=2, e=13, f=4, g=4, h=3)
@@ -237,11 +240,9 @@ def frontier(
     from elsewhere import answers
 
     if not isinstance(goal, str) or goal not in ("resemble", "avoid"):
-        raise InputError(f"goal is {goal!r}; it is either 'resemble' or 'avoid'")
-    limits = [nonnegative("a budget", budget) for budget in budgets]
-    if not limits:
-        return []
+        raise InputError(f"goal is {quoted(goal)}; it is either 'resemble' or 'avoid'")
+    limits = [nonnegative("a budget", budget) for budget in listed("budgets", budgets, "quality losses")]
     constraints = Constraints(sensitive, visited_only, lower, upper, forbidden, candidates)
     history = as_histogram(histogram)
-    problem = targeting(goal, history, target, max(limits), quality, privacy, size, constraints)
-    return answers.along(problem, limits, time_limit, gap, memory_limit)
+    problem = targeting(goal, history, target, max(limits, default=0.0), quality, privacy, size, constraints)
+    return answers.along(problem, limits, time_limit, gap, memory_limit) if limits else []

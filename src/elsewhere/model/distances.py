@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsewhere.model.arrays import Floats, Number
-from elsewhere.model.errors import InputError, closest
+from elsewhere.model.errors import InputError, closest, quoted
 from elsewhere.model.histogram import TableLike, parse_weights
 
 #: A built-in distance by name, or a function of (reference count, count) for one bin.
@@ -97,10 +97,12 @@ def find_distance(wanted: DistanceLike) -> Distance:
     if callable(wanted):
         return Distance(getattr(wanted, "__name__", "own function"), _vectorised(wanted), builtin=False, unbounded=True)
     if not isinstance(wanted, str):
-        raise InputError(f"{wanted!r} is neither the name of a distance nor a function of (reference count, count)")
+        raise InputError(
+            f"{quoted(wanted)} is neither the name of a distance nor a function of (reference count, count)"
+        )
     if wanted not in DISTANCES:
         known = ", ".join(DISTANCES)
-        raise InputError(f"unknown distance {wanted!r}{closest(wanted, DISTANCES)} (known: {known})")
+        raise InputError(f"unknown distance {quoted(wanted)}{closest(wanted, DISTANCES)} (known: {known})")
     return DISTANCES[wanted]
 
 
@@ -128,7 +130,7 @@ def _checked(name: str, arguments: tuple[float, int], value: float) -> float:
         number = math.nan
     if math.isnan(number) or number == -math.inf:
         raise InputError(
-            f"the distance function {name} returned {value!r} for {arguments}; a finite number or inf is needed"
+            f"the distance function {name} returned {quoted(value)} for {arguments}; a finite number or inf is needed"
         )
     return number
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from reprlib import Repr
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from elsewhere.model.result import Sanitized
@@ -28,18 +29,37 @@ class Infeasible(ElsewhereError):
         super().__init__(message)
         self.needed_quality_loss = needed_quality_loss
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.needed_quality_loss)
+
 
 class PrivacyNotMet(ElsewhereError):
     """The best histogram within the quality limit misses the wanted privacy distance, so nothing may be released.
 
     `best` is that best result, and `needed_quality_loss` the least quality loss with which the wanted distance
-    would be met; infinity if it never would.
+    would be met; infinity if it never would. A limit that ended the search for it makes it any loss that would do
+    (the message says so), or NaN if none was found.
     """
 
     def __init__(self, message: str, best: Sanitized, needed_quality_loss: float) -> None:
         super().__init__(message)
         self.best = best
         self.needed_quality_loss = needed_quality_loss
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.best, self.needed_quality_loss)
+
+
+_SHORT = Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
+
+
+def quoted(value: object) -> str:
+    """The value as a message names it: on one line, and shortened if it is long."""
+    try:
+        return " ".join(_SHORT.repr(value).split())
+    except ValueError:  # an int of more digits than Python cares to print
+        return f"a {type(value).__name__}"
 
 
 def closest(name: str, known: Iterable[str]) -> str:

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from elsewhere.model.arrays import Floats, Ints, exact_sum
-from elsewhere.model.errors import InputError
+from elsewhere.model.errors import InputError, quoted
 
 #: Mappings, iterables of pairs, and whatever else has ``items()``, such as a pandas Series.
 TableLike: TypeAlias = "Mapping[str, Any] | Iterable[tuple[str, Any]] | Any"
@@ -45,6 +45,10 @@ class _Table(Mapping[str, Any]):
         at = find(self._locations, location)
         return self._numbers[at].item() if at >= 0 else self._numbers.dtype.type(0).item()
 
+    def get(self, location: str, default: Any = None) -> Any:
+        at = find(self._locations, location)
+        return self._numbers[at].item() if at >= 0 else default
+
     def __contains__(self, location: object) -> bool:
         return find(self._locations, location) >= 0
 
@@ -53,6 +57,25 @@ class _Table(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._locations)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return self._positive() == other._positive()
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._positive().items()))
+
+    def _positive(self) -> dict[str, Any]:
+        return {location: number for location, number in self.items() if number}
+
+    def items(self) -> Any:
+        return dict(zip(self._locations, self._numbers.tolist(), strict=True)).items()
+
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        for name, value in state[1].items():
+            setattr(self, name, value)
+        self._numbers.flags.writeable = False  # a copy or an unpickled array is not
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({dict(self)!r})"
@@ -109,20 +132,6 @@ class Histogram(_Table):
         """The sum of the counts, N."""
         return self._size
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Histogram):
-            return NotImplemented
-        return self._positive() == other._positive()
-
-    def __hash__(self) -> int:
-        return hash(tuple(self._positive().items()))
-
-    def _positive(self) -> dict[str, int]:
-        return {location: count for location, count in self.items() if count}
-
-    def items(self) -> Any:
-        return dict(zip(self._locations, self._numbers.tolist(), strict=True)).items()
-
 
 class Profile(_Table):
     """A probability distribution over locations, for example of the visits of a typical tourist.
@@ -145,14 +154,6 @@ class Profile(_Table):
         """The shares in the order of `locations`, read-only; they sum to 1."""
         return self._numbers
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Profile):
-            return NotImplemented
-        return self._locations == other._locations and bool((self._numbers == other._numbers).all())
-
-    def __hash__(self) -> int:
-        return hash((self._locations, self._numbers.tobytes()))
-
 
 def parse_weights(weights: TableLike, what: str) -> tuple[tuple[str, ...], Floats]:
     """Locations sorted by name and their nonnegative, finite weights, which do not sum to 0."""
@@ -173,19 +174,21 @@ def _real(locations: list[str], values: list[Any], what: str) -> Floats:
     numbers = []
     for location, value in zip(locations, values, strict=True):
         if not _is_number(value):
-            raise InputError(f"the {what} gives {location!r} the weight {value!r}, which is not a number")
+            raise InputError(f"the {what} gives {quoted(location)} the weight {quoted(value)}, which is not a number")
         try:
             numbers.append(float(value))
         except OverflowError:
             numbers.append(math.inf)
         if not 0 <= numbers[-1] < math.inf:
-            raise InputError(f"the {what} gives {location!r} the weight {value!r}; weights are finite and not negative")
+            raise InputError(
+                f"the {what} gives {quoted(location)} the weight {quoted(value)}; weights are finite and not negative"
+            )
     return np.array(numbers)
 
 
 def _parse(table: TableLike, what: str) -> tuple[list[str], list[Any]]:
     if isinstance(table, str | bytes):
-        raise InputError(f"the {what} is {table!r}; give a mapping from locations to numbers")
+        raise InputError(f"the {what} is {quoted(table)}; give a mapping from locations to numbers")
     try:
         pairs = table.items() if hasattr(table, "items") else table
         rows = [(location, value) for location, value in pairs]
@@ -197,7 +200,7 @@ def _parse(table: TableLike, what: str) -> tuple[list[str], list[Any]]:
     locations = [location for location, _ in rows]
     if set(map(type, locations)) != {str} and not all(isinstance(location, str) for location in locations):
         odd = next(location for location in locations if not isinstance(location, str))
-        raise InputError(f"the {what} has the location {odd!r}, which is not a string")
+        raise InputError(f"the {what} has the location {quoted(odd)}, which is not a string")
     return locations, [value for _, value in rows]
 
 
@@ -210,7 +213,7 @@ def _sorted(
         numbers = numbers[order]
     if len(set(names)) < len(names):
         twice = next(a for a, b in pairwise(names) if a == b)
-        raise InputError(f"the {what} has the location {twice!r} more than once")
+        raise InputError(f"the {what} has the location {quoted(twice)} more than once")
     return tuple(names), numbers
 
 
@@ -220,18 +223,23 @@ def _whole(locations: list[str], values: list[Any]) -> Ints:
         return np.array(values, dtype=np.int64)
     counts = []
     for location, value in zip(locations, values, strict=True):
-        if not _is_number(value):
-            raise InputError(f"the histogram gives {location!r} the count {value!r}, which is not a number")
-        if not isinstance(value, int) and not math.isfinite(value):
-            raise InputError(f"the histogram gives {location!r} the count {value!r}; counts are finite")
-        if value != int(value):
-            raise InputError(f"the histogram gives {location!r} the count {value!r}; counts are whole numbers")
-        if value < 0:
-            raise InputError(f"the histogram gives {location!r} the count {value!r}; counts are not negative")
-        if value > _LARGEST:
-            raise InputError(f"the histogram gives {location!r} the count {value!r}, which is beyond 64 bits")
+        wrong = _why_no_count(value)
+        if wrong:
+            raise InputError(f"the histogram gives {quoted(location)} the count {quoted(value)}{wrong}")
         counts.append(int(value))
     return np.array(counts, dtype=np.int64)
+
+
+def _why_no_count(value: Any) -> str:
+    if not _is_number(value):
+        return ", which is not a number"
+    if not isinstance(value, int) and not math.isfinite(value):
+        return "; counts are finite"
+    if value != int(value):
+        return "; counts are whole numbers"
+    if value < 0:
+        return "; counts are not negative"
+    return ", which is beyond 64 bits" if value > _LARGEST else ""
 
 
 def _is_number(value: Any) -> bool:

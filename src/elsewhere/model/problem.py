@@ -11,7 +11,7 @@ import numpy as np
 
 from elsewhere.model.arrays import Flags, Ints, exact_sum
 from elsewhere.model.distances import DistanceLike, Measure, align, find_distance, slack
-from elsewhere.model.errors import Infeasible, InputError, closest
+from elsewhere.model.errors import Infeasible, InputError, closest, quoted
 from elsewhere.model.histogram import Histogram, Profile, TableLike, find, parse_weights
 from elsewhere.model.result import Goal, Question
 
@@ -21,6 +21,8 @@ BoundsLike: TypeAlias = "Mapping[str, int] | None"
 
 #: What rounding may hide of the room that a budget leaves a bin, relative to the budget plus one.
 ROOM = 1e-12
+#: The largest size that is worked with: sums of counts stay within 64 bits, whatever is added to them on the way.
+LARGEST_SIZE = 4 * 10**18
 
 
 class Constraints(NamedTuple):
@@ -111,8 +113,8 @@ def hiding(histogram: Histogram, quality: DistanceLike, redistribute: int | None
     size = histogram.size - hidden + received
     if size == 0:
         raise InputError("nothing would be left: every visit is at a sensitive location and redistribute is 0")
-    if size > np.iinfo(np.int64).max:
-        raise InputError(f"redistribute is {received}; the size of the histogram would be beyond 64 bits")
+    if size > LARGEST_SIZE:
+        raise InputError(f"redistribute is {received}; with it the size would be above {LARGEST_SIZE:.0e}")
     lower, upper = _bounds(locations, original, size, sensitive, constraints)
     if received and not (upper > 0).any():
         raise InputError(
@@ -157,7 +159,7 @@ def targeting(
     target_locations, weights = parse_weights(target, "target")
     wanted = float(weights.sum())
     if not isinstance(size, str) or size not in ("original", "target"):
-        raise InputError(f"size is {size!r}; it is either 'original' or 'target'")
+        raise InputError(f"size is {quoted(size)}; it is either 'original' or 'target'")
     if size == "original":
         total = histogram.size
         # Counts that have the right size already stay as they are, to the last digit.
@@ -167,8 +169,11 @@ def targeting(
         if isinstance(target, Profile):
             raise InputError("a profile has no size of its own; give size='original' or a target with counts")
         total = round(wanted)
-        if abs(wanted - total) > 1e-9 or total == 0:
-            raise InputError(f"the target's size is {wanted!r}; with size='target' it must be a whole number above 0")
+        if abs(wanted - total) > 1e-9 or not 0 < total <= LARGEST_SIZE:
+            raise InputError(
+                f"the target's size is {wanted!r}; with size='target' it must be a whole number above 0, "
+                f"at most {LARGEST_SIZE:.0e}"
+            )
     locations, original = _union(histogram, target_locations, constraints)
     sensitive = _sensitive(constraints, locations)
     lower, upper = _bounds(locations, original, total, sensitive, constraints)
@@ -194,6 +199,8 @@ def as_histogram(counts: TableLike) -> Histogram:
     histogram = counts if isinstance(counts, Histogram) else Histogram(counts)
     if histogram.size == 0:
         raise InputError("the histogram is empty: all its counts are 0")
+    if histogram.size > LARGEST_SIZE:
+        raise InputError(f"the histogram has {histogram.size} counts; at most {LARGEST_SIZE:.0e} can be worked with")
     return histogram
 
 
@@ -201,33 +208,41 @@ def nonnegative(name: str, value: Any) -> float:
     """A limit: a number that is neither negative nor NaN."""
     number = _as_float(value)
     if not number >= 0:
-        raise InputError(f"{name} is {value!r}; it must be a number that is not negative")
+        raise InputError(f"{name} is {quoted(value)}; it must be a number that is not negative")
     return number
+
+
+def listed(name: str, items: Iterable[Any], what: str) -> list[Any]:
+    """The items of a collection, which a string is not."""
+    try:
+        if isinstance(items, str | bytes):
+            raise TypeError
+        return list(items)
+    except TypeError:
+        raise InputError(f"{name} is {quoted(items)}; give a collection of {what}") from None
 
 
 def _whole_number(name: str, value: Any) -> int:
     number = _as_float(value)
     if not (0 <= number < math.inf and number.is_integer()):
-        raise InputError(f"{name} is {value!r}; it must be a whole number that is not negative")
+        raise InputError(f"{name} is {quoted(value)}; it must be a whole number that is not negative")
     return int(value)
 
 
 def _as_float(value: Any) -> float:
     """The value as a number, or NaN if it is none that floating point can hold."""
     try:
-        return float(value) if isinstance(value, numbers.Real) else math.nan
+        return float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
     except OverflowError:
         return math.nan
 
 
 def _names(name: str, names: Iterable[str]) -> list[str]:
-    if isinstance(names, str | bytes) or not isinstance(names, Iterable):
-        raise InputError(f"{name} is {names!r}; give a collection of location names")
-    listed = list(names)
-    for item in listed if set(map(type, listed)) - {str} else ():
+    found: list[str] = listed(name, names, "location names")
+    for item in found if set(map(type, found)) - {str} else ():
         if not isinstance(item, str):
-            raise InputError(f"{name} has the location {item!r}, which is not a string")
-    return listed
+            raise InputError(f"{name} has the location {quoted(item)}, which is not a string")
+    return found
 
 
 def _union(histogram: Histogram, others: Iterable[str], constraints: Constraints) -> tuple[tuple[str, ...], Ints]:
@@ -244,7 +259,7 @@ def _sensitive(constraints: Constraints, locations: tuple[str, ...]) -> Flags:
     for name in names:
         at = find(locations, name)
         if at < 0:
-            raise InputError(f"the sensitive location {name!r} is not in the histogram{closest(name, locations)}")
+            raise InputError(f"the sensitive location {quoted(name)} is not in the histogram{closest(name, locations)}")
         sensitive[at] = True
     return sensitive
 
@@ -253,22 +268,22 @@ def _bounds(
     locations: tuple[str, ...], original: Ints, size: int, sensitive: Flags, constraints: Constraints
 ) -> tuple[Ints, Ints]:
     if not isinstance(constraints.visited_only, bool | np.bool_):
-        raise InputError(f"visited_only is {constraints.visited_only!r}; it is either True or False")
+        raise InputError(f"visited_only is {quoted(constraints.visited_only)}; it is either True or False")
     lower = np.zeros(len(locations), dtype=np.int64)
     upper = np.full(len(locations), size, dtype=np.int64)
     for name, given, array in (("lower", constraints.lower, lower), ("upper", constraints.upper, upper)):
         if given is None:
             continue
         if not hasattr(given, "items"):
-            raise InputError(f"{name} is {given!r}; give a mapping from locations to counts")
+            raise InputError(f"{name} is {quoted(given)}; give a mapping from locations to counts")
         for location, value in given.items():
-            count = _whole_number(f"{name}[{location!r}]", value)
+            count = _whole_number(f"{name}[{quoted(location)}]", value)
             at = find(locations, location)
             if at >= 0:
                 array[at] = min(count, size + 1)
             elif count or name == "upper":
                 raise InputError(
-                    f"{name} names {location!r}, which is not in the histogram{closest(str(location), locations)}"
+                    f"{name} names {quoted(location)}, which is not in the histogram{closest(str(location), locations)}"
                 )
     closed = sensitive | (original == 0) if constraints.visited_only else sensitive
     upper_given = {} if constraints.upper is None else constraints.upper
@@ -284,11 +299,9 @@ def _bounds(
 
 def _forbidden(constraints: Constraints, locations: tuple[str, ...]) -> Ints:
     rows = []
-    if not isinstance(constraints.forbidden, Iterable):
-        raise InputError(f"forbidden is {constraints.forbidden!r}; give a collection of histograms")
-    for given in constraints.forbidden:
-        listed = given if isinstance(given, Histogram) else Histogram(given)
-        counts = {location: count for location, count in listed.items() if count}
+    for given in listed("forbidden", constraints.forbidden, "histograms"):
+        histogram = given if isinstance(given, Histogram) else Histogram(given)
+        counts = {location: count for location, count in histogram.items() if count}
         row = [counts.pop(location, 0) for location in locations] if len(counts) <= len(locations) else []
         if row and not counts:
             rows.append(row)
