@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from benchmarks.data import skewed, uniform
@@ -52,6 +54,8 @@ def test_wrong_figure() -> None:
     assert problems(replace(BOB, privacy_distance=0.001))[0] == "the privacy distance is 0.004598273784, not 0.001"
     assert problems(replace(BOB, gap=0.1))[0] == "the gap is 0, not 0.1"
     assert "claims to be of hide" in problems(replace(BOB, goal="hide"))[0]
+    perfect: Any = "perfect"
+    assert "the status is 'perfect';" in problems(replace(BOB, status=perfect))[0]
 
 
 def test_wrong_bound() -> None:
@@ -63,6 +67,10 @@ def test_wrong_bound() -> None:
     assert problems(replace(BOB, certificate=replace(BOB.certificate, bound=BOB.certificate.bound + 1e-4)))
     assert problems(replace(BOB, certificate=replace(BOB.certificate, size_multiplier=1.0)))
     assert problems(replace(BOB, certificate=replace(BOB.certificate, quality_multiplier=-1.0)))
+    for absurd in (math.inf, math.nan, 1e308):
+        assert problems(replace(BOB, certificate=replace(BOB.certificate, quality_multiplier=absurd)))
+        assert problems(replace(BOB, certificate=replace(BOB.certificate, size_multiplier=absurd)))
+    assert problems(replace(BOB, certificate=None)) == ["the result claims to be optimal but has no certificate"]
 
 
 @pytest.mark.parametrize("goal", ["resemble", "avoid"])
@@ -74,6 +82,22 @@ def test_worse_histogram_that_claims_to_be_optimal(goal: str) -> None:
     boast = replace(worse, bound=worse.privacy_distance, gap=0.0, status="optimal")
     assert best.privacy_distance != worse.privacy_distance
     assert "a histogram with a better objective" in problems(boast)[0]
+    second = verb(H, TARGET, 0.05, forbidden=[best.histogram])
+    assert ew.verify(H, second, **ASKED, forbidden=[best.histogram]).optimal  # type: ignore[arg-type]
+    assert "a histogram with a better objective" in problems(boast, forbidden=[best.histogram])[0]
+    assert "a histogram with a better objective" in problems(second, forbidden=[worse.histogram])[0]
+
+
+def test_a_weak_certificate_is_given_up_soon() -> None:
+    """Its multipliers rule nothing out, so that everything would have to be looked at."""
+    history = skewed(100, 2000, seed=5)
+    result = ew.avoid(history, uniform(history), 0.1)
+    assert result.certificate is not None
+    weak = replace(result, certificate=ew.Certificate(0.0, 0.0, 1.0))
+    begin = time.monotonic()
+    check = ew.verify(history, weak, target=uniform(history), max_quality_loss=0.1)
+    assert check.optimal is None
+    assert time.monotonic() - begin < 20
 
 
 def test_hide_of_a_worse_histogram() -> None:

@@ -14,8 +14,10 @@ import numpy as np
 from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.problem import ROOM, Problem
 
-#: Labels beyond which the search for a better histogram is given up.
-MOST_LABELS = 1_000_000
+#: Labels after which the search for a better histogram is given up.
+_MOST_LABELS = 10_000_000
+#: As many forbidden histograms are told apart: one bit each.
+_MOST_FORBIDDEN = 62
 
 
 class Multipliers:
@@ -111,47 +113,57 @@ def better_exists(view: Multipliers, least: Floats, objective: float, tolerance:
     """Whether some histogram within the constraints has an objective below `objective` by more than `tolerance`.
 
     All choices of a count a bin are built up bin by bin; those that the multipliers rule out are dropped, and of two
-    with the same size so far the one that is worse in objective and quality. None if they become too many.
+    with the same size so far, both on the way to the same forbidden histograms, the one that is worse in objective and
+    quality. None if they become too many.
     """
     problem = view.problem
     allowance = objective - tolerance - view.dual_bound(least)
     if allowance <= 0.0:
         return False
+    if len(problem.forbidden) > _MOST_FORBIDDEN:
+        return None
+    bit = np.left_shift(1, np.arange(len(problem.forbidden)))
     rows = []
     for bin_ in range(len(least)):
         x, f, q = view.row(bin_)
         reduced = f + view.quality * q - view.size * x - least[bin_]
         stays = reduced <= allowance
-        rows.append((x[stays], f[stays], q[stays], reduced[stays]))
+        forbidden = ((problem.forbidden[:, bin_] == x[:, None]) * bit).sum(axis=1)
+        rows.append((x[stays], f[stays], q[stays], reduced[stays], forbidden[stays]))
     rows.sort(key=lambda row: len(row[0]))
     after_least = np.append(np.cumsum([row[0].min() for row in rows][::-1])[::-1], 0)
     after_most = np.append(np.cumsum([row[0].max() for row in rows][::-1])[::-1], 0)
     after_quality = np.append(np.cumsum([row[2].min() for row in rows][::-1])[::-1], 0.0)
     budget = problem.budget if problem.privacy is not None else math.inf
     size, f_sum, q_sum, reduced_sum = np.zeros(1, np.int64), np.zeros(1), np.zeros(1), np.zeros(1)
-    for at, (x, f, q, reduced) in enumerate(rows):
+    towards = np.full(1, bit.sum())
+    labels = 0
+    for at, (x, f, q, reduced, forbidden) in enumerate(rows):
+        labels += len(size) * len(x)
+        if labels > _MOST_LABELS:
+            return None
         size = np.add.outer(size, x).ravel()
         f_sum, q_sum = np.add.outer(f_sum, f).ravel(), np.add.outer(q_sum, q).ravel()
         reduced_sum = np.add.outer(reduced_sum, reduced).ravel()
+        towards = np.bitwise_and.outer(towards, forbidden).ravel()
         left = problem.size - size
         stays = (reduced_sum <= allowance) & (q_sum + after_quality[at + 1] <= budget)
         stays &= (left >= after_least[at + 1]) & (left <= after_most[at + 1])
-        size, f_sum, q_sum, reduced_sum = size[stays], f_sum[stays], q_sum[stays], reduced_sum[stays]
+        kept = np.flatnonzero(stays)
         if len(x) > 1:
-            kept = _undominated(size, q_sum, f_sum)
-            size, f_sum, q_sum, reduced_sum = size[kept], f_sum[kept], q_sum[kept], reduced_sum[kept]
-        if len(size) > MOST_LABELS:
-            return None
-    return bool((f_sum < objective - tolerance).any())
+            kept = kept[_undominated(size[kept], towards[kept], q_sum[kept], f_sum[kept])]
+        size, towards = size[kept], towards[kept]
+        f_sum, q_sum, reduced_sum = f_sum[kept], q_sum[kept], reduced_sum[kept]
+    return bool((f_sum[towards == 0] < objective - tolerance).any())
 
 
-def _undominated(size: Ints, quality: Floats, objective: Floats) -> Ints:
-    """The choices for which no other of the same size is at least as good in both."""
+def _undominated(size: Ints, towards: Ints, quality: Floats, objective: Floats) -> Ints:
+    """The choices for which no other of the same size, towards the same histograms, is at least as good in both."""
     if len(size) == 0:
         return np.zeros(0, np.int64)
-    order = np.lexsort((objective, quality, size))
-    size, objective = size[order], objective[order]
-    group = np.cumsum(np.append(0, np.diff(size) > 0))
+    order = np.lexsort((objective, quality, towards, size))
+    size, towards, objective = size[order], towards[order], objective[order]
+    group = np.cumsum(np.append(0, (np.diff(size) > 0) | (np.diff(towards) != 0)))
     # A running minimum that starts anew in each group: every group lies below all of the one before.
     lowered = objective - group * (np.ptp(objective) + 1.0)
     before = np.append(math.inf, np.minimum.accumulate(lowered)[:-1])

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from elsewhere.model.arrays import Floats, Ints
+from elsewhere.model.arrays import Ints
 from elsewhere.model.distances import DistanceLike, align, slack
-from elsewhere.model.errors import Infeasible
+from elsewhere.model.errors import Infeasible, quoted
 from elsewhere.model.histogram import Histogram, TableLike
-from elsewhere.model.problem import BoundsLike, Constraints, Problem, Size, as_histogram, hiding, targeting
-from elsewhere.model.result import Goal, Sanitized
+from elsewhere.model.problem import BoundsLike, Constraints, Problem, Size, as_histogram, hiding, nonnegative, targeting
+from elsewhere.model.result import Certificate, Goal, Sanitized
 from elsewhere.release.bounds import Multipliers, better_exists
 
 #: How far a figure may be from the one recomputed, relative to its size plus one.
@@ -64,7 +64,8 @@ def verify(
         The true history H.
     release
         The histogram H' to be checked, or a whole `Sanitized`: then its figures and its bound are recomputed too, and
-        if it claims to be optimal, a better histogram is looked for.
+        if it claims to be optimal, a better histogram is looked for. At an infinite distance, which nothing is better
+        than, the claim that the quality loss is the least is taken on trust.
     target
         The target of resemble or avoid; without it the release is taken for one of hide.
     max_quality_loss, quality, privacy, max_distance, min_distance, size, redistribute, sensitive
@@ -87,7 +88,9 @@ def verify(
     given = claims.histogram if claims is not None else release
     released = given if isinstance(given, Histogram) else Histogram(given)
     goal = _goal(target, claims, max_distance)
-    constraints = Constraints(tuple(sensitive), visited_only, lower, upper, tuple(forbidden), tuple(candidates))
+    constraints = Constraints(sensitive, visited_only, lower, upper, forbidden, candidates)
+    most = None if max_distance is None else nonnegative("max_distance", max_distance)
+    least = None if min_distance is None else nonnegative("min_distance", min_distance)
     try:
         if target is None:
             problem = hiding(history, quality, redistribute, constraints)
@@ -99,12 +102,12 @@ def verify(
     if claims is not None and claims.goal != goal:
         check.problems.append(f"the result claims to be of {claims.goal}, but it is checked as one of {goal}")
     counts = _counts(problem, released, check)
-    _check_constraints(problem, counts, constraints, check)
+    _check_constraints(problem, counts, visited_only, check)
     check.quality_loss = problem.quality_loss(counts)
     check.privacy_distance = problem.privacy_distance(counts)
     if check.quality_loss > problem.limit + slack(problem.limit):
         check.problems.append(f"the quality loss is {check.quality_loss:.10g}, above the limit {problem.limit:.10g}")
-    _check_privacy(check, max_distance, min_distance)
+    _check_privacy(check, most, least)
     if claims is not None:
         _check_claims(problem, counts, claims, check)
     return check
@@ -130,17 +133,16 @@ def _counts(problem: Problem, released: Histogram, check: Check) -> Ints:
     return align(problem.locations, names, np.array(list(inside.values()), dtype=np.int64))
 
 
-def _check_constraints(problem: Problem, counts: Ints, constraints: Constraints, check: Check) -> None:
+def _check_constraints(problem: Problem, counts: Ints, visited_only: bool, check: Check) -> None:
     total = int(counts.sum())
     if total != problem.size:
         check.problems.append(f"the release has {total} counts instead of {problem.size}")
-    sensitive = set(constraints.sensitive)
     for at in np.flatnonzero((counts < problem.lower) | (counts > problem.upper)):
         location, count = problem.locations[at], int(counts[at])
-        if location in sensitive:
+        if problem.sensitive[at]:
             visits = "1 visit is" if count == 1 else f"{count} visits are"
             check.problems.append(f"{visits} left at the sensitive location {location!r}")
-        elif constraints.visited_only and problem.original[at] == 0 and count:
+        elif visited_only and problem.original[at] == 0 and count:
             check.problems.append(f"the release has {count} at {location!r}, which was never visited")
         else:
             least, most = int(problem.lower[at]), int(problem.upper[at])
@@ -172,43 +174,49 @@ def _check_claims(problem: Problem, counts: Ints, claims: Sanitized, check: Chec
         check.problems.append(
             f"the bound {claims.bound:.10g} is better than the bound can be: {objective:.10g} is reached"
         )
+    if claims.status not in ("optimal", "feasible"):
+        check.problems.append(f"the status is {quoted(claims.status)}; it is either 'optimal' or 'feasible'")
     if claims.status == "optimal" and claims.gap > _tolerance(objective):
         check.problems.append(f"the result claims to be optimal with a gap of {claims.gap:.10g}")
-    if claims.certificate is None or not math.isfinite(objective):
+    if not math.isfinite(objective):
         return
+    if claims.certificate is not None:
+        with np.errstate(all="ignore"):  # absurd multipliers give an absurd bound, which is then a problem
+            _check_certificate(problem, counts, claims, claims.certificate, sign, check)
+    elif claims.status == "optimal":
+        check.problems.append("the result claims to be optimal but has no certificate")
+
+
+def _check_certificate(
+    problem: Problem, counts: Ints, claims: Sanitized, certificate: Certificate, sign: float, check: Check
+) -> None:
+    """The bound that the multipliers prove, and what is claimed beyond it."""
+    for name, value in (("quality", certificate.quality_multiplier), ("size", certificate.size_multiplier)):
+        if not math.isfinite(value) or (name == "quality" and value < 0.0):
+            check.problems.append(f"the certificate's {name} multiplier is {value!r}")
+            return
     measure = problem.quality if problem.privacy is None else problem.privacy
-    view = Multipliers(problem, claims.certificate.quality_multiplier, claims.certificate.size_multiplier)
-    if not claims.certificate.quality_multiplier >= 0.0:
-        check.problems.append(f"the certificate's quality multiplier is {claims.certificate.quality_multiplier!r}")
-        return
+    view = Multipliers(problem, certificate.quality_multiplier, certificate.size_multiplier)
     least = view.least(counts)
     dual = sign * view.dual_bound(least)
     rounding = _TOLERANCE * 1e-3 * view.rounding(least)
     check.bound = measure.shown(dual)
     # Compared below the root, if there is one: above it, rounding errors near 0 would be magnified.
-    bound, certified = measure.summed(claims.bound), measure.summed(claims.certificate.bound)
+    bound, certified = measure.summed(claims.bound), measure.summed(certificate.bound)
     if (
         not abs(max(dual, 0.0) - certified if measure.distance.root else dual - certified)
         <= _tolerance(dual) + rounding
     ):
-        check.problems.append(f"the certificate proves {check.bound:.10g}, not {claims.certificate.bound:.10g}")
+        check.problems.append(f"the certificate proves {check.bound:.10g}, not {certificate.bound:.10g}")
     if sign * (dual - bound) > _tolerance(dual) + rounding:
         check.problems.append(f"the bound {claims.bound:.10g} is weaker than the certificate's {check.bound:.10g}")
     if not check.problems:
-        _check_bound(problem, claims, view, least, sign * bound, check)
-
-
-def _check_bound(
-    problem: Problem, claims: Sanitized, view: Multipliers, least: Floats, bound: float, check: Check
-) -> None:
-    """The part of the bound that a search has proven and the multipliers have not; without forbidden histograms."""
-    better = None
-    if not len(problem.forbidden) or view.dual_bound(least) >= bound - _tolerance(bound):
-        better = better_exists(view, least, bound, _tolerance(bound))
-    if better:
-        check.problems.append(f"a histogram with a better objective than the bound {claims.bound:.10g} exists")
-    if claims.status == "optimal":
-        check.optimal = None if better is None else not better
+        # The part of the bound that a search has proven and the multipliers have not.
+        better = better_exists(view, least, sign * bound, _tolerance(bound))
+        if better:
+            check.problems.append(f"a histogram with a better objective than the bound {claims.bound:.10g} exists")
+        if claims.status == "optimal":
+            check.optimal = None if better is None else not better
 
 
 def _compare(what: str, claimed: float, true: float, check: Check) -> None:
