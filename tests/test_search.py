@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import signal
@@ -16,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import elsewhere as ew
-from tests.instances import DISTANCES
+from tests.instances import DISTANCES, bumpy
 
 
 @pytest.mark.parametrize("verb", ["hide", "resemble", "avoid"])
@@ -87,6 +88,72 @@ def test_tables_beyond_memory_narrow_the_search(verb: Callable[..., ew.Sanitized
     else:
         assert narrow.bound >= best.privacy_distance >= narrow.privacy_distance > unchanged
     assert ew.verify(history, narrow, target=uniform(history), max_quality_loss=0.02).ok
+
+
+@pytest.mark.parametrize("early", [{"time_limit": 0.0}, {"gap": math.inf}])
+@pytest.mark.parametrize("asked", [{"quality": bumpy}, {"forbidden": [{"a": 4, "b": 3}]}])
+def test_an_early_end_is_no_infeasibility(early: dict[str, Any], asked: dict[str, Any]) -> None:
+    history = {"a": 3, "b": 2, "x": 2}
+    result, best = ew.hide(history, {"x"}, **asked, **early), ew.hide(history, {"x"}, **asked)
+    assert result.histogram.size == 7
+    assert result.bound <= best.quality_loss <= result.quality_loss
+
+
+def test_infinite_distance_is_optimal_only_if_proven() -> None:
+    asked = ({"l0": 5, "l1": 1, "l2": 2}, {"l0": 4, "l1": 2, "l2": 3}, 30.0, "pearson", "neyman")
+    best = ew.avoid(*asked)
+    assert (best.status, best.privacy_distance) == ("optimal", math.inf)
+    assert best.quality_loss == pytest.approx(1.2)
+    for memory_limit in (100, 200, 1000, 5000):
+        narrow = ew.avoid(*asked, memory_limit=memory_limit)
+        assert narrow.bound == math.inf
+        assert narrow.status == "feasible" or narrow.quality_loss == best.quality_loss
+    start = ew.avoid({"l0": 3, "l1": 0, "l2": 2}, {"l0": 3, "l1": 1, "l2": 4}, 0.1, "variational", "jeffreys",
+                     memory_limit=165)  # fmt: skip
+    assert (start.privacy_distance, start.bound, start.gap) == (math.inf, math.inf, 0.0)
+
+
+def test_memory_may_be_too_small_to_say_what_would_do() -> None:
+    history = skewed(40, 100_000, seed=6)
+    with pytest.raises(ew.PrivacyNotMet, match="memory limit leaves no room") as error:
+        ew.resemble(history, uniform(history), 0.01, max_distance=1e-9, memory_limit=2_000_000)
+    assert math.isnan(error.value.needed_quality_loss)
+    with pytest.raises(ew.InputError, match="pairs"):
+        ew.resemble(skewed(400, 4000, seed=1), {"x": 1.0}, 0.01, method="heuristic", memory_limit=1_000_000)
+
+
+def test_time_limit_is_kept_by_advice_and_heuristic() -> None:
+    history = skewed(30, 500, seed=3)
+    dice = random.Random(5)
+    target = {location: dice.random() ** 3 for location in history.locations}
+    ew.avoid(history, target, 0.01, method="heuristic")  # compiles
+    begin = time.monotonic()
+    with pytest.raises(ew.PrivacyNotMet, match="perhaps a smaller one") as error:
+        ew.avoid(history, target, 0.001, min_distance=0.95, time_limit=0.5)
+    assert time.monotonic() - begin < 5
+    enough = ew.avoid(history, target, error.value.needed_quality_loss, method="heuristic", time_limit=0.0)
+    assert enough.status == "feasible"
+    with pytest.raises(ew.PrivacyNotMet) as proven:
+        ew.avoid(history, target, 0.001, min_distance=0.9)
+    met = ew.avoid(history, target, proven.value.needed_quality_loss, min_distance=0.9)
+    assert met.quality_loss == pytest.approx(proven.value.needed_quality_loss, abs=1e-9)
+
+
+def test_ended_by_time_it_is_no_worse_than_the_heuristic() -> None:
+    history = skewed(60, 600, seed=7)
+    quick = ew.avoid(history, history, 0.05, method="heuristic")
+    ended = ew.avoid(history, history, 0.05, time_limit=0.05)
+    assert ended.privacy_distance is not None
+    assert quick.privacy_distance is not None
+    assert ended.privacy_distance >= quick.privacy_distance > 0.0499
+
+
+def test_subset_sum_in_disguise_ends_soon() -> None:
+    history = skewed(100, 5000, seed=3)
+    begin = time.monotonic()
+    result = ew.avoid(history, history, 0.05)
+    assert time.monotonic() - begin < 30
+    assert result.gap <= 1e-6 * 0.05
 
 
 def test_time_limit_is_kept() -> None:

@@ -8,18 +8,21 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from elsewhere.model.arrays import Ints
 from elsewhere.model.distances import slack
-from elsewhere.model.errors import Infeasible, InputError, PrivacyNotMet
+from elsewhere.model.errors import Infeasible, InputError, PrivacyNotMet, quoted
 from elsewhere.model.histogram import Histogram
 from elsewhere.model.problem import Problem, nonnegative
 from elsewhere.model.result import Certificate, Method, Sanitized, Status
 from elsewhere.solvers import exact
 from elsewhere.solvers.heuristic import heuristic
-from elsewhere.solvers.knapsack import Limits, Solution
+from elsewhere.solvers.knapsack import GaveUp, Limits, Solution
+from elsewhere.solvers.needed import Needed, needed_loss
+from elsewhere.solvers.space import Space, tabulate
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -58,15 +61,15 @@ def targeted(
 ) -> Sanitized:
     """The answer to resemble or avoid, unless it misses the wanted privacy distance."""
     if not isinstance(method, str) or method not in ("optimal", "heuristic"):
-        raise InputError(f"method is {method!r}; it is either 'optimal' or 'heuristic'")
+        raise InputError(f"method is {quoted(method)}; it is either 'optimal' or 'heuristic'")
     limits = _limits(problem, time_limit, gap, memory_limit)
     known = _known(problem, limits)
-    space = exact.tabulate(problem, problem.budget, limits, around=known)
-    if method == "optimal":
-        best = _sanitized(problem, exact.optimum(problem, space, known, limits))
-    else:
+    space = tabulate(problem, problem.budget, limits, around=known)
+    if method == "heuristic":
         counts = heuristic(problem, space, known, limits)
         best = _sanitized(problem, exact.bounded(problem, space, counts), proven=False)
+    else:
+        best = _sanitized(problem, _searched(problem, space, known, limits))
     if wanted is not None:
         _check_privacy(problem, best, wanted, limits)
     return best
@@ -82,16 +85,28 @@ def along(
     """
     limits = _limits(problem, time_limit, gap, memory_limit)
     known = _known(problem.within(min(budgets)), limits)
-    space = exact.tabulate(problem, problem.budget, limits, around=known)
+    space = tabulate(problem, problem.budget, limits, around=known)
     answers: dict[float, Sanitized] = {}
     guess = (-1.0, 0.0)
     for budget in sorted(set(budgets), reverse=True):
         tighter = problem.within(budget)
         limits = _limits(problem, time_limit, gap, memory_limit)
-        solution = exact.optimum(tighter, space, known, limits, guess)
+        solution = _searched(tighter, space, known, limits, guess)
         guess = (solution.cost_multiplier, solution.size_multiplier)
         answers[budget] = _sanitized(tighter, solution)
     return [answers[budget] for budget in budgets]
+
+
+def _searched(
+    problem: Problem, space: Space, known: Ints, limits: Limits, guess: tuple[float, float] = (-1.0, 0.0)
+) -> Solution:
+    """The optimum; if time may end the search for it, then no worse than what the heuristic finds in that time."""
+    quick = known
+    if limits.deadline < math.inf:
+        with suppress(GaveUp):
+            quick = heuristic(problem, space, known, limits)
+    solution = exact.optimum(problem, space, known, limits, guess)
+    return solution if solution.closed or quick is known else exact.better(problem, solution, quick)
 
 
 def _known(problem: Problem, limits: Limits) -> Ints:
@@ -129,14 +144,23 @@ def _check_privacy(problem: Problem, best: Sanitized, wanted: float, limits: Lim
         if reached >= wanted - slack(wanted):
             return
         side, name = "below", "min_distance"
-    needed = exact.needed_loss(problem, wanted, limits.without_deadline())
+    try:
+        needed = needed_loss(problem, wanted, limits)
+    except GaveUp:
+        needed = Needed(math.nan, proven=False)
+    if needed.loss < math.inf:
+        remedy = f"a quality loss of {needed.loss:.10g} would meet it"
+        remedy += "" if needed.proven else ", and perhaps a smaller one: the search was ended"
+    elif needed.loss == math.inf:
+        remedy = "no quality loss would meet it"
+    else:
+        remedy = "the memory limit leaves no room to find a quality loss that would meet it"
     found = "best" if best.status == "optimal" else "best found"
-    remedy = f"a quality loss of {needed:.10g} would meet it" if needed < math.inf else "no quality loss would meet it"
     raise PrivacyNotMet(
         f"the {found} privacy distance at a quality loss of at most {problem.limit:.10g} is {reached:.10g}, "
         f"{side} {name} {wanted:.10g}; {remedy}",
         best,
-        needed,
+        needed.loss,
     )
 
 

@@ -8,46 +8,18 @@ be convex; for hide the search is then a dynamic program over bins and sizes.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from elsewhere.model.arrays import Flags, Floats, Ints
-from elsewhere.model.distances import Measure, slack
-from elsewhere.model.errors import InputError
-from elsewhere.model.problem import ROOM, Problem
+from elsewhere.model.distances import Measure
+from elsewhere.model.problem import Problem
 from elsewhere.solvers import groups, knapsack, terms
-from elsewhere.solvers.knapsack import Limits, Solution, Tables
+from elsewhere.solvers.knapsack import GaveUp, Limits, Solution, Tables
+from elsewhere.solvers.space import KINDS, Space, tabulate
 
-_KINDS = {
-    "js": terms.JS,
-    "jeffreys": terms.JEFFREYS,
-    "variational": terms.VARIATIONAL,
-    "l2": terms.SQUARED_L2,
-    "squared-l2": terms.SQUARED_L2,
-    "pearson": terms.PEARSON,
-    "neyman": terms.NEYMAN,
-}
 #: From this many bins on, equal ones are grouped before counts are allocated.
 _MANY_BINS = 512
-_BYTES_PER_ENTRY = 33
-
-
-class Space(NamedTuple):
-    """The values that each bin may have, tabulated: what is left of a problem by a budget, or by any smaller one."""
-
-    start: Ints
-    low: Ints
-    quality: Floats
-    privacy: Floats
-    #: The budget that every value fits when all other bins are at their best.
-    budget: float
-    #: Whether all such values are there, or only some for want of memory.
-    whole: bool
-
-    def tables(self, objective: Floats, cost: Floats, allowed: Flags) -> Tables:
-        """Tables for the search; a value that is not allowed gets an infinite objective."""
-        return Tables(self.start, self.low, np.where(allowed, objective, math.inf), np.where(allowed, cost, 0.0))
 
 
 def least_loss(problem: Problem, limits: Limits) -> Solution | None:
@@ -61,7 +33,7 @@ def least_loss(problem: Problem, limits: Limits) -> Solution | None:
     allowed = space.quality < math.inf
     if problem.goal == "resemble":
         allowed &= space.privacy < math.inf
-    return _least(problem, space, space.quality, allowed, limits)
+    return least(problem, space, space.quality, allowed, limits)
 
 
 def optimum(
@@ -71,8 +43,12 @@ def optimum(
 
     `known` are counts within all constraints. An infinite objective is that of avoid at infinite distance.
     """
+    unsure = False
     if problem.goal == "avoid" and np.isinf(space.privacy).any():
-        farthest = _at_infinity(problem, space, limits)
+        try:
+            farthest = _at_infinity(problem, space, known, limits)
+        except GaveUp:
+            farthest, unsure = None, True
         if farthest is not None:
             return farthest
     tables = _signed(problem, space)
@@ -84,7 +60,21 @@ def optimum(
     if problem.goal == "resemble":
         solution = _sharpened(problem, tables, solution, limits)
     solution = _honest(problem, space, solution)
+    if unsure:
+        solution = solution._replace(bound=-math.inf, dual_bound=-math.inf)
     return solution._replace(counts=_ordered(problem, solution.counts))
+
+
+def better(problem: Problem, solution: Solution, counts: Ints) -> Solution:
+    """The solution, with the counts in place of its own if they are better."""
+    _, distance = figures(problem, counts)
+    assert problem.privacy is not None
+    assert distance is not None
+    objective = problem.privacy.summed(distance) * (-1.0 if problem.goal == "avoid" else 1.0)
+    if objective >= solution.objective:
+        return solution
+    bound = min(solution.bound, objective)
+    return solution._replace(counts=counts, objective=objective, bound=bound, proven=False)
 
 
 def _honest(problem: Problem, space: Space, solution: Solution) -> Solution:
@@ -148,89 +138,19 @@ def figures(problem: Problem, counts: Ints) -> tuple[float, float | None]:
 
 
 def _total(measure: Measure, counts: Ints) -> float:
-    kind = _KINDS[measure.distance.name]
+    kind = KINDS[measure.distance.name]
     return measure.shown(terms.total(kind, measure.reference, counts, measure.reference_size, measure.size))
 
 
 def bounded(problem: Problem, space: Space, counts: Ints) -> Solution:
     """The given counts, with the dual bound on what the best could be."""
-    if problem.goal == "avoid" and (_within(space, problem.budget) & np.isinf(space.privacy)).any():
+    if problem.goal == "avoid" and (space.within(problem.budget) & np.isinf(space.privacy)).any():
         return Solution(counts, math.inf, -math.inf, -math.inf, 0.0, 0.0)
     solution = knapsack.bounded(_signed(problem, space), problem.size, problem.budget, counts)
     return _honest(problem, space, solution)
 
 
-def needed_loss(problem: Problem, wanted: float, limits: Limits) -> float:
-    """The least quality loss at which the privacy distance is at most (resemble) or at least (avoid) `wanted`."""
-    assert problem.privacy is not None
-    cap = max(2.0 * problem.budget, 1e-6)
-    while True:
-        space = tabulate(problem, cap, limits)
-        allowed = _within(space, cap)
-        if problem.goal == "avoid":
-            cost, budget = _farther(problem.privacy, space, wanted)
-        else:
-            cost, budget = space.privacy, problem.privacy.summed(wanted + 0.999 * slack(wanted))
-            allowed &= space.privacy < math.inf
-        found = _least_quality(problem, space, cost, budget, allowed, limits)
-        if found is not None and found.objective <= cap:
-            return problem.quality_loss(found.counts)
-        if cap == math.inf:
-            return math.inf
-        whole = len(space.quality) == int((problem.upper - problem.lower + 1).sum())
-        cap = math.inf if whole else 4.0 * cap
-
-
-def tabulate(problem: Problem, budget: float, limits: Limits, around: Ints | None = None) -> Space:
-    """The terms of every value that fits the budget when all other bins are at their best.
-
-    If they are more than the memory holds, the values nearest to the counts `around` must do.
-    """
-    low, number = problem.lower, problem.upper - problem.lower + 1
-    measure = problem.quality
-    if measure.distance.builtin and budget < math.inf:
-        low, number = terms.ranges(
-            _KINDS[measure.distance.name], measure.reference, low, problem.upper, measure.reference_size, measure.size,
-            budget,
-        )  # fmt: skip
-    entries = float(number.sum(dtype=np.float64))
-    most = limits.memory // _BYTES_PER_ENTRY
-    if entries > most and (around is None or most < len(low)):
-        raise InputError(
-            f"the search would have to tabulate {entries:.3g} counts, more than memory_limit={limits.memory} bytes hold"
-        )
-    if entries > most and around is not None:
-        each = most // len(low)
-        high = np.minimum(low + number - 1, around + each // 2)
-        low = np.maximum(low, high - each + 1)
-        number = high - low + 1
-    start = np.zeros(len(low) + 1, np.int64)
-    np.cumsum(number, out=start[1:])
-    quality = _table(measure, low, start)
-    if problem.left_out.any():
-        quality[np.repeat(problem.left_out, number)] = 0.0
-    privacy = quality if problem.privacy is None else _table(problem.privacy, low, start)
-    return Space(start, low, quality, privacy, budget if measure.distance.builtin else math.inf, entries <= most)
-
-
-def _table(measure: Measure, low: Ints, start: Ints) -> Floats:
-    if measure.distance.builtin:
-        kind = _KINDS[measure.distance.name]
-        return terms.fill(kind, measure.reference, low, start, measure.reference_size, measure.size)
-    counts = [low[i] + np.arange(start[i + 1] - start[i], dtype=np.float64) for i in range(len(low))]
-    return np.concatenate([measure.row(i, row) for i, row in enumerate(counts)])
-
-
-def _within(space: Space, budget: float) -> Flags:
-    """The values that fit the budget when all other bins are at their best."""
-    if budget == space.budget:
-        return space.quality < math.inf
-    least = np.minimum.reduceat(space.quality, space.start[:-1])
-    room = budget - least.sum() + least + ROOM * (1.0 + abs(budget))
-    return space.quality <= np.repeat(room, np.diff(space.start))
-
-
-def _least(problem: Problem, space: Space, objective: Floats, allowed: Flags, limits: Limits) -> Solution | None:
+def least(problem: Problem, space: Space, objective: Floats, allowed: Flags, limits: Limits) -> Solution | None:
     """The counts of least objective among the values allowed, with no budget; None if there are none."""
     bins = np.repeat(np.arange(len(space.low)), np.diff(space.start))
     values = np.arange(len(allowed)) - space.start[bins] + space.low[bins]
@@ -243,17 +163,33 @@ def _least(problem: Problem, space: Space, objective: Floats, allowed: Flags, li
     return knapsack.solve(tables, problem.size, math.inf, known=None, forbidden=problem.forbidden, limits=limits)
 
 
-def _least_quality(
-    problem: Problem, space: Space, cost: Floats, budget: float, allowed: Flags, limits: Limits
+def least_quality(
+    problem: Problem,
+    space: Space,
+    cost: Floats,
+    budget: float,
+    allowed: Flags,
+    limits: Limits,
+    *,
+    known: Ints | None = None,
+    most: float = math.inf,
 ) -> Solution | None:
-    """The counts of least quality loss whose cost fits the budget; None if there are none."""
-    cheapest = _least(problem, space, cost, allowed, limits)
-    if cheapest is None or cheapest.objective > budget:
-        return None
+    """The counts of least quality loss whose cost fits the budget; None if that loss is above `most`.
+
+    `known` are counts that fit the budget, if any are known.
+    """
+    if known is None:
+        cheapest = least(problem, space, cost, allowed, limits.without_deadline())
+        if cheapest is None or (cheapest.closed and cheapest.objective > budget):
+            return None
+        if cheapest.objective > budget:
+            raise GaveUp(f"memory_limit={limits.memory} bytes are too few to find any histogram within the constraints")
+        known = cheapest.counts
     tables = space.tables(space.quality, cost, allowed)
-    return knapsack.solve(
-        tables, problem.size, budget, known=cheapest.counts, forbidden=problem.forbidden, limits=limits
-    )
+    if most < math.inf and knapsack.bounded(tables, problem.size, budget, known).bound > most:
+        return None
+    found = knapsack.solve(tables, problem.size, budget, known=known, forbidden=problem.forbidden, limits=limits)
+    return found if found is not None and (found.objective <= most or not found.closed) else None
 
 
 def _signed(problem: Problem, space: Space) -> Tables:
@@ -262,29 +198,31 @@ def _signed(problem: Problem, space: Space) -> Tables:
     sign = -1.0 if problem.goal == "avoid" else 1.0
     if space.budget == problem.budget and not problem.privacy.distance.unbounded:
         return Tables(space.start, space.low, sign * space.privacy, space.quality)
-    allowed = _within(space, problem.budget) & (space.privacy < math.inf)
+    allowed = space.within(problem.budget) & (space.privacy < math.inf)
     return space.tables(sign * space.privacy, space.quality, allowed)
 
 
-def _at_infinity(problem: Problem, space: Space, limits: Limits) -> Solution | None:
-    """The counts of least quality loss at an infinite privacy distance: at least one bin has an infinite term."""
+def _at_infinity(problem: Problem, space: Space, known: Ints, limits: Limits) -> Solution | None:
+    """The counts of least quality loss at an infinite privacy distance: at least one bin has an infinite term.
+
+    None if no counts within the budget have one.
+    """
     flagged = np.where(np.isinf(space.privacy), -1.0, 0.0)
-    allowed = _within(space, problem.budget)
-    found = _least_quality(problem, space, flagged, -1.0, allowed, limits.without_deadline())
-    if found is None or found.objective > problem.budget:
+    found = least_quality(
+        problem,
+        space,
+        flagged,
+        -1.0,
+        space.within(problem.budget),
+        limits._replace(gap=0.0),
+        known=known if flagged[space.at(known)].any() else None,
+        most=problem.budget,
+    )
+    if found is None:
         return None
-    return Solution(found.counts, -math.inf, -math.inf, -math.inf, 0.0, 0.0)
-
-
-def _farther(measure: Measure, space: Space, wanted: float) -> tuple[Floats, float]:
-    """A cost and a budget that say: the privacy distance is at least `wanted`."""
-    infinite = np.isinf(space.privacy)
-    if wanted == math.inf:
-        return np.where(infinite, -1.0, 0.0), -1.0
-    target = measure.summed(max(0.0, wanted - 0.999 * slack(wanted)))
-    finite = np.where(infinite, 0.0, space.privacy)
-    enough = target + abs(float(np.minimum.reduceat(finite, space.start[:-1]).clip(max=0.0).sum())) + 1.0
-    return np.where(infinite, -enough, -finite), -target
+    if found.objective > problem.budget:
+        raise GaveUp("the search for counts at an infinite distance was not finished")
+    return Solution(found.counts, -math.inf, -math.inf, -math.inf, 0.0, 0.0, proven=found.closed and space.whole)
 
 
 def spread(problem: Problem) -> tuple[Ints, float]:
@@ -297,7 +235,7 @@ def spread(problem: Problem) -> tuple[Ints, float]:
         member, first, copies = groups.group(problem.original, low, high)
         low, high, reference = low[first], high[first], reference[first]
     counts, tied, left, price = terms.allocate(
-        _KINDS[measure.distance.name], reference, low, high, copies, measure.reference_size, measure.size, problem.size
+        KINDS[measure.distance.name], reference, low, high, copies, measure.reference_size, measure.size, problem.size
     )
     if many:
         counts = counts[member]

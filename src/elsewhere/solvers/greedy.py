@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from elsewhere.model.arrays import Floats, Ints
+from elsewhere.model.arrays import Flags, Floats, Indices, Ints
 from elsewhere.solvers._jit import kernel
 
 # Gains below this share of the terms that they are differences of are rounding, not gains: without it, moves whose
@@ -76,6 +76,9 @@ def _consider(
 @kernel
 def climb(
     x: Ints,
+    changed: Flags,
+    ratio: Floats,
+    counts: Indices,
     start: Ints,
     low: Ints,
     target: Floats,
@@ -85,28 +88,26 @@ def climb(
     virtual: bool,
     convex: bool,
     remaining: float,
-) -> Ints:
-    """Make the best move until none is left; x is where to start from.
+    moves: int,
+) -> tuple[bool, float]:
+    """Make so many best moves, from x on and in x; say whether none is left, and what remains of the budget.
 
     Bin i has the values low[i], low[i] + 1, ... with terms at start[i]..start[i + 1]. With `virtual`, the last bin
-    stands for a difference in size: it costs nothing and only ever moves towards its target.
+    stands for a difference in size: it costs nothing and only ever moves towards its target. The best ratio of each
+    pair of bins, and its counts, are right unless one of the two has `changed`: all have in the beginning, and a call
+    with the same arrays goes on where the last one stopped.
     """
     n = len(x)
-    x = x.copy()
     sign = -1.0 if avoid else 1.0
     place = start[:-1] + x - low
-    ratio = np.zeros((n, n))
-    counts = np.zeros((n, n), np.int32)
     to = np.zeros(n, np.int64)
     source = np.zeros(n, np.bool_)
     destination = np.zeros(n, np.bool_)
-    changed = np.ones(n, np.bool_)
-    while True:
+    for _ in range(moves):
         for i in range(n):
-            if changed[i]:
-                away = avoid and not (virtual and i == n - 1)
-                source[i] = _is_source(x[i], target[i], away, low[i])
-                destination[i] = _is_destination(x[i], target[i], away)
+            away = avoid and not (virtual and i == n - 1)
+            source[i] = _is_source(x[i], target[i], away, low[i])
+            destination[i] = _is_destination(x[i], target[i], away)
         chosen = -1
         for i in range(n):
             if not source[i]:
@@ -128,7 +129,7 @@ def climb(
             if ratio[i, j] > 0.0 and (chosen < 0 or ratio[i, j] > ratio[chosen, to[chosen]]):
                 chosen = i
         if chosen < 0:
-            return x
+            return True, remaining
         j = to[chosen]
         k = counts[chosen, j]
         loss = _loss(place[chosen], place[j], k, q)
@@ -139,3 +140,4 @@ def climb(
         place[j] += k
         changed[:] = loss < 0.0  # more budget: moves that did not fit may do so now
         changed[chosen] = changed[j] = True
+    return False, remaining

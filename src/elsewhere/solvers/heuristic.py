@@ -8,13 +8,16 @@ import numpy as np
 
 from elsewhere.model.arrays import Ints
 from elsewhere.model.problem import Problem
-from elsewhere.solvers import exact, greedy
-from elsewhere.solvers.exact import Space
-from elsewhere.solvers.knapsack import Limits
+from elsewhere.solvers import greedy
+from elsewhere.solvers.knapsack import GaveUp, Limits
+from elsewhere.solvers.space import Space, tabulate
+
+_BYTES_PER_PAIR = 12
+_PAIRS_PER_CALL = 100_000_000
 
 
 def heuristic(problem: Problem, space: Space, known: Ints, limits: Limits) -> Ints:
-    """Counts within all constraints that greedy moves lead to, starting from `known`, which are such counts.
+    """Counts within all constraints that greedy moves lead to, until time is up, from `known`, which are such counts.
 
     If the histogram has to change its size, the difference is one more, virtual bin that costs nothing, and moves start
     from the histogram itself; should they not settle that bin, they start from `known` after all.
@@ -22,15 +25,15 @@ def heuristic(problem: Problem, space: Space, known: Ints, limits: Limits) -> In
     original = problem.original
     missing = problem.size - int(original.sum())
     if missing and (original >= problem.lower).all() and (original <= problem.upper).all():
-        whole = exact.tabulate(problem, math.inf, limits)
-        counts = _climb(problem, whole, original, missing)
+        whole = tabulate(problem, math.inf, limits)
+        counts = _climb(problem, whole, original, missing, limits)
         if problem.is_within(counts) and problem.quality_loss(counts) <= problem.limit:
             return counts
-    counts = _climb(problem, space, known, 0)
+    counts = _climb(problem, space, known, 0, limits)
     return known if problem.is_forbidden(counts) else counts
 
 
-def _climb(problem: Problem, space: Space, begin: Ints, missing: int) -> Ints:
+def _climb(problem: Problem, space: Space, begin: Ints, missing: int, limits: Limits) -> Ints:
     assert problem.privacy is not None
     start, low, target = space.start, space.low, problem.privacy.reference
     quality, privacy = space.quality, space.privacy
@@ -41,9 +44,19 @@ def _climb(problem: Problem, space: Space, begin: Ints, missing: int) -> Ints:
         target = np.append(target, float(max(-missing, 0)))
         nothing = np.zeros(abs(missing) + 1)
         quality, privacy = np.append(quality, nothing), np.append(privacy, nothing)
-    spent = float(quality[start[:-1] + begin - low].sum())
+    n = len(begin)
+    if n * n * _BYTES_PER_PAIR > limits.memory:
+        raise GaveUp(
+            f"the heuristic would have to compare {n * n:.3g} pairs, more than memory_limit={limits.memory} bytes hold"
+        )
+    x, changed = begin.copy(), np.ones(n, np.bool_)
+    ratio, counts = np.zeros((n, n)), np.zeros((n, n), np.int32)
+    remaining = problem.budget - float(quality[start[:-1] + begin - low].sum())
     avoid, convex = problem.goal == "avoid", problem.quality.distance.builtin
-    counts = greedy.climb(
-        begin, start, low, target, privacy, quality, avoid, missing != 0, convex, problem.budget - spent
-    )
-    return counts[: len(problem.original)]
+    done = False
+    while not done and not limits.passed:
+        done, remaining = greedy.climb(
+            x, changed, ratio, counts, start, low, target, privacy, quality, avoid, missing != 0, convex, remaining,
+            1 + _PAIRS_PER_CALL // (n * n),
+        )  # fmt: skip
+    return x[: len(problem.original)]

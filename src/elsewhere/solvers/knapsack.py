@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from elsewhere.model.arrays import Floats, Ints
+from elsewhere.model.errors import InputError
 from elsewhere.solvers import dual, labels
 
 _WORK_PER_CALL = 5_000_000
@@ -23,11 +24,16 @@ _GROWTH = 4.0
 _FIRST_WIDTH = 4_000
 _BYTES_PER_LABEL = 12
 _BYTES_PER_COLUMN = 64
-# Labels get an eighth of the memory. A relative gap this small is worth only an eighth of that: where it does not
-# close then, it is subset sum in disguise, and hardly ever closes at all.
 _LABEL_SHARE = 8
-_GOOD_ENOUGH = 1e-6
 _WIDER = 8
+# A relative gap this small is worth only so much work, in labels times values: where it does not close then, it is
+# subset sum in disguise, and hardly ever closes at all. The first round is held to the same.
+_GOOD_ENOUGH = 1e-6
+_GOOD_ENOUGH_WORK = 60_000_000
+
+
+class GaveUp(InputError):
+    """The memory is too small to say whether there is any answer at all."""
 
 
 class Tables(NamedTuple):
@@ -67,7 +73,10 @@ class Limits(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """The best counts found, a proven bound on their objective, and the multipliers of the dual bound."""
+    """The best counts found, a proven bound on their objective, and the multipliers of the dual bound.
+
+    An infinite objective says nothing of the quality loss, so `proven` says whether that is the least.
+    """
 
     counts: Ints
     objective: float
@@ -75,11 +84,12 @@ class Solution(NamedTuple):
     dual_bound: float
     cost_multiplier: float
     size_multiplier: float
+    proven: bool = True
 
     @property
     def closed(self) -> bool:
         """Whether the objective is at its bound."""
-        return self.objective <= self.bound + _noise(self.objective)
+        return self.proven and self.objective <= self.bound + _noise(self.objective)
 
 
 def _noise(objective: float) -> float:
@@ -100,7 +110,7 @@ def solve(
 
     `known` is a feasible choice to start from, `forbidden` has whole choices as rows that must not come out, `guess` is
     a pair of multipliers to start from. With a finite budget a choice must be known; without one the answer is None if
-    there is none.
+    there is none. Limits count from the moment that a choice is known.
     """
     first = np.zeros(0, np.int64) if known is None else known
     lam, mu, dual_bound = dual.maximise(
@@ -114,29 +124,37 @@ def solve(
     # Labels multiply late if the bins whose second choice costs most come first.
     order = np.argsort(-second, kind="stable")
     most = limits.memory // (_LABEL_SHARE * _BYTES_PER_LABEL)
-    width = max(1, min(_FIRST_WIDTH, most // len(order)))
-    while not limits.passed and found - bound > limits.tolerance(found):
+    width = min(_FIRST_WIDTH, most // len(order))
+    exhausted = False
+    while counts is None or (not limits.passed and found - bound > limits.tolerance(found)):
+        now = limits if counts is not None else limits.without_deadline()
         gap = min(gap, found - dual_bound)
-        hope = min(found, dual_bound + gap + limits.tolerance(dual_bound))
+        hope = min(found, dual_bound + gap + now.tolerance(dual_bound))
         entries = _select(tables, reduced, least, gap, order)
-        outcome = _search(entries, size, budget, (lam, mu, dual_bound), gap, hope, found, forbidden, limits, width)
+        enough = _GOOD_ENOUGH_WORK // len(entries.value)
+        width = max(1, width if width > _FIRST_WIDTH else min(width, enough))
+        outcome = _search(entries, size, budget, (lam, mu, dual_bound), gap, hope, found, forbidden, now, width)
         if outcome.counts is not None:
             counts, found = outcome.counts, outcome.objective
         if not outcome.finished:
             break
         bound = max(bound, min(found, outcome.bound))
         if outcome.gave_up:
-            close = found - bound <= _GOOD_ENOUGH * abs(found)
-            wider = min(_WIDER * width, width * (most // 8 if close else most) // outcome.labels)
+            wider = min(_WIDER * width, width * most // outcome.labels)
+            if found - bound <= _GOOD_ENOUGH * abs(found):
+                wider = min(wider, enough)
             if wider < 2 * width:
                 break
             width = wider
         elif gap >= min(found - dual_bound, _span(tables, reduced, lam, budget) + 1e3 * _noise(dual_bound)):
-            break  # whatever is better than what was found has been looked at
+            exhausted = True  # whatever is better than what was found has been looked at
+            break
         else:
             gap = max(gap * _GROWTH, 1e-12)
     if counts is None:
-        return None
+        if exhausted:
+            return None
+        raise GaveUp(f"memory_limit={limits.memory} bytes are too few to find any histogram within the constraints")
     return Solution(counts, found, min(bound, found), dual_bound, lam, mu)
 
 
