@@ -12,7 +12,7 @@ from elsewhere.model.distances import DistanceLike
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import TableLike
 from elsewhere.model.problem import BoundsLike, Constraints, Size, as_histogram, hiding, nonnegative, targeting
-from elsewhere.model.result import Method, Sanitized
+from elsewhere.model.result import Frontier, Method, Sanitized
 
 #: Bytes that a search may take unless it is told otherwise.
 MEMORY_LIMIT = 2**30
@@ -223,7 +223,7 @@ def frontier(
     time_limit: float | None = None,
     gap: float = 0.0,
     memory_limit: int = MEMORY_LIMIT,
-) -> list[Sanitized]:
+) -> Frontier:
     """What each budget of quality loss buys: a `Sanitized` for each, in the order given.
 
     Each point is what `resemble` or `avoid` gives for that budget; tables are shared and the multipliers of one
@@ -240,8 +240,8 @@ def frontier(
         raise InputError(f"goal is {goal!r}; it is either 'resemble' or 'avoid'")
     limits = [nonnegative("a budget", budget) for budget in budgets]
     if not limits:
-        return []
+        return Frontier([], [])
     constraints = Constraints(sensitive, visited_only, lower, upper, forbidden, candidates)
     history = as_histogram(histogram)
     problem = targeting(goal, history, target, max(limits), quality, privacy, size, constraints)
-    return answers.along(problem, limits, time_limit, gap, memory_limit)
+    return Frontier(answers.along(problem, limits, time_limit, gap, memory_limit), limits)
