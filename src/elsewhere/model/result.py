@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from os import PathLike
@@ -161,7 +162,7 @@ class Frontier(list[Sanitized]):
         from elsewhere.pictures.curve import Curve, Point
 
         if chosen is not None and chosen not in self.budgets:
-            raise InputError(f"chosen is {chosen!r}; it must be one of the budgets")
+            raise InputError(f"chosen is {reprlib.repr(chosen)}; it must be one of the budgets")
         marked, mark = (self._knee(), "suggested") if chosen is None else (self.budgets.index(chosen), "chosen")
         points = tuple(
             Point(budget, result.quality_loss, _distance(result))

@@ -7,14 +7,14 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from elsewhere.pictures import canvas, files, tables
-from elsewhere.pictures.changes import PRIVATE, TITLE, Changes, Row, number
+from elsewhere.pictures.changes import TITLE, Changes, Row, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # In inches.
-_WIDTH = 9.0
+_CHART = 6.7
 _BAR, _GAP = 0.13, 0.14
 _ABOVE, _LEGEND, _BELOW, _LINE = 1.4, 0.88, 0.85, 0.14
 # In points.
@@ -37,7 +37,7 @@ def draw(changes: Changes, path: str | PathLike[str] | None = None) -> Figure:
 def _figure(changes: Changes) -> Figure:
     rows, folded = changes.shown(), changes.folded()
     labels = _labels(rows)
-    footer = [*changes.notes, PRIVATE]
+    footer = changes.remarks()
     if any(canvas.NO_GLYPH in label for label in labels):
         footer.insert(0, f"{canvas.NO_GLYPH} stands for a character that no font here can draw.")
     series: dict[str, list[float]] = {"before": [row.before for row in rows], "after": [row.after for row in rows]}
@@ -46,13 +46,12 @@ def _figure(changes: Changes) -> Figure:
     pitch = len(series) * _BAR + _GAP
     below = _BELOW + _LINE * (len(footer) - 1)
     height = _ABOVE + pitch * (len(rows) + bool(folded)) + below
-    figure = canvas.sheet(_WIDTH, height, TITLE, changes.in_words(), footer)
-    left = canvas.MARGIN + canvas.text_width(figure, labels, _NAMES) + 0.1
-    axes = figure.add_axes(
-        (left / _WIDTH, below / height, 1 - (left + canvas.MARGIN) / _WIDTH, 1 - (_ABOVE + below) / height)
-    )
+    left = canvas.MARGIN + canvas.text_width(labels, _NAMES) + 0.1
+    width = left + _CHART + canvas.MARGIN
+    figure = canvas.sheet(width, height, TITLE, changes.in_words(), footer)
+    axes = figure.add_axes((left / width, below / height, _CHART / width, 1 - (_ABOVE + below) / height))
     _draw_bars(axes, rows, series, _BAR / pitch)
-    _make_room_for_numbers(figure, axes, series)
+    _make_room_for_numbers(axes, series)
     _label(axes, labels, folded)
     _add_legend(figure, series, any(row.sensitive for row in rows))
     return figure
@@ -69,10 +68,10 @@ def _draw_bars(axes: Axes, rows: Sequence[Row], series: Mapping[str, Sequence[fl
                 bar.set(**_HATCH)
 
 
-def _make_room_for_numbers(figure: Figure, axes: Axes, series: Mapping[str, Sequence[float]]) -> None:
+def _make_room_for_numbers(axes: Axes, series: Mapping[str, Sequence[float]]) -> None:
     counts = [count for numbers in series.values() for count in numbers]
-    number_width = canvas.text_width(figure, map(_short, counts), _NUMBERS) + 0.1
-    axes.set_xlim(0, max(1, *counts) / (1 - number_width / (axes.get_position().width * _WIDTH)))
+    number_width = canvas.text_width(map(_short, counts), _NUMBERS) + 0.1
+    axes.set_xlim(0, max(1, *counts) / (1 - number_width / _CHART))
 
 
 def _label(axes: Axes, labels: Sequence[str], folded: str) -> None:

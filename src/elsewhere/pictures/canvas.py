@@ -65,11 +65,7 @@ def settings() -> Iterator[None]:
 
 def sheet(width: float, height: float, title: str, subtitle: str, footer: Sequence[str]) -> Figure:
     """A figure of so many inches, with text above and below where the axes will be."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), dpi=150)
-    FigureCanvasAgg(figure)
+    figure = _blank(width, height)
     left = MARGIN / width
     figure.text(left, 1 - 0.25 / height, title, va="top", fontsize=14, fontweight="bold")
     figure.text(left, 1 - 0.56 / height, subtitle, va="top", fontsize=10)
@@ -77,13 +73,20 @@ def sheet(width: float, height: float, title: str, subtitle: str, footer: Sequen
     return figure
 
 
-def text_width(figure: Figure, texts: Iterable[str], fontsize: float) -> float:
+def text_width(texts: Iterable[str], fontsize: float) -> float:
     """The width of the widest text in inches."""
-    drawn = [figure.text(0, 0, text, fontsize=fontsize, parse_math=False) for text in texts]
-    widest = max(text.get_window_extent().width for text in drawn)
-    for text in drawn:
-        text.remove()
-    return widest / figure.dpi
+    scratch = _blank(1, 1)
+    drawn = [scratch.text(0, 0, text, fontsize=fontsize, parse_math=False) for text in texts]
+    return max(text.get_window_extent().width for text in drawn) / scratch.dpi
+
+
+def _blank(width: float, height: float) -> Figure:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), dpi=150)
+    FigureCanvasAgg(figure)
+    return figure
 
 
 def drawable(names: Sequence[str]) -> list[str]:
@@ -98,13 +101,10 @@ def drawable(names: Sequence[str]) -> list[str]:
 
 
 def _drawable(letter: str, glyphs: set[int]) -> str:
-    kind = unicodedata.category(letter)
-    if kind == "Cc":
-        return ""
     if ord(letter) in glyphs:
         return letter
     # Joiners, selectors and marks only shape a neighbour: without a glyph they had better not be seen.
-    return "" if kind in ("Cf", "Mn", "Me") else NO_GLYPH
+    return "" if unicodedata.category(letter) in ("Cf", "Mn", "Me") else NO_GLYPH
 
 
 def _elided(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -10,6 +11,9 @@ from numpy.typing import NDArray
 
 TITLE = "How the release differs from the history"
 PRIVATE = "Private: not part of the release."
+
+#: White space, control characters, those that turn the direction of the text around them, halves of characters.
+_UNWRITABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
 
 #: Rows beyond these are folded into one line.
 MOST_ROWS = 25
@@ -27,7 +31,7 @@ class Row(NamedTuple):
     @property
     def name(self) -> str:
         """The location in one line that can be written, whatever it was called."""
-        return " ".join(self.location.split()).encode("utf-8", "replace").decode() or "(no name)"
+        return _UNWRITABLE.sub(" ", self.location).strip() or "(no name)"
 
 
 class Changes(NamedTuple):
@@ -69,8 +73,13 @@ class Changes(NamedTuple):
             asked = f"{self.goal.capitalize()} the target"
         return f"{asked}: {figures(self.quality_loss, self.privacy_distance)}"
 
+    def remarks(self) -> list[str]:
+        """What stands below: the notes as sentences, and that it is private."""
+        return [*(f"{note[:1].upper()}{note[1:]}." for note in self.notes), PRIVATE]
+
     def _changed(self) -> NDArray[np.int64]:
-        return np.abs(self.after - self.before)
+        changed: NDArray[np.int64] = np.abs(self.after - self.before)
+        return changed
 
     def _by_interest(self) -> NDArray[np.intp]:
         """Sensitive locations, which must not be lost in the fold, and then the others, largest changes first."""

@@ -58,16 +58,20 @@ def _of_the_page(svg: str) -> str:
 
 
 def _write(path: Path, content: bytes) -> None:
-    temporary = ""
     try:
-        # Only its owner may read a file that mkstemp makes.
-        descriptor, temporary = tempfile.mkstemp(prefix=".", dir=path.parent)
+        _replace(path, content)
+    except (OSError, ValueError) as error:  # a ValueError for a null byte in the path
+        why = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{reprlib.repr(str(path))} cannot be written: {why}") from None
+
+
+def _replace(path: Path, content: bytes) -> None:
+    # Only its owner may read a file that mkstemp makes.
+    descriptor, temporary = tempfile.mkstemp(prefix=".", dir=path.parent)
+    try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
         Path(temporary).replace(path)
-    except BaseException as error:
-        if temporary:
-            Path(temporary).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise InputError(f"{reprlib.repr(str(path))} cannot be written: {error.strerror}") from None
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
         raise

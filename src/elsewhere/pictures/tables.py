@@ -59,7 +59,7 @@ def changes_table(changes: Changes, rows: Sequence[Row], folded: str = "") -> st
         changes.in_words(),
         ["location", *(f'<span style="{_NUMBER}">{name}</span>' for name in colours)],
         body,
-        [folded, *changes.notes, PRIVATE],
+        [folded, *changes.remarks()],
     )
 
 
