@@ -120,6 +120,8 @@ def test_page_is_whole_in_itself_and_has_every_number(tmp_path: Path) -> None:
     result.plot(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert not re.search(r"<script|https?:|url\((?!#)|src=|@import", page)
+    # Text in the colour of the page can be read on a dark one, too; what is left are the bars.
+    assert set(re.findall(r"(?:fill|stroke): (#\w+)", page)) <= {"#56b4e9", "#0072b2", "#e69f00", "#d55e00", "#ffffff"}
     rows = re.findall(r'<tr><th scope="row".*?<bdi>(.*?)</bdi>(.*?)</tr>', page)
     numbers = {unescape(name): [float(n) for n in re.findall(r">([\d.]+)<", cells)] for name, cells in rows}
     question = result.question
