@@ -10,7 +10,7 @@ from __future__ import annotations
 from elsewhere.model.distances import distance
 from elsewhere.model.errors import ElsewhereError, Infeasible, InputError, PrivacyNotMet
 from elsewhere.model.histogram import Histogram, Profile
-from elsewhere.model.result import Certificate, Sanitized
+from elsewhere.model.result import Certificate, Frontier, Sanitized
 from elsewhere.release.verify import Check, verify
 from elsewhere.verbs import avoid, frontier, hide, resemble
 
@@ -20,6 +20,7 @@ __all__ = [
     "Certificate",
     "Check",
     "ElsewhereError",
+    "Frontier",
     "Histogram",
     "Infeasible",
     "InputError",

@@ -12,7 +12,7 @@ from elsewhere.model.distances import DistanceLike
 from elsewhere.model.errors import InputError, quoted
 from elsewhere.model.histogram import TableLike
 from elsewhere.model.problem import BoundsLike, Constraints, Size, as_histogram, hiding, listed, nonnegative, targeting
-from elsewhere.model.result import Method, Sanitized
+from elsewhere.model.result import Frontier, Method, Sanitized
 
 #: Bytes that a search may take unless it is told otherwise.
 MEMORY_LIMIT = 2**30
@@ -225,7 +225,7 @@ def frontier(
     time_limit: float | None = None,
     gap: float = 0.0,
     memory_limit: int = MEMORY_LIMIT,
-) -> list[Sanitized]:
+) -> Frontier:
     """What each budget of quality loss buys: a `Sanitized` for each, in the order given.
 
     Each point is as good as what `resemble` or `avoid` gives for that budget; of equally good histograms it may be
@@ -245,4 +245,5 @@ def frontier(
     constraints = Constraints(sensitive, visited_only, lower, upper, forbidden, candidates)
     history = as_histogram(histogram)
     problem = targeting(goal, history, target, max(limits, default=0.0), quality, privacy, size, constraints)
-    return answers.along(problem, limits, time_limit, gap, memory_limit) if limits else []
+    points = answers.along(problem, limits, time_limit, gap, memory_limit) if limits else []
+    return Frontier(points, limits)

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import math
+import reprlib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from os import PathLike
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from elsewhere.model.arrays import Flags, Floats, Ints
+from elsewhere.model.distances import align
+from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from elsewhere.pictures.changes import Changes
+    from elsewhere.pictures.curve import Curve
 
 Goal: TypeAlias = Literal["hide", "resemble", "avoid"]
 Method: TypeAlias = Literal["optimal", "heuristic"]
 Status: TypeAlias = Literal["optimal", "feasible"]
+
+#: What rounding may put a point ahead of a straight line that it is on.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -65,3 +80,127 @@ class Sanitized:
     #: Sentences on what is special about this result.
     notes: tuple[str, ...] = ()
     question: Question | None = field(default=None, repr=False, compare=False)
+
+    def plot(self, path: str | PathLike[str] | None = None) -> Figure:
+        """Draw the histogram before and after, and the target: a Matplotlib figure, largest changes first.
+
+        With a path that ends in .png, .svg, .pdf or .html it is written there too. It shows the history, so it is
+        as private as that.
+        """
+        from elsewhere.pictures import bars
+
+        changes = self._changes()
+        if changes is None:
+            raise InputError("this result does not know what it was asked, so there is nothing to compare it with")
+        return bars.draw(changes, path)
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows."""
+        from elsewhere.pictures import tables
+
+        changes = self._changes()
+        return None if changes is None else tables.changes_table(changes, changes.shown(), changes.folded())
+
+    def _changes(self) -> Changes | None:
+        from elsewhere.pictures.changes import Changes
+
+        if self.question is None:
+            return None
+        locations, history, target, sensitive = self.question
+        after = align(locations, self.histogram.locations, self.histogram.counts)
+        return Changes(
+            self.goal,
+            locations,
+            history,
+            after,
+            target,
+            sensitive,
+            self.quality_loss,
+            self.privacy_distance,
+            self.notes,
+        )
+
+
+class Frontier(list[Sanitized]):
+    """What each budget of quality loss buys: a result for each of `budgets`, in that order."""
+
+    def __init__(self, points: Iterable[Sanitized], budgets: Iterable[float]) -> None:
+        super().__init__(points)
+        self.budgets = tuple(budgets)
+
+    def suggest(self) -> Sanitized:
+        """The point from which on more quality loss stops paying: the knee of the curve.
+
+        Of the points that no other beats at both distances, each scaled to 0..1, it is the one farthest on the better
+        side of the straight line from the first to the last; if none is, the last one: the best privacy distance
+        there is, at the least quality loss.
+
+        >>> import elsewhere as ew
+        >>> bob = dict(a=7, b=2, c=3, d=2, e=13, f=12, g=8, h=3)
+        >>> frugal = dict(a=10, b=8, c=6, d=2, e=13, f=4, g=4, h=3)
+        >>> round(ew.frontier(bob, frugal, [0.01, 0.02, 0.04, 0.06, 0.1]).suggest().quality_loss, 4)
+        0.0396
+        """
+        return self[self._knee()]
+
+    def plot(self, path: str | PathLike[str] | None = None, chosen: float | None = None) -> Figure:
+        """Draw the privacy distance against the quality loss, with the chosen budget marked, or else the suggestion.
+
+        As with `Sanitized.plot` the answer is a Matplotlib figure, which is also written if there is a path.
+        """
+        from elsewhere.pictures import steps
+
+        return steps.draw(self._curve(chosen), path)
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows."""
+        from elsewhere.pictures import tables
+
+        return tables.curve_table(self._curve(None)) if self else None
+
+    def _curve(self, chosen: float | None) -> Curve:
+        from elsewhere.pictures.curve import Curve, Point
+
+        if chosen is not None and chosen not in self.budgets:
+            raise InputError(f"chosen is {reprlib.repr(chosen)}; it must be one of the budgets")
+        marked, mark = (self._knee(), "suggested") if chosen is None else (self.budgets.index(chosen), "chosen")
+        points = tuple(
+            Point(budget, result.quality_loss, _distance(result))
+            for budget, result in zip(self.budgets, self, strict=True)
+        )
+        goal: Literal["resemble", "avoid"] = "avoid" if self[0].goal == "avoid" else "resemble"
+        return Curve(goal, points, tuple(self._undominated()), marked, mark)
+
+    def _knee(self) -> int:
+        if not self:
+            raise InputError("the frontier has no points: no budgets were given")
+        curve = self._undominated()
+        first, last = self[curve[0]], self[curve[-1]]
+        spent, gained = last.quality_loss - first.quality_loss, _distance(last) - _distance(first)
+        if len(curve) < 3 or math.isinf(gained):
+            return curve[-1]
+
+        def ahead(at: int) -> float:
+            gain = (_distance(self[at]) - _distance(first)) / gained
+            return gain - (self[at].quality_loss - first.quality_loss) / spent
+
+        knee = max(curve, key=ahead)
+        return knee if ahead(knee) > _ROUNDING else curve[-1]
+
+    def _undominated(self) -> list[int]:
+        """The points that no other beats at both distances, by quality loss."""
+        sign = 1.0 if self[0].goal == "avoid" else -1.0
+        order = sorted(
+            range(len(self)), key=lambda at: (self[at].quality_loss, -sign * _distance(self[at]), self.budgets[at])
+        )
+        best, kept = -math.inf, []
+        for at in order:
+            if sign * _distance(self[at]) > best:
+                best = sign * _distance(self[at])
+                kept.append(at)
+        return kept or order[:1]
+
+
+def _distance(result: Sanitized) -> float:
+    assert result.privacy_distance is not None
+    return result.privacy_distance

@@ -1,0 +1,33 @@
+"""A frontier in plain numbers."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from elsewhere.pictures.changes import figures
+
+TITLE = "What each quality loss buys"
+
+
+class Point(NamedTuple):
+    """What one budget bought."""
+
+    budget: float
+    quality_loss: float
+    privacy_distance: float
+
+
+class Curve(NamedTuple):
+    """The points in the order of their budgets as given, one of them marked with a word."""
+
+    goal: Literal["resemble", "avoid"]
+    points: tuple[Point, ...]
+    #: The points that no other beats at both distances, by quality loss.
+    undominated: tuple[int, ...]
+    marked: int
+    mark: str
+
+    def in_words(self) -> str:
+        """The marked point in one line."""
+        point = self.points[self.marked]
+        return f"{self.mark.capitalize()}: {figures(point.quality_loss, point.privacy_distance)}"
