@@ -14,6 +14,7 @@ from elsewhere.model.errors import Infeasible
 from elsewhere.model.histogram import Histogram, TableLike
 from elsewhere.model.problem import BoundsLike, Constraints, Problem, Size, as_histogram, hiding, targeting
 from elsewhere.model.result import Goal, Sanitized
+from elsewhere.model.taxonomy import Selection
 from elsewhere.release.bounds import Multipliers, better_exists
 
 #: How far a figure may be from the one recomputed, relative to its size plus one.
@@ -87,7 +88,8 @@ def verify(
     given = claims.histogram if claims is not None else release
     released = given if isinstance(given, Histogram) else Histogram(given)
     goal = _goal(target, claims, max_distance)
-    constraints = Constraints(tuple(sensitive), visited_only, lower, upper, tuple(forbidden), tuple(candidates))
+    hidden = sensitive if isinstance(sensitive, Selection) else tuple(sensitive)
+    constraints = Constraints(hidden, visited_only, lower, upper, tuple(forbidden), tuple(candidates))
     try:
         if target is None:
             problem = hiding(history, quality, redistribute, constraints)
