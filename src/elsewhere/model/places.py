@@ -1,4 +1,4 @@
-"""The taxonomy that is shipped: it knows a location by the words in its name, too, and says what its presets are for."""
+"""The shipped taxonomy: it also knows a location by the words in its name, and says what its presets are for."""
 
 from __future__ import annotations
 
