@@ -20,6 +20,7 @@ from elsewhere.model.taxonomy import Selection
 from elsewhere.model.taxonomy_files import Node, parse_nodes
 
 SHIPPED = ew.Taxonomy.shipped()
+DOCS = (Path(__file__).parents[1] / "docs" / "taxonomies.md").read_text(encoding="utf-8")
 
 PLACES = [
     Node("m", "Medical Center"),
@@ -347,8 +348,17 @@ def test_every_spelling_leads_to_its_own_node() -> None:
 
 
 def test_the_table_of_presets_in_the_docs() -> None:
-    page = (Path(__file__).parents[1] / "docs" / "taxonomies.md").read_text(encoding="utf-8")
     for preset, description in SHIPPED.presets.items():
         kinds = {node.id for _, node in SHIPPED.tree(f"preset:{preset}")}
-        assert f"| `{preset}` | {description} | {len(kinds)} |\n" in page
-    assert f"{len(list(SHIPPED.tree()))} kinds of place" in page
+        assert f"| `{preset}` | {description} | {len(kinds)} |\n" in DOCS
+    assert f"{len(list(SHIPPED.tree()))} kinds of place" in DOCS
+
+
+def test_the_examples_in_the_docs(capsys: pytest.CaptureFixture[str]) -> None:
+    code, printed, *shapes = re.findall(r"```(?:python)?\n(.*?)```", DOCS, re.DOTALL)
+    exec(code, {})
+    assert capsys.readouterr().out == printed
+    assert len(shapes) == 3
+    for shape in shapes:
+        names = [(depth, node.name) for depth, node in ew.Taxonomy(parse_nodes(shape.encode())).tree()]
+        assert names == [(0, "Medical Center"), (1, "Hospital"), (0, "Café")]

@@ -43,26 +43,19 @@ class Places(Taxonomy):
 
     def __init__(self) -> None:
         super().__init__(parse_nodes(files("elsewhere").joinpath("data", "places.csv").read_bytes()))
-        #: By its first word, each run of words that means a node, the longest first, with the ids of its nodes.
-        self._runs: dict[str, list[tuple[list[str], set[str]]]] = {}
+        #: The runs of words that mean a node, with the ids of their nodes.
+        self._runs: dict[tuple[str, ...], set[str]] = {}
+        #: How many words the longest run has that begins with a word.
+        self._longest: dict[str, int] = {}
         for _, node in self.tree():
-            for name in (node.name, *node.aliases):
-                self._add_run(_words(name), node.id)
-        for runs in self._runs.values():
-            runs.sort(key=lambda run: -len(run[0]))
+            for run in map(tuple, map(_words, (node.name, *node.aliases))):
+                self._runs.setdefault(run, set()).add(node.id)
+                self._longest[run[0]] = max(len(run), self._longest.get(run[0], 0))
 
     @property
     def presets(self) -> Mapping[str, str]:
         """The groups that ``select(["preset:..."])`` knows, each with a description."""
         return dict(_PRESETS)
-
-    def _add_run(self, words: list[str], node: str) -> None:
-        runs = self._runs.setdefault(words[0], [])
-        for known, nodes in runs:
-            if known == words:
-                nodes.add(node)
-                return
-        runs.append((words, {node}))
 
     def _nodes_of(self, location: str) -> Collection[str]:
         """The nodes that the location's name has in it as a run of whole words, if it is not itself one's name.
@@ -73,16 +66,14 @@ class Places(Taxonomy):
             return known
         words = _words(location)
         found: set[str] = set()
-        if self._runs.keys().isdisjoint(words):
+        if self._longest.keys().isdisjoint(words):
             return found
         covered = 0
         for start, word in enumerate(words):
-            for run, nodes in self._runs.get(word, ()):
-                end = start + len(run)
-                if words[start:end] == run:
-                    if end > covered:
-                        found |= nodes
-                        covered = end
+            for end in range(start + self._longest.get(word, 0), max(start, covered), -1):
+                if nodes := self._runs.get(tuple(words[start:end])):
+                    found |= nodes
+                    covered = end
                     break
         return found
 
