@@ -70,7 +70,8 @@ class Places(Taxonomy):
             return found
         covered = 0
         for start, word in enumerate(words):
-            for end in range(start + self._longest.get(word, 0), max(start, covered), -1):
+            furthest = min(start + self._longest.get(word, 0), len(words))
+            for end in range(furthest, max(start, covered), -1):
                 if nodes := self._runs.get(tuple(words[start:end])):
                     found |= nodes
                     covered = end
