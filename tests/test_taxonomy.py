@@ -287,8 +287,8 @@ CAUGHT = {
     "health": """Medical Center|Acupuncturist|Alternative Healer|Blood Donation Center|Chiropractor|Dentist's Office|
         Doctor's Office|Doctors Office|Emergency Room|Eye Doctor|Hospice|Hospital|Hospital Ward|Maternity Clinic|
         Medical Lab|Mental Health Office|Nutritionist|Physical Therapist|Rehab Center|Urgent Care Center|Pharmacy|
-        Drugstore / Pharmacy|Medical Supply Store|Weight Loss Center|Assisted Living|amenity=hospital|amenity=doctors|
-        healthcare=dentist|doctor|dentist|physiotherapist|Northside Fertility Clinic|Universitätsklinikum Köln|
+        Drugstore / Pharmacy|Pharmacies|Medical Supply Store|Weight Loss|Assisted Living|amenity=hospital|
+        amenity=doctors|healthcare=dentist|doctor|dentist|physiotherapist|Northside Fertility Clinic|Universitätsklinikum Köln|
         HOPITAL SAINT LOUIS|Hôpital Saint-Louis|Farmacia Centrale|Praxis Dr. Müller|Clínica Dental|DNA Test""",
     "mental-health": "Mental Health Office|Psychiatrist|Dr. Lee, Psychotherapy|Riverside Counseling|Suicide Prevention",
     "reproductive-health": "Northside Fertility Clinic|Maternity Clinic|Planned Parenthood|Frauenarztpraxis|Abortions",
