@@ -288,7 +288,7 @@ CAUGHT = {
         Doctor's Office|Doctors Office|Emergency Room|Eye Doctor|Hospice|Hospital|Hospital Ward|Maternity Clinic|
         Medical Lab|Mental Health Office|Nutritionist|Physical Therapist|Rehab Center|Urgent Care Center|Pharmacy|
         Drugstore / Pharmacy|Pharmacies|Medical Supply Store|Weight Loss|Assisted Living|amenity=hospital|
-        amenity=doctors|healthcare=dentist|doctor|dentist|physiotherapist|Northside Fertility Clinic|Universitätsklinikum Köln|
+        amenity=doctors|healthcare=dentist|doctor|physiotherapist|Northside Fertility Clinic|Uniklinik Köln|
         HOPITAL SAINT LOUIS|Hôpital Saint-Louis|Farmacia Centrale|Praxis Dr. Müller|Clínica Dental|DNA Test""",
     "mental-health": "Mental Health Office|Psychiatrist|Dr. Lee, Psychotherapy|Riverside Counseling|Suicide Prevention",
     "reproductive-health": "Northside Fertility Clinic|Maternity Clinic|Planned Parenthood|Frauenarztpraxis|Abortions",
