@@ -11,6 +11,7 @@ from elsewhere.model.distances import distance
 from elsewhere.model.errors import ElsewhereError, Infeasible, InputError, PrivacyNotMet
 from elsewhere.model.histogram import Histogram, Profile
 from elsewhere.model.result import Certificate, Frontier, Sanitized
+from elsewhere.model.taxonomy import Taxonomy
 from elsewhere.release.verify import Check, verify
 from elsewhere.verbs import avoid, frontier, hide, resemble
 
@@ -27,6 +28,7 @@ __all__ = [
     "PrivacyNotMet",
     "Profile",
     "Sanitized",
+    "Taxonomy",
     "avoid",
     "distance",
     "frontier",

@@ -14,6 +14,7 @@ from elsewhere.model.distances import DistanceLike, Measure, align, find_distanc
 from elsewhere.model.errors import Infeasible, InputError, closest, quoted
 from elsewhere.model.histogram import Histogram, Profile, TableLike, find, parse_weights
 from elsewhere.model.result import Goal, Question
+from elsewhere.model.taxonomy import Selection
 
 Size: TypeAlias = Literal["original", "target"]
 BoundsLike: TypeAlias = "Mapping[str, int] | None"
@@ -258,6 +259,8 @@ def _sensitive(constraints: Constraints, locations: tuple[str, ...]) -> Flags:
     sensitive = np.zeros(len(locations), dtype=np.bool_)
     for name in names:
         at = find(locations, name)
+        if at < 0 and isinstance(constraints.sensitive, Selection):
+            continue
         if at < 0:
             raise InputError(f"the sensitive location {quoted(name)} is not in the histogram{closest(name, locations)}")
         sensitive[at] = True

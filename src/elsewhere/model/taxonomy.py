@@ -1,0 +1,210 @@
+"""Taxonomies: kinds of place in a tree, from which the sensitive locations can be chosen by the branch."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cache
+from itertools import chain
+from reprlib import repr as shortened
+from typing import NamedTuple, TypeAlias
+
+from elsewhere.model.errors import InputError, closest
+from elsewhere.model.histogram import Histogram, TableLike
+from elsewhere.model.taxonomy_files import Node, read_nodes
+
+#: A tree that is deeper than this is taken for a mistake.
+_DEEPEST = 100
+_PRESET = "preset:"
+
+_Ids: TypeAlias = dict[str, tuple[str, ...]]
+
+
+class Selection(frozenset[str]):
+    """Names of locations that were chosen from a taxonomy; as `sensitive` they need not all be in the histogram."""
+
+    __slots__ = ()
+
+
+class Counts(NamedTuple):
+    """How often a person was at each node of a taxonomy, by the node's id."""
+
+    own: dict[str, int]
+    #: At the node or anywhere below it; a location that may mean several nodes there counts once.
+    below: dict[str, int]
+    #: The locations of the histogram that the taxonomy does not have.
+    unknown: tuple[str, ...]
+
+
+class Taxonomy:
+    """Kinds of place in a tree.
+
+    `load` reads one from a file, `shipped` is the one that comes with this package.
+
+    >>> places = Taxonomy([Node("m", "Medical Center"), Node("h", "Hospital", "m"), Node("c", "Cafe")])
+    >>> sorted(places.select(["Medical Center"]))
+    ['Hospital', 'Medical Center']
+    >>> sorted(places.select(["m"], among={"hospital": 3, "cafe": 7}))
+    ['hospital']
+    """
+
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        listed = list(nodes)
+        self._by_id = {node.id: node for node in listed}
+        self._children: dict[str | None, list[Node]] = {}
+        for node in listed:
+            self._children.setdefault(node.parent, []).append(node)
+        _check(listed, self._by_id, self._children)
+        self._exact, self._loose = _spellings(listed)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> Taxonomy:
+        """The taxonomy in a file: CSV (``id,name,parent_id``), Foursquare's nested JSON, or indented text."""
+        return Taxonomy(read_nodes(path))
+
+    @staticmethod
+    @cache
+    def shipped() -> Taxonomy:
+        """The taxonomy of everyday places that comes with this package; it has the presets."""
+        from elsewhere.model.places import Places
+
+        return Places()
+
+    @property
+    def presets(self) -> Mapping[str, str]:
+        """The groups that ``select(["preset:..."])`` knows, each with a description."""
+        groups: dict[str, list[str]] = {}
+        for _, node in self.tree():
+            for group in node.groups:
+                groups.setdefault(group, []).append(node.name)
+        return {group: ", ".join(groups[group]) for group in sorted(groups)}
+
+    def select(self, nodes: Collection[str], among: Iterable[str] | None = None) -> Selection:
+        """The names of all that is at or below the nodes; with `among`, those of these locations that are.
+
+        Parameters
+        ----------
+        nodes
+            Nodes by id, name (in any case) or alias, or presets such as ``"preset:health"``. A name that several nodes
+            have means all of them.
+        among
+            Names of locations, for example a `Histogram`. They are found in the taxonomy in the same way, and in the
+            shipped one by words in their names too; those that are not in it are not selected. Without `among` the
+            names and aliases of the nodes come out, as they are spelt in the taxonomy.
+        """
+        chosen = {below.id for top in self._meant(nodes) for _, below in self._walk(top)}
+        if among is None:
+            spellings = ((node.name, *node.aliases) for node in map(self._by_id.__getitem__, chosen))
+            return Selection(chain.from_iterable(spellings))
+        return Selection(name for name in _names("among", among) if not chosen.isdisjoint(self._nodes_of(name)))
+
+    def tree(self, node: str | None = None) -> Iterator[tuple[int, Node]]:
+        """Each node with its depth, parents before their children; from the given node down if there is one."""
+        tops = self._children[None] if node is None else self._meant([node])
+        return chain.from_iterable(map(self._walk, tops))
+
+    def counts(self, histogram: TableLike) -> Counts:
+        """How often each node was visited, at itself and at or below it."""
+        visits = histogram if isinstance(histogram, Histogram) else Histogram(histogram)
+        own, below, unknown = dict.fromkeys(self._by_id, 0), dict.fromkeys(self._by_id, 0), []
+        for location, count in visits.items():
+            found = self._nodes_of(location)
+            if not found:
+                unknown.append(location)
+            for at in found:
+                own[at] += count
+            for at in set(chain.from_iterable(map(self._upward, found))):
+                below[at] += count
+        return Counts(own, below, tuple(unknown))
+
+    def _meant(self, names: Collection[str]) -> list[Node]:
+        """The nodes and presets that a caller names."""
+        return [node for name in _names("nodes", names) for node in self._named(name)]
+
+    def _named(self, name: str) -> list[Node]:
+        if name.startswith(_PRESET):
+            group = name.removeprefix(_PRESET)
+            carriers = [node for node in self._by_id.values() if group in node.groups]
+            if not carriers:
+                known = ", ".join(self.presets) or "none"
+                raise InputError(f"there is no preset {shortened(group)} in the taxonomy; it has {known}")
+            return carriers
+        found = self._find(name)
+        if not found:
+            raise InputError(f"{shortened(name)} is not in the taxonomy{closest(name, [*self._loose, *self._exact])}")
+        return [self._by_id[at] for at in found]
+
+    def _find(self, name: str) -> Collection[str]:
+        """The ids of the nodes with that id, else that name, else that but for case, else that alias."""
+        return self._exact.get(name) or self._loose.get(_folded(name), ())
+
+    def _nodes_of(self, location: str) -> Collection[str]:
+        """The ids of the nodes that a location may belong to."""
+        return self._find(location)
+
+    def _walk(self, top: Node) -> Iterator[tuple[int, Node]]:
+        waiting = [(0, top)]
+        while waiting:
+            depth, node = waiting.pop()
+            yield depth, node
+            waiting += [(depth + 1, child) for child in reversed(self._children.get(node.id, []))]
+
+    def _upward(self, at: str | None) -> Iterator[str]:
+        while at is not None:
+            yield at
+            at = self._by_id[at].parent
+
+
+def _check(listed: list[Node], by_id: Mapping[str, Node], children: Mapping[str | None, list[Node]]) -> None:
+    """Raise unless the nodes make a tree."""
+    if not listed:
+        raise InputError("the taxonomy has no node")
+    seen: set[str] = set()
+    for node in listed:
+        if node.id in seen:
+            raise InputError(f"the taxonomy has the id {shortened(node.id)} more than once")
+        seen.add(node.id)
+        if node.parent is not None and node.parent not in by_id:
+            raise InputError(f"the taxonomy puts {shortened(node.id)} below {shortened(node.parent)}, which it lacks")
+    level = children.get(None, [])
+    for _ in range(_DEEPEST):
+        seen.difference_update(node.id for node in level)
+        level = [child for node in level for child in children.get(node.id, ())]
+    if level:
+        raise InputError(f"the taxonomy is more than {_DEEPEST} levels deep at {shortened(level[0].name)}")
+    for node in listed:
+        if node.id in seen:
+            raise InputError(
+                f"the taxonomy has a cycle: {shortened(node.id)} is at or below a node that is below itself"
+            )
+
+
+def _spellings(listed: list[Node]) -> tuple[_Ids, _Ids]:
+    """From ids and names, and from all of them and aliases without case, to the ids of nodes; what is nearer wins."""
+    by_name: _Ids = {}
+    by_folded_name: _Ids = {}
+    by_alias: _Ids = {}
+    for node in listed:
+        for way, names in (
+            (by_name, {node.name}),
+            (by_folded_name, {_folded(node.id), _folded(node.name)}),
+            (by_alias, set(map(_folded, node.aliases))),
+        ):
+            for name in names:
+                way[name] = (*way.get(name, ()), node.id)
+    return by_name | {node.id: (node.id,) for node in listed}, by_alias | by_folded_name
+
+
+def _folded(name: str) -> str:
+    return (name if name.isascii() else unicodedata.normalize("NFKC", name)).casefold()
+
+
+def _names(what: str, names: Iterable[str]) -> Iterable[str]:
+    if isinstance(names, str | bytes) or not isinstance(names, Iterable):
+        raise InputError(f"{what} is {shortened(names)}; give a collection of names")
+    listed = list(names)
+    for name in listed:
+        if not isinstance(name, str):
+            raise InputError(f"{what} has {shortened(name)}, which is not a string")
+    return listed
