@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from elsewhere.histories.documents import Document
 from elsewhere.histories.options import Options
 from elsewhere.histories.reader import Export, Reading
-from elsewhere.histories.words import counted
+from elsewhere.histories.words import counted, reason
 from elsewhere.model.errors import InputError
 
 _QUERIES = {
@@ -89,7 +89,7 @@ def _visits(address: str) -> list[tuple[object, int]]:
                 raise InputError("it is a database, but not the history of Firefox or of a relative of Chromium")
             return database.execute(f"{known[0]} GROUP BY 1").fetchall()
     except sqlite3.Error as error:
-        raise InputError(f"it is not a sound database ({error})") from None
+        raise InputError(f"it is not a sound database ({reason(error)})") from None
 
 
 def _site(url: object) -> str:

@@ -19,7 +19,7 @@ from functools import cached_property
 from pathlib import Path, PureWindowsPath
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, NoReturn
 
-from elsewhere.histories.words import short
+from elsewhere.histories.words import reason, short
 from elsewhere.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -141,13 +141,13 @@ def one_sentence(path: object) -> Iterator[None]:
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     except OSError as error:
-        raise InputError(f"{name}: it cannot be read ({error.strerror or error})") from None
+        raise InputError(f"{name}: it cannot be read ({error.strerror or reason(error)})") from None
     except (BadZipFile, zlib.error, EOFError) as error:
-        raise InputError(f"{name}: it is damaged ({error})") from None
+        raise InputError(f"{name}: it is damaged ({reason(error)})") from None
     except (TypeError, ValueError) as error:
         if isinstance(path, str | os.PathLike) and "\0" not in str(path):
             raise
-        raise InputError(f"{name}: it is not the name of a file ({error})") from None
+        raise InputError(f"{name}: it is not the name of a file ({reason(error)})") from None
 
 
 def parse_json(text: bytes | str) -> Any:
@@ -159,7 +159,7 @@ def parse_json(text: bytes | str) -> Any:
     except RecursionError:
         raise InputError("its JSON is nested too deeply") from None
     except ValueError as error:
-        raise InputError(f"it is not valid JSON ({error})") from None
+        raise InputError(f"it is not valid JSON ({reason(error)})") from None
 
 
 def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -217,7 +217,7 @@ def _in_zip(stack: ExitStack, path: Path) -> list[Document]:
     try:
         archive = stack.enter_context(ZipFile(path))
     except (NotImplementedError, ValueError) as error:
-        raise InputError(f"it is damaged ({error})") from None
+        raise InputError(f"it is damaged ({reason(error)})") from None
     members = archive.infolist()
     if len(members) > _MOST_FILES:
         raise InputError(f"it holds more than {_MOST_FILES} files")
@@ -240,7 +240,7 @@ def _member(archive: ZipFile, member: ZipInfo, budget: _Budget) -> Callable[[], 
         try:
             return io.BufferedReader(_Unpacked([archive.open(member)], member.compress_size, budget))
         except (NotImplementedError, RuntimeError, ValueError) as error:
-            raise InputError(f"{short(member.filename)} in it cannot be unpacked ({error})") from None
+            raise InputError(f"{short(member.filename)} in it cannot be unpacked ({reason(error)})") from None
 
     return unpack
 

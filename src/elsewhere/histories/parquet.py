@@ -11,6 +11,7 @@ from typing import Any
 from elsewhere.histories.documents import Document
 from elsewhere.histories.reader import TableFormat
 from elsewhere.histories.tables import Batch, Table
+from elsewhere.histories.words import reason
 from elsewhere.model.errors import InputError
 
 _BATCH = 1 << 16
@@ -24,7 +25,7 @@ def open_table(document: Document) -> Iterator[Table]:
             names = file.schema_arrow.names
             yield Table(names, lambda wanted: _batches(file, [names[at] for at in wanted]))
     except (arrow.ArrowException, OSError) as error:
-        raise InputError(f"it is not valid Parquet ({str(error).splitlines()[0]})") from None
+        raise InputError(f"it is not valid Parquet ({reason(error)})") from None
 
 
 FORMAT = TableFormat("parquet", lambda document: document.head.startswith(b"PAR1"), open_table)

@@ -215,8 +215,8 @@ def _decimal(value: Any) -> Decimal:
         number = Decimal("NaN" if isinstance(value, bool) else value)
     except (InvalidOperation, TypeError, ValueError):
         raise ValueError("counts are numbers") from None
-    if not number.is_finite() or abs(number) > _MOST:
-        raise ValueError("counts are finite numbers")
-    if number < 0:
+    if number.is_finite() and number < 0:
         raise ValueError("counts are not negative")
+    if not number.is_finite() or number > _MOST:
+        raise ValueError("counts are finite numbers")
     return number

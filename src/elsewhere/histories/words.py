@@ -29,3 +29,8 @@ def counted(number: int, thing: str) -> str:
     ('1 visit', '2 visits')
     """
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def reason(error: Exception) -> str:
+    """What another library says is wrong, which may quote anything, fit for a sentence."""
+    return "".join(letter if letter.isprintable() else " " for letter in str(error))[:200]
