@@ -318,8 +318,16 @@ def test_bombs(tmp_path: Path) -> None:
     at = lying.index(b"PK\x01\x02") + 24  # the size that the directory of the zip tells
     lying[at : at + 4] = (1000).to_bytes(4, "little")
     refuses("damaged", write(tmp_path / "lying", bytes(lying)))
-    many = {f"{at}.txt": b"" for at in range(100_001)}
-    refuses("more than 100000 files", zipped(tmp_path / "many", many))
+
+
+def test_more_files_than_any_export_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("elsewhere.histories.documents._MOST_FILES", 10)
+    (tmp_path / "folder").mkdir()
+    files = {f"{at}.txt": b"" for at in range(11)}
+    for name in files:
+        (tmp_path / "folder" / name).touch()
+    refuses("more than 10 files", zipped(tmp_path / "many", files))
+    refuses("more than 10 files", tmp_path / "folder")
 
 
 def test_raw_positions_and_noticed_visits_are_refused() -> None:

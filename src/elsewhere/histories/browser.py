@@ -36,39 +36,53 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
     path = documents[0].path
     if path is None:
         raise InputError("a browser's history is read from its own file, neither packed nor from standard input")
-    for _ in range(_TRIES):
-        before = _stamps(path)
-        with _at_rest(path) as address:
-            visits = _visits(address)
-        if _stamps(path) == before:
-            break
-    else:
-        raise InputError("the browser keeps writing to it; close the browser and try again")
     counts: Counter[str] = Counter()
-    for url, times in visits:
+    for url, times in _visits(path.resolve()):
         counts[_site(url)] += times
     elsewhere = counts.pop("", 0)
     notes = [f"{counted(elsewhere, 'visit')} to addresses that are no web sites left out."] if elsewhere else []
     return Reading(counts, notes)
 
 
+def _visits(path: Path) -> list[tuple[object, int]]:
+    """Addresses with the numbers of visits to them, as they were at one moment."""
+    for _ in range(_TRIES):
+        before = _stamps(path)
+        visits, failure = None, None
+        try:
+            with _at_rest(path) as address:
+                visits = _query(address)
+        except (InputError, FileNotFoundError) as error:
+            failure = error
+        if _stamps(path) != before:
+            continue  # the browser wrote in the meantime: what was read may be neither the one nor the other
+        if failure is not None:
+            raise failure
+        return visits or []
+    raise InputError("the browser keeps writing to it; close the browser and try again")
+
+
 def _stamps(path: Path) -> list[tuple[int, int] | None]:
     """What changes whenever the database or one of its logs is written to."""
-    files = [path, *_logs(path)]
-    return [(it.stat().st_mtime_ns, it.stat().st_size) for it in files]
+    stamps: list[tuple[int, int] | None] = []
+    for file in (path, *_logs(path)):
+        try:
+            stamps.append((file.stat().st_mtime_ns, file.stat().st_size))
+        except FileNotFoundError:
+            stamps.append(None)
+    return stamps
 
 
 def _logs(path: Path) -> list[Path]:
-    beside = [path.with_name(path.name + log) for log in _LOGS]
-    return [it for it in beside if it.is_file() and it.stat().st_size]
+    return [path.with_name(path.name + log) for log in _LOGS]
 
 
 @contextmanager
 def _at_rest(path: Path) -> Iterator[str]:
     """The address of a database that nobody else writes to and that has all its changes."""
-    logs = _logs(path)
+    logs = [log for log in _logs(path) if log.is_file() and log.stat().st_size]
     if not logs:
-        yield path.absolute().as_uri() + "?immutable=1"
+        yield path.as_uri() + "?immutable=1"
         return
     with tempfile.TemporaryDirectory(prefix="elsewhere-") as folder:
         for file in (path, *logs):
@@ -76,8 +90,7 @@ def _at_rest(path: Path) -> Iterator[str]:
         yield Path(folder, path.name).as_uri()
 
 
-def _visits(address: str) -> list[tuple[object, int]]:
-    """Addresses with the numbers of visits to them."""
+def _query(address: str) -> list[tuple[object, int]]:
     import sqlite3
 
     try:
@@ -88,7 +101,7 @@ def _visits(address: str) -> list[tuple[object, int]]:
             if not known:
                 raise InputError("it is a database, but not the history of Firefox or of a relative of Chromium")
             return database.execute(f"{known[0]} GROUP BY 1").fetchall()
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise InputError(f"it is not a sound database ({reason(error)})") from None
 
 

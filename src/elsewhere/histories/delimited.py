@@ -38,7 +38,7 @@ class Rows(Protocol):
 
 def recognises(document: Document) -> bool:
     """Any text may be a table; the column names will tell."""
-    return b"\0" not in document.head or document.head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return b"\0" not in document.head or document.is_utf16
 
 
 @contextmanager

@@ -62,9 +62,7 @@ class Document:
     @cached_property
     def encoding(self) -> str:
         """UTF-8 or UTF-16 where it can be that, otherwise what Windows wrote for long in the west."""
-        if self.head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return "utf-16"
-        for encoding in ("utf-8-sig", "cp1252"):
+        for encoding in ("utf-16",) if self.is_utf16 else ("utf-8-sig", "cp1252"):
             decoder = codecs.getincrementaldecoder(encoding)()
             try:
                 for chunk in self._chunks():
@@ -72,17 +70,15 @@ class Document:
             except UnicodeDecodeError:
                 continue
             return encoding
-        return "latin-1"
+        return "utf-16" if self.is_utf16 else "latin-1"
+
+    @property
+    def is_utf16(self) -> bool:
+        return self.head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
 
     @contextmanager
     def text(self) -> Iterator[IO[str]]:
-        """The document as text whose lines keep their ends; none of them is endless."""
-        length = 0
-        for chunk in self._chunks():
-            end = max(chunk.rfind(b"\n"), chunk.rfind(b"\r"))
-            length = length + len(chunk) if end < 0 else len(chunk) - end
-            if length > _LONGEST_LINE:
-                raise InputError(f"it has a line of more than {_LONGEST_LINE} bytes")
+        """The document as text; its lines keep their ends, and none of them is endless."""
         with self.open() as file, io.TextIOWrapper(file, self.encoding, newline="") as text:
             try:
                 yield text
@@ -100,8 +96,13 @@ class Document:
 
     def _chunks(self) -> Iterator[bytes]:
         """The document piece by piece; the last piece is empty."""
+        length = 0
         with self.open() as file:
             while chunk := file.read(_CHUNK):
+                end = max(chunk.rfind(b"\n"), chunk.rfind(b"\r"))
+                length = len(chunk) - end + (length if end < 0 else 0)
+                if length > _LONGEST_LINE:
+                    raise InputError(f"it has a line of more than {_LONGEST_LINE} bytes")
                 yield chunk
             yield b""
 

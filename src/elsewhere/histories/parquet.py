@@ -24,7 +24,9 @@ def open_table(document: Document) -> Iterator[Table]:
         with document.open() as source, parquet.ParquetFile(source) as file:
             names = file.schema_arrow.names
             yield Table(names, lambda wanted: _batches(file, [names[at] for at in wanted]))
-    except (arrow.ArrowException, OSError) as error:
+    except InputError:
+        raise
+    except (arrow.ArrowException, OSError, ValueError, OverflowError) as error:
         raise InputError(f"it is not valid Parquet ({reason(error)})") from None
 
 
