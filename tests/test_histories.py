@@ -92,8 +92,8 @@ def refuses(match: str, path: Path, **options: Any) -> None:
     ],
 )
 def test_ways_to_write_a_table(tmp_path: Path, content: str) -> None:
-    for name, written in {"a": content.encode(), "b.csv": gzip.compress(content.encode())}.items():
-        assert read(write(tmp_path / name, written)) == {"cafe": 7, "gym": 2}
+    for written in (content.encode(), content.removeprefix("\ufeff").encode("utf-16"), gzip.compress(content.encode())):
+        assert read(write(tmp_path / "table", written)) == {"cafe": 7, "gym": 2}
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
@@ -332,6 +332,7 @@ def test_more_files_than_any_export_has(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_raw_positions_and_noticed_visits_are_refused() -> None:
     refuses("raw positions, not visits; give the folder Semantic Location History", EXPORTS / "google_Records.json")
+    refuses("raw positions, not visits", EXPORTS / "google_Records.json", user="1")
     refuses("noticed by itself", EXPORTS / "swarm_export" / "visits.json")
 
 

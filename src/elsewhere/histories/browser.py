@@ -7,8 +7,6 @@ merge, is copied to a private folder that is removed at once.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -84,6 +82,9 @@ def _at_rest(path: Path) -> Iterator[str]:
     if not logs:
         yield path.as_uri() + "?immutable=1"
         return
+    import shutil
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="elsewhere-") as folder:
         for file in (path, *logs):
             shutil.copyfile(file, Path(folder, file.name))

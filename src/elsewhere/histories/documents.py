@@ -55,9 +55,15 @@ class Document:
         with self.open() as file:
             return file.read(_HEAD)
 
+    @cached_property
+    def beginning(self) -> bytes:
+        """The first text in the document, in UTF-8."""
+        head = self.head.decode("utf-16", "ignore").encode() if self.is_utf16 else self.head
+        return head.removeprefix(codecs.BOM_UTF8).lstrip()
+
     @property
     def is_json(self) -> bool:
-        return self.head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] in (b"{", b"[")
+        return self.beginning[:1] in (b"{", b"[")
 
     @cached_property
     def encoding(self) -> str:

@@ -18,7 +18,7 @@ _BATCH = 1 << 14
 
 
 def _recognises(document: Document) -> bool:
-    first, _, rest = document.head.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
+    first, _, rest = document.beginning.partition(b"\n")
     if not (document.is_json and rest.lstrip().startswith(b"{")):
         return False
     try:

@@ -26,18 +26,17 @@ def open_table(document: Document) -> Iterator[Table]:
     elif isinstance(content, list) and not any(isinstance(item, dict) for item in content):
         yield _of_columns(["location"], [content])
     elif isinstance(content, list):
-        names = rows_have_names(content, lambda at: f"item {at + 1}")
-        yield _of_columns(names, [[row.get(name) for row in content] for name in names])
+        yield _of_rows(content)
     else:
         raise InputError(f"it is the JSON value {short(content)}; a table is an object or a list")
 
 
-def rows_have_names(rows: list[Any], where: Any) -> list[str]:
-    """The names of the columns of rows that are all objects."""
+def _of_rows(rows: list[Any]) -> Table:
     for at, row in enumerate(rows):
         if not isinstance(row, dict):
-            raise InputError(f"{where(at)} is {short(row)}, but others are objects")
-    return list(dict.fromkeys(chain.from_iterable(rows)))
+            raise InputError(f"item {at + 1} is {short(row)}, but others are objects")
+    names = list(dict.fromkeys(chain.from_iterable(rows)))
+    return _of_columns(names, [[row.get(name) for row in rows] for name in names])
 
 
 def _of_columns(names: Sequence[str], columns: list[list[Any]]) -> Table:

@@ -16,7 +16,6 @@ from elsewhere.histories import (
     json_lines,
     json_table,
     parquet,
-    refusals,
     swarm,
     takeout,
     timeline,
@@ -24,6 +23,7 @@ from elsewhere.histories import (
 from elsewhere.histories.documents import Document, opened
 from elsewhere.histories.options import Locations, Options
 from elsewhere.histories.reader import Export, Reading, TableFormat
+from elsewhere.histories.refusals import refuse
 from elsewhere.histories.tables import Table, count_by_user, count_visits, pairs, real, whole
 from elsewhere.histories.words import counted, listed, short
 from elsewhere.model.errors import InputError, closest
@@ -31,10 +31,8 @@ from elsewhere.model.histogram import Histogram
 
 _EXPORTS = (takeout.EXPORT, timeline.EXPORT, swarm.EXPORT)
 _TABLES = (parquet.FORMAT, json_lines.FORMAT, json_table.FORMAT, foursquare.FORMAT, delimited.FORMAT)
+#: By name, in the order in which they are asked whether they know a file.
 _FORMATS: dict[str, Export | TableFormat] = {it.name: it for it in (browser.EXPORT, *_EXPORTS, *_TABLES)}
-
-#: How a file is recognised: the first that knows it reads it.
-_ORDER = (browser.EXPORT, *_EXPORTS, *refusals.EXPORTS, *_TABLES)
 
 
 @dataclass(frozen=True)
@@ -123,27 +121,34 @@ def _recognised(documents: list[Document], name: str | None) -> tuple[Export | T
         known = ", ".join(_FORMATS)
         raise InputError(f"the format {short(name)} is not known{closest(str(name), _FORMATS)}; known are {known}")
     alone = [it for it in documents if not it.among_others]
-    if alone:
-        if not alone[0].head:
-            raise InputError("it is empty")
-        reader = next((it for it in _ORDER if it.recognises(alone[0])), None) if name is None else _FORMATS[name]
-        if reader is None:
-            raise InputError(f"it is in no format that is known, which are {', '.join(_FORMATS)}")
-        return reader, alone
-    return _among(documents, name)
+    if not alone:
+        return _among(documents, name)
+    if not alone[0].head:
+        raise InputError("it is empty")
+    if name is not None:
+        return _FORMATS[name], alone
+    refuse(alone)
+    for reader in _FORMATS.values():
+        if reader.recognises(alone[0]):
+            return reader, alone
+    raise InputError(f"it is in no format that is known, which are {', '.join(_FORMATS)}")
 
 
 def _among(documents: list[Document], name: str | None) -> tuple[Export, list[Document]]:
     """The one export that is among the files of a folder or a zip."""
-    wanted = [it for it in _EXPORTS if name in (None, it.name)]
-    found = [(it, chosen) for it in wanted if (chosen := [d for d in documents if it.recognises(d)])]
+    found: list[tuple[Export, list[Document]]] = []
+    for reader in _EXPORTS:
+        chosen = [it for it in documents if name in (None, reader.name) and reader.recognises(it)]
+        if chosen:
+            found.append((reader, chosen))
     if len(found) > 1:
-        names = " and ".join(it.name for it, _ in found)
+        names = " and ".join(reader.name for reader, _ in found)
         raise InputError(f"it holds exports of several formats, {names}; choose one with format")
-    for refused in refusals.EXPORTS if not found and name is None else ():
-        found = found or [(refused, chosen)] if (chosen := [d for d in documents if refused.recognises(d)]) else found
+    if not found and name is None:
+        refuse(documents)
     if not found:
-        raise InputError(f"no file in it is an export in the format {name or ' or '.join(it.name for it in _EXPORTS)}")
+        wanted = name or " or ".join(reader.name for reader in _EXPORTS)
+        raise InputError(f"no file in it is an export in the format {wanted}")
     return found[0]
 
 

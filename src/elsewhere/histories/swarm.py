@@ -21,7 +21,7 @@ _ITEMS, _CHECKIN = re.compile(rb'"items"\s*:\s*\['), re.compile(rb'"type"\s*:\s*
 
 
 def _recognises(document: Document) -> bool:
-    return document.is_json and bool(_ITEMS.search(document.head) and _CHECKIN.search(document.head))
+    return document.is_json and bool(_ITEMS.search(document.beginning) and _CHECKIN.search(document.beginning))
 
 
 def _read(documents: Sequence[Document], options: Options) -> Reading:

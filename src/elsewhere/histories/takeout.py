@@ -51,5 +51,5 @@ def _places(document: Document) -> Iterator[Any]:
 
 
 EXPORT = Export(
-    "takeout", lambda document: document.is_json and bool(_KEY.search(document.head)), _read, ("name", "id")
+    "takeout", lambda document: document.is_json and bool(_KEY.search(document.beginning)), _read, ("name", "id")
 )

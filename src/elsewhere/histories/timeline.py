@@ -14,11 +14,11 @@ from elsewhere.histories.shapes import first_text, part
 from elsewhere.histories.words import counted, short
 
 _ANDROID = re.compile(rb'"(?:semanticSegments|rawSignals|userLocationProfile)"\s*:\s*[\[{]')
-_IPHONE = re.compile(rb'^\s*\[\s*\{[^}]*"(?:startTime|endTime|visit|activity|timelinePath|timelineMemory)"\s*:')
+_IPHONE = re.compile(rb'^\[\s*\{[^}]*"(?:startTime|endTime|visit|activity|timelinePath|timelineMemory)"\s*:')
 
 
 def _recognises(document: Document) -> bool:
-    return document.is_json and bool(_ANDROID.search(document.head) or _IPHONE.search(document.head))
+    return document.is_json and bool(_ANDROID.search(document.beginning) or _IPHONE.search(document.beginning))
 
 
 def _read(documents: Sequence[Document], options: Options) -> Reading:
