@@ -524,7 +524,7 @@ def test_a_browser_that_runs(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("nothing_left")
 def test_a_browser_that_holds_its_lock(tmp_path: Path) -> None:
-    """A relative of Chromium in the middle of writing: its journal tells how the database was."""
+    """A relative of Chromium, also in the middle of writing: its journal tells how the database was."""
     path = tmp_path / "profile" / "History"
     path.parent.mkdir()
     with closing(chromium(path)) as database:
@@ -532,9 +532,19 @@ def test_a_browser_that_holds_its_lock(tmp_path: Path) -> None:
         database.execute("PRAGMA cache_size = 1")
         database.execute("PRAGMA cache_spill = ON")
         database.execute("BEGIN EXCLUSIVE")
+        assert read(path) == {"cafe.example": 3, "gym.example": 1}
         database.executemany("INSERT INTO visits (url) VALUES (?)", [(3,)] * 50_000)
         assert (path.parent / "History-journal").stat().st_size
         assert read(path) == {"cafe.example": 3, "gym.example": 1}
+
+
+def test_a_browser_that_never_rests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "History"
+    with closing(chromium(path)):
+        pass
+    changes = iter(range(1, 10))
+    monkeypatch.setattr("elsewhere.histories.browser._query", lambda address: os.utime(path, (0, next(changes))))
+    refuses("keeps writing to it; close the browser", path)
 
 
 @pytest.mark.usefixtures("nothing_left")

@@ -242,8 +242,6 @@ def _in_zip(stack: ExitStack, path: Path) -> list[Document]:
 
 def _member(archive: ZipFile, member: ZipInfo, budget: _Budget) -> Callable[[], BinaryIO]:
     def unpack() -> BinaryIO:
-        if member.flag_bits & 1:
-            raise InputError(f"{short(member.filename)} in it is encrypted; unpack it first")
         try:
             return io.BufferedReader(_Unpacked([archive.open(member)], member.compress_size, budget))
         except (NotImplementedError, RuntimeError, ValueError) as error:
