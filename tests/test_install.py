@@ -24,7 +24,7 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
 def test_import_is_light() -> None:
     code = (
         "import sys, time; begin = time.perf_counter(); import elsewhere; "
-        "heavy = {'numba', 'scipy', 'pandas', 'click', 'rich', 'matplotlib'} & set(sys.modules); "
+        "heavy = {'numba', 'scipy', 'pandas', 'pyarrow', 'sqlite3', 'click', 'rich', 'matplotlib'} & set(sys.modules); "
         "print(time.perf_counter() - begin, bool(heavy))"
     )
     runs = [run(code).stdout.split() for _ in range(5)]

@@ -2,11 +2,13 @@
 
 `hide` leaves no visit at a sensitive location; `resemble` and `avoid` bring a histogram near to a profile or far from
 one within a limit on quality loss; `frontier` shows what each limit buys; `verify` checks a release without
-trusting any of them. `elsewhere.paper` has the algorithms of the paper to the letter.
+trusting any of them; `read` finds the histogram in a file. `elsewhere.paper` has the algorithms of the paper to the
+letter.
 """
 
 from __future__ import annotations
 
+from elsewhere.histories import History, read, read_users, read_weights
 from elsewhere.model.distances import distance
 from elsewhere.model.errors import ElsewhereError, Infeasible, InputError, PrivacyNotMet
 from elsewhere.model.histogram import Histogram, Profile
@@ -23,6 +25,7 @@ __all__ = [
     "ElsewhereError",
     "Frontier",
     "Histogram",
+    "History",
     "Infeasible",
     "InputError",
     "PrivacyNotMet",
@@ -33,6 +36,9 @@ __all__ = [
     "distance",
     "frontier",
     "hide",
+    "read",
+    "read_users",
+    "read_weights",
     "resemble",
     "verify",
 ]

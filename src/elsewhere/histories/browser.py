@@ -1,0 +1,119 @@
+"""The history of a browser: Firefox's `places.sqlite`, or `History` of Chrome, Chromium, Edge, Brave and their like.
+
+A location is a site, the host of an address without its www. The browser may be running: nothing is written to its
+folder and no lock is taken. A database at rest is read in place; one with changes beside it, in a log that SQLite must
+merge, is copied to a private folder that is removed at once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from elsewhere.histories.documents import Document
+from elsewhere.histories.options import Options
+from elsewhere.histories.reader import Export, Reading
+from elsewhere.histories.words import counted, reason
+from elsewhere.model.errors import InputError
+
+_QUERIES = {
+    "moz_historyvisits": "SELECT url, COUNT(*) FROM moz_historyvisits JOIN moz_places ON moz_places.id = place_id",
+    "visits": "SELECT urls.url, COUNT(*) FROM visits JOIN urls ON urls.id = visits.url",
+}
+
+#: Where SQLite keeps what is not in the database yet, or must be taken back from it.
+_LOGS = ("-wal", "-journal")
+
+_TRIES = 5
+
+
+def _read(documents: Sequence[Document], options: Options) -> Reading:
+    path = documents[0].path
+    if path is None:
+        raise InputError("a browser's history is read from its own file, neither packed nor from standard input")
+    counts: Counter[str] = Counter()
+    for url, times in _visits(path.resolve()):
+        counts[_site(url)] += times
+    elsewhere = counts.pop("", 0)
+    notes = [f"{counted(elsewhere, 'visit')} to addresses that are no web sites left out."] if elsewhere else []
+    return Reading(counts, notes)
+
+
+def _visits(path: Path) -> list[tuple[object, int]]:
+    """Addresses with the numbers of visits to them, as they were at one moment."""
+    for _ in range(_TRIES):
+        before = _stamps(path)
+        visits, failure = None, None
+        try:
+            with _at_rest(path) as address:
+                visits = _query(address)
+        except (InputError, FileNotFoundError) as error:
+            failure = error
+        if _stamps(path) != before:
+            continue  # the browser wrote in the meantime: what was read may be neither the one nor the other
+        if failure is not None:
+            raise failure
+        return visits or []
+    raise InputError("the browser keeps writing to it; close the browser and try again")
+
+
+def _stamps(path: Path) -> list[tuple[int, int] | None]:
+    """What changes whenever the database or one of its logs is written to."""
+    stamps: list[tuple[int, int] | None] = []
+    for file in (path, *_logs(path)):
+        try:
+            stamps.append((file.stat().st_mtime_ns, file.stat().st_size))
+        except FileNotFoundError:
+            stamps.append(None)
+    return stamps
+
+
+def _logs(path: Path) -> list[Path]:
+    return [path.with_name(path.name + log) for log in _LOGS]
+
+
+@contextmanager
+def _at_rest(path: Path) -> Iterator[str]:
+    """The address of a database that nobody else writes to and that has all its changes."""
+    logs = [log for log in _logs(path) if log.is_file() and log.stat().st_size]
+    if not logs:
+        yield path.as_uri() + "?immutable=1"
+        return
+    import shutil
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="elsewhere-") as folder:
+        for file in (path, *logs):
+            shutil.copyfile(file, Path(folder, file.name))
+        yield Path(folder, path.name).as_uri()
+
+
+def _query(address: str) -> list[tuple[object, int]]:
+    import sqlite3
+
+    try:
+        with closing(sqlite3.connect(address, uri=True)) as database:
+            database.execute("PRAGMA trusted_schema = OFF")
+            tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            known = [query for table, query in _QUERIES.items() if table in tables]
+            if not known:
+                raise InputError("it is a database, but not the history of Firefox or of a relative of Chromium")
+            return database.execute(f"{known[0]} GROUP BY 1").fetchall()
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        raise InputError(f"it is not a sound database ({reason(error)})") from None
+
+
+def _site(url: object) -> str:
+    """The host of a web address without its www; nothing if it is no web address."""
+    try:
+        parts = urlsplit(url if isinstance(url, str) else "")
+        host = parts.hostname if parts.scheme in ("http", "https") else None
+    except ValueError:
+        host = None
+    return (host or "").removeprefix("www.")
+
+
+EXPORT = Export("browser", lambda document: document.head.startswith(b"SQLite format 3\0"), _read)

@@ -1,0 +1,105 @@
+"""Tables as text: a line of column names, then lines of values between commas, tabs, semicolons or bars."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+from operator import itemgetter
+from typing import Protocol
+
+from elsewhere.histories.documents import Document
+from elsewhere.histories.reader import TableFormat
+from elsewhere.histories.tables import Batch, Table
+from elsewhere.histories.words import counted, reason, short
+from elsewhere.model.errors import InputError
+
+#: Enough rows in a batch to keep the loops in C, few enough for the processor's cache.
+_BATCH = 1 << 9
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+class Rows(Protocol):
+    """A reader of the csv module."""
+
+    @property
+    def line_num(self) -> int: ...
+
+    def __iter__(self) -> Iterator[list[str]]: ...
+
+    def __next__(self) -> list[str]: ...
+
+
+def recognises(document: Document) -> bool:
+    """Any text may be a table; the column names will tell."""
+    return b"\0" not in document.head or document.is_utf16
+
+
+@contextmanager
+def open_table(document: Document) -> Iterator[Table]:
+    with document.text() as text:
+        rows = csv.reader(text, delimiter=_delimiter(document), strict=True)
+        header = _first(rows)
+        if not header:
+            raise InputError("it has no line with the names of its columns")
+        yield Table(header, lambda wanted: batches(rows, len(header), wanted))
+
+
+def batches(rows: Rows, width: int, wanted: list[int]) -> Iterator[Batch]:
+    """The wanted columns of rows that have `width` values each; blank lines are no rows."""
+    while True:
+        line = rows.line_num
+        try:
+            chunk = list(islice(rows, _BATCH))
+        except csv.Error as error:
+            raise InputError(f"line {rows.line_num} cannot be read ({reason(error)})") from None
+        if not chunk:
+            return
+        where = partial(_line, chunk, line)
+        whole = chunk if all(chunk) else [row for row in chunk if row]
+        if set(map(len, whole)) - {width}:
+            at, row = next((at, row) for at, row in enumerate(whole) if len(row) != width)
+            told = f"{where(at)} has {counted(len(row), 'value')}, the table {counted(width, 'column')}"
+            raise InputError(f"{told}: {short(row)}")
+        yield Batch([list(map(itemgetter(at), whole)) for at in wanted], where)
+
+
+FORMAT = TableFormat("csv", recognises, open_table)
+
+
+def _delimiter(document: Document) -> str:
+    """What cuts the line of column names into most pieces."""
+    head = codecs.getincrementaldecoder(document.encoding)().decode(document.head)
+    pieces = {}
+    for delimiter in "\t;|,":
+        try:
+            pieces[delimiter] = len(_first(csv.reader(io.StringIO(head, newline=""), delimiter=delimiter, strict=True)))
+        except InputError:
+            pieces[delimiter] = 0
+    best = max(pieces, key=pieces.__getitem__)
+    return best if pieces[best] > 1 else ","
+
+
+def _first(rows: Rows) -> list[str]:
+    """The first row that is not blank."""
+    try:
+        return next((row for row in rows if any(map(str.strip, row))), [])
+    except csv.Error as error:
+        raise InputError(f"line {rows.line_num} cannot be read ({reason(error)})") from None
+
+
+def _line(chunk: list[list[str]], before: int, at: int) -> str:
+    """The line on which row `at` of those in the chunk that are not blank ends."""
+    line = before
+    for row in chunk:
+        line += 1 + sum(len(_LINE_END.findall(value)) for value in row)
+        at -= bool(row)
+        if at < 0:
+            break
+    return f"line {line}"

@@ -1,0 +1,282 @@
+"""Getting at the bytes: a file, standard input, the files of a folder or of a zip.
+
+Nothing is ever unpacked to disk, and nothing is trusted: whatever is wrong with a file becomes one sentence about it.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import json
+import os
+import stat
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PureWindowsPath
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, NoReturn
+
+from elsewhere.histories.words import reason, short
+from elsewhere.model.errors import InputError
+
+if TYPE_CHECKING:
+    from zipfile import ZipFile, ZipInfo
+
+#: How much of a document is looked at to recognise it.
+_HEAD = 1 << 16
+_CHUNK = 1 << 20
+
+#: No history has that many files, that long a line, or gets that large when it is unpacked.
+_MOST_FILES = 100_000
+_LONGEST_LINE = 1 << 24
+_MOST_UNPACKED = 1 << 32
+_HIGHEST_RATIO = 200
+_ALWAYS_UNPACKED = 1 << 24
+
+_GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
+
+
+@dataclass(frozen=True)
+class Document:
+    """A file, wherever it is."""
+
+    name: str
+    open: Callable[[], BinaryIO]
+    #: Where it is on disk, as it is: neither packed nor from standard input.
+    path: Path | None = None
+    #: Whether it is one of the files of a folder or of a zip.
+    among_others: bool = False
+
+    @cached_property
+    def head(self) -> bytes:
+        with self.open() as file:
+            return file.read(_HEAD)
+
+    @cached_property
+    def beginning(self) -> bytes:
+        """The first text in the document, in UTF-8."""
+        head = self.head.decode("utf-16", "ignore").encode() if self.is_utf16 else self.head
+        return head.removeprefix(codecs.BOM_UTF8).lstrip()
+
+    @property
+    def is_json(self) -> bool:
+        return self.beginning[:1] in (b"{", b"[")
+
+    @cached_property
+    def encoding(self) -> str:
+        """UTF-8 or UTF-16 where it can be that, otherwise what Windows wrote for long in the west."""
+        for encoding in ("utf-16",) if self.is_utf16 else ("utf-8-sig", "cp1252"):
+            decoder = codecs.getincrementaldecoder(encoding)()
+            try:
+                for chunk in self._chunks():
+                    decoder.decode(chunk, final=not chunk)
+            except UnicodeDecodeError:
+                continue
+            return encoding
+        return "utf-16" if self.is_utf16 else "latin-1"
+
+    @property
+    def is_utf16(self) -> bool:
+        return self.head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+
+    @contextmanager
+    def text(self) -> Iterator[IO[str]]:
+        """The document as text; its lines keep their ends, and none of them is endless."""
+        with self.open() as file, io.TextIOWrapper(file, self.encoding, newline="") as text:
+            try:
+                yield text
+            except UnicodeDecodeError as error:
+                raise InputError(f"it is not valid {error.encoding}") from None
+
+    def json(self) -> Any:
+        """The JSON value that the document is."""
+        with self.open() as file:
+            return parse_json(file.read())
+
+    def named(self) -> AbstractContextManager[None]:
+        """Lets errors name the document, if its path is not the one that they name anyway."""
+        return one_sentence(self.name) if self.among_others else nullcontext()
+
+    def _chunks(self) -> Iterator[bytes]:
+        """The document piece by piece; the last piece is empty."""
+        length = 0
+        with self.open() as file:
+            while chunk := file.read(_CHUNK):
+                end = max(chunk.rfind(b"\n"), chunk.rfind(b"\r"))
+                length = len(chunk) - end + (length if end < 0 else 0)
+                if length > _LONGEST_LINE:
+                    raise InputError(f"it has a line of more than {_LONGEST_LINE} bytes")
+                yield chunk
+            yield b""
+
+
+@contextmanager
+def opened(path: str | os.PathLike[str]) -> Iterator[list[Document]]:
+    """The documents at a path; whatever goes wrong with them becomes one sentence that names the path."""
+    with one_sentence(path), ExitStack() as stack:
+        if path == "-":
+            yield [_held("standard input", sys.stdin.buffer.read())]
+            return
+        place = Path(path)
+        mode = place.stat().st_mode
+        if stat.S_ISDIR(mode):
+            yield _in_folder(place)
+        elif stat.S_ISFIFO(mode):
+            yield [_held(str(place), place.read_bytes())]
+        elif not stat.S_ISREG(mode):
+            raise InputError("it is neither a file nor a folder")
+        else:
+            document = Document(str(place), lambda: place.open("rb"), place)
+            if document.head.startswith(_ZIP):
+                yield _in_zip(stack, place)
+            else:
+                yield [_unzipped(document, place.stat().st_size)]
+
+
+@contextmanager
+def one_sentence(path: object) -> Iterator[None]:
+    """Turns whatever is wrong with a file into an `InputError` that names it."""
+    import zlib
+    from zipfile import BadZipFile
+
+    name = "standard input" if path == "-" else str(path) if str(path).isprintable() else short(str(path))
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+    except OSError as error:
+        raise InputError(f"{name}: it cannot be read ({error.strerror or reason(error)})") from None
+    except (BadZipFile, zlib.error, EOFError) as error:
+        raise InputError(f"{name}: it is damaged ({reason(error)})") from None
+    except (TypeError, ValueError) as error:
+        if isinstance(path, str | os.PathLike) and "\0" not in str(path):
+            raise
+        raise InputError(f"{name}: it is not the name of a file ({reason(error)})") from None
+
+
+def parse_json(text: bytes | str) -> Any:
+    """The value of a JSON text, which keeps to the letter: no key twice, no NaN."""
+    try:
+        return _JSON.decode(text.decode(json.detect_encoding(text)) if isinstance(text, bytes) else text)
+    except InputError:
+        raise
+    except RecursionError:
+        raise InputError("its JSON is nested too deeply") from None
+    except ValueError as error:
+        raise InputError(f"it is not valid JSON ({reason(error)})") from None
+
+
+def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(members)
+    if len(made) < len(members):
+        twice, _ = Counter(key for key, _ in members).most_common(1)[0]
+        raise InputError(f"its JSON has the key {short(twice)} twice in one object")
+    return made
+
+
+def _constant(name: str) -> NoReturn:
+    raise InputError(f"its JSON has the value {name}, which is not a number")
+
+
+_JSON = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
+
+
+def _held(name: str, content: bytes) -> Document:
+    return _unzipped(Document(name, lambda: io.BytesIO(content)), len(content))
+
+
+def _unzipped(document: Document, size: int) -> Document:
+    """The document itself, or what is in it if it is packed with gzip."""
+    if not document.head.startswith(_GZIP):
+        return document
+    import gzip
+
+    def unpack() -> BinaryIO:
+        packed = document.open()
+        return io.BufferedReader(_Unpacked([gzip.GzipFile(fileobj=packed), packed], size, _Budget()))
+
+    return Document(document.name, unpack)
+
+
+def _in_folder(folder: Path) -> list[Document]:
+    documents, seen = [], 0
+    for place, _, names in os.walk(folder):
+        seen += len(names) + 1
+        if seen > _MOST_FILES:
+            raise InputError(f"it holds more than {_MOST_FILES} files; give the folder of the export itself")
+        for name in names:
+            path = Path(place, name)
+            if path.suffix.lower() == ".json" and path.is_file():
+                documents.append(Document(str(path.relative_to(folder)), _opener(path), path, among_others=True))
+    return sorted(documents, key=lambda it: it.name)
+
+
+def _opener(path: Path) -> Callable[[], BinaryIO]:
+    return lambda: path.open("rb")
+
+
+def _in_zip(stack: ExitStack, path: Path) -> list[Document]:
+    from zipfile import ZipFile
+
+    try:
+        archive = stack.enter_context(ZipFile(path))
+    except (NotImplementedError, ValueError) as error:
+        raise InputError(f"it is damaged ({reason(error)})") from None
+    members = archive.infolist()
+    if len(members) > _MOST_FILES:
+        raise InputError(f"it holds more than {_MOST_FILES} files")
+    budget = _Budget()
+    for member in members:
+        name = PureWindowsPath(member.filename)  # which knows both kinds of slashes, and drives
+        if name.anchor or ".." in name.parts:
+            raise InputError(f"it has a file named {short(member.filename)}, which points out of it")
+    return [
+        Document(member.filename, _member(archive, member, budget), among_others=True)
+        for member in members
+        if member.filename.lower().endswith(".json")
+    ]
+
+
+def _member(archive: ZipFile, member: ZipInfo, budget: _Budget) -> Callable[[], BinaryIO]:
+    def unpack() -> BinaryIO:
+        try:
+            return io.BufferedReader(_Unpacked([archive.open(member)], member.compress_size, budget))
+        except (NotImplementedError, RuntimeError, ValueError) as error:
+            raise InputError(f"{short(member.filename)} in it cannot be unpacked ({reason(error)})") from None
+
+    return unpack
+
+
+class _Budget:
+    """How much may still be unpacked."""
+
+    left = _MOST_UNPACKED
+
+
+class _Unpacked(io.RawIOBase):
+    """What comes out of a packed file, for as long as it is not more than anything honest."""
+
+    def __init__(self, files: Sequence[io.BufferedIOBase | BinaryIO | IO[bytes]], size: int, budget: _Budget) -> None:
+        """Reads the first of the files, and closes them all."""
+        self._files, self._budget = files, budget
+        self._left = _ALWAYS_UNPACKED + _HIGHEST_RATIO * size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        content = self._files[0].read(len(buffer))
+        self._left -= len(content)
+        self._budget.left -= len(content)
+        if min(self._left, self._budget.left) < 0:
+            raise InputError("it becomes far too large when it is unpacked")
+        buffer[: len(content)] = content
+        return len(content)
+
+    def close(self) -> None:
+        for file in self._files:
+            file.close()
+        super().close()

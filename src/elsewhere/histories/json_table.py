@@ -1,0 +1,49 @@
+"""Tables as JSON: an object of counts, a list of names, a list of rows, or an object of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from typing import Any
+
+from elsewhere.histories.documents import Document
+from elsewhere.histories.reader import TableFormat
+from elsewhere.histories.tables import MAPPING, Batch, Table
+from elsewhere.histories.words import short
+from elsewhere.model.errors import InputError
+
+
+@contextmanager
+def open_table(document: Document) -> Iterator[Table]:
+    content = document.json()
+    if isinstance(content, dict) and isinstance(content.get("location"), str):
+        content = [content]
+    if isinstance(content, dict) and content and all(isinstance(column, list) for column in content.values()):
+        yield _of_columns(list(content), list(content.values()))
+    elif isinstance(content, dict):
+        yield _of_columns(MAPPING, [list(content), list(content.values())])
+    elif isinstance(content, list) and not any(isinstance(item, dict) for item in content):
+        yield _of_columns(["location"], [content])
+    elif isinstance(content, list):
+        yield _of_rows(content)
+    else:
+        raise InputError(f"it is the JSON value {short(content)}; a table is an object or a list")
+
+
+def _of_rows(rows: list[Any]) -> Table:
+    for at, row in enumerate(rows):
+        if not isinstance(row, dict):
+            raise InputError(f"item {at + 1} is {short(row)}, but others are objects")
+    names = list(dict.fromkeys(chain.from_iterable(rows)))
+    return _of_columns(names, [[row.get(name) for row in rows] for name in names])
+
+
+def _of_columns(names: Sequence[str], columns: list[list[Any]]) -> Table:
+    if len(set(map(len, columns))) > 1:
+        lengths = ", ".join(f"{short(name)} {len(column)}" for name, column in zip(names, columns, strict=True))
+        raise InputError(f"its columns are not equally long: {lengths}")
+    return Table(names, lambda wanted: iter([Batch([columns[at] for at in wanted], lambda at: f"item {at + 1}")]))
+
+
+FORMAT = TableFormat("json", lambda document: document.is_json, open_table)

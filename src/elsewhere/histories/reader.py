@@ -1,0 +1,50 @@
+"""What the readers have in common: a table format opens a table, an export counts its visits itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from elsewhere.histories.documents import Document
+from elsewhere.histories.options import Locations, Options
+from elsewhere.histories.tables import Table
+
+
+class Reading(NamedTuple):
+    """Counts by location, and sentences for the person."""
+
+    counts: Mapping[str, int]
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class TableFormat:
+    """A way to write a table."""
+
+    name: str
+    recognises: Callable[[Document], bool]
+    open: Callable[[Document], AbstractContextManager[Table]]
+    #: The columns that hold what a location can be, if the columns are always the same.
+    locations: Mapping[Locations, str] = field(default_factory=dict)
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        columns = ("location_column", "count_column", "user_column", "user")
+        return ("locations", *columns) if self.locations else columns
+
+
+@dataclass(frozen=True)
+class Export:
+    """What a service hands out, in one document or several."""
+
+    name: str
+    recognises: Callable[[Document], bool]
+    read: Callable[[Sequence[Document], Options], Reading]
+    #: What a location can be, the usual first.
+    locations: tuple[Locations, ...] = ()
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        return ("locations",) if self.locations else ()

@@ -1,0 +1,89 @@
+"""Swarm's check-ins: the files of the export, which have names, or answers of the API, which have categories too.
+
+What Swarm noticed by itself (`visits.json`) are no check-ins and do not count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from elsewhere.histories.documents import Document
+from elsewhere.histories.options import Locations, Options
+from elsewhere.histories.reader import Export, Reading
+from elsewhere.histories.shapes import first_text, part
+from elsewhere.histories.words import counted, listed
+from elsewhere.model.errors import InputError
+
+_ITEMS, _CHECKIN = re.compile(rb'"items"\s*:\s*\['), re.compile(rb'"type"\s*:\s*"checkin"')
+
+
+def _recognises(document: Document) -> bool:
+    return document.is_json and bool(_ITEMS.search(document.beginning) and _CHECKIN.search(document.beginning))
+
+
+def _read(documents: Sequence[Document], options: Options) -> Reading:
+    venues, nowhere, again = _venues(documents)
+    categorised = any(_location(venue, "category") for venue in venues)
+    if options.locations == "category" and not categorised:
+        raise InputError("these check-ins have no categories, which only the API gives; labels can give them")
+    wanted = options.locations or ("category" if categorised else "name")
+    counts: Counter[str] = Counter()
+    fallen_back: set[str] = set()
+    for venue in venues:
+        location = _location(venue, wanted)
+        if location is None:
+            location = _location(venue, "name") or _location(venue, "id")
+            if location is None:
+                nowhere += 1
+                continue
+            fallen_back.add(location)
+        counts[location] += 1
+    notes = []
+    if fallen_back:
+        told = listed(sorted(fallen_back))
+        notes.append(f"{counted(len(fallen_back), 'venue')} without a {wanted}, called by name or id: {told}.")
+    if nowhere:
+        notes.append(f"{counted(nowhere, 'check-in')} without a venue left out.")
+    if again:
+        notes.append(f"{counted(again, 'check-in')} found twice, counted once.")
+    return Reading(counts, notes)
+
+
+def _venues(documents: Sequence[Document]) -> tuple[list[dict[str, Any]], int, int]:
+    """The venues of the check-ins, the number of those that have none, and of those that were there already."""
+    venues, seen, nowhere, again = [], set(), 0, 0
+    for document in documents:
+        for checkin in _checkins(document):
+            name = first_text(checkin, "id")
+            if name in seen:
+                again += 1
+                continue
+            if name is not None:
+                seen.add(name)
+            venue = part(checkin, "venue", dict)
+            if venue is None:
+                nowhere += 1
+            else:
+                venues.append(venue)
+    return venues, nowhere, again
+
+
+def _checkins(document: Document) -> Iterator[Any]:
+    with document.named():
+        content = document.json()
+        answer = part(content, "response", dict)
+        yield from part(content if answer is None else part(answer, "checkins", dict) or {}, "items", list) or ()
+
+
+def _location(venue: dict[str, Any], wanted: Locations) -> str | None:
+    if wanted != "category":
+        return first_text(venue, wanted)
+    categories = part(venue, "categories", list) or []
+    primary = [it for it in categories if isinstance(it, dict) and it.get("primary")]
+    return next((name for it in primary + categories if (name := first_text(it, "name"))), None)
+
+
+EXPORT = Export("swarm", _recognises, _read, ("category", "name", "id"))
