@@ -79,6 +79,7 @@ def climb(
     changed: Flags,
     ratio: Floats,
     counts: Indices,
+    to: Ints,
     start: Ints,
     low: Ints,
     target: Floats,
@@ -94,13 +95,12 @@ def climb(
 
     Bin i has the values low[i], low[i] + 1, ... with terms at start[i]..start[i + 1]. With `virtual`, the last bin
     stands for a difference in size: it costs nothing and only ever moves towards its target. The best ratio of each
-    pair of bins, and its counts, are right unless one of the two has `changed`: all have in the beginning, and a call
-    with the same arrays goes on where the last one stopped.
+    pair of bins, its counts, and where `to` the ratio is greatest, are right unless one of the two bins has `changed`:
+    all have in the beginning, and a call with the same arrays goes on where the last one stopped.
     """
     n = len(x)
     sign = -1.0 if avoid else 1.0
     place = start[:-1] + x - low
-    to = np.zeros(n, np.int64)
     source = np.zeros(n, np.bool_)
     destination = np.zeros(n, np.bool_)
     for _ in range(moves):
@@ -109,17 +109,23 @@ def climb(
             source[i] = _is_source(x[i], target[i], away, low[i])
             destination[i] = _is_destination(x[i], target[i], away)
         chosen = -1
+        everywhere, touched = np.arange(n), np.flatnonzero(changed)
         for i in range(n):
             if not source[i]:
                 continue
-            for j in range(n):
-                if changed[i] or changed[j]:
-                    ratio[i, j] = 0.0
-                    if destination[j] and i != j:
-                        ratio[i, j], counts[i, j] = _consider(
-                            place[i], start[i], place[j], start[j + 1] - 1, p, q, sign, remaining, convex
-                        )
-            j = to[i] = _greatest(ratio[i])
+            anew = changed[i] or changed[to[i]]
+            for j in everywhere if changed[i] else touched:
+                ratio[i, j] = 0.0
+                if destination[j] and i != j:
+                    ratio[i, j], counts[i, j] = _consider(
+                        place[i], start[i], place[j], start[j + 1] - 1, p, q, sign, remaining, convex
+                    )
+                best = ratio[i, to[i]]
+                if ratio[i, j] > best or (ratio[i, j] == best and j < to[i]):
+                    to[i] = j
+            if anew:
+                to[i] = _greatest(ratio[i])
+            j = to[i]
             # What does not fit the budget any more may do so with fewer counts.
             while ratio[i, j] > 0.0 and not _loss(place[i], place[j], counts[i, j], q) <= remaining:
                 ratio[i, j], counts[i, j] = _consider(

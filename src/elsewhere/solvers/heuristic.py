@@ -49,14 +49,14 @@ def _climb(problem: Problem, space: Space, begin: Ints, missing: int, limits: Li
         raise GaveUp(
             f"the heuristic would have to compare {n * n:.3g} pairs, more than memory_limit={limits.memory} bytes hold"
         )
-    x, changed = begin.copy(), np.ones(n, np.bool_)
+    x, changed, to = begin.copy(), np.ones(n, np.bool_), np.zeros(n, np.int64)
     ratio, counts = np.zeros((n, n)), np.zeros((n, n), np.int32)
     remaining = problem.budget - float(quality[start[:-1] + begin - low].sum())
     avoid, convex = problem.goal == "avoid", problem.quality.distance.builtin
     done = False
     while not done and not limits.passed:
         done, remaining = greedy.climb(
-            x, changed, ratio, counts, start, low, target, privacy, quality, avoid, missing != 0, convex, remaining,
+            x, changed, ratio, counts, to, start, low, target, privacy, quality, avoid, missing != 0, convex, remaining,
             1 + _PAIRS_PER_CALL // (n * n),
         )  # fmt: skip
     return x[: len(problem.original)]
