@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import reprlib
-import tempfile
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elsewhere.model.errors import InputError
+from elsewhere.files import write_whole
+from elsewhere.model.errors import InputError, quoted
 from elsewhere.pictures import canvas, tables
 
 if TYPE_CHECKING:
@@ -32,16 +31,16 @@ def ending(path: str | os.PathLike[str] | None) -> str:
         known = Path(path).suffix.lower()
         if known == ".html" or known in _UNSAID:
             return known
-    raise InputError(f"a picture's path ends in .png, .svg, .pdf or .html; {reprlib.repr(path)} does not")
+    raise InputError(f"a picture's path ends in .png, .svg, .pdf or .html; {quoted(path)} does not")
 
 
 def save(figure: Figure, path: str | os.PathLike[str], ending: str, title: str, table: Callable[[], str]) -> None:
     """Write the figure; a page gets the table as well."""
     if ending == ".html":
         svg = _rendered(figure, ".svg", transparent=True).decode()
-        _write(Path(path), tables.page(title, _of_the_page(svg), table()).encode())
+        write_whole(path, tables.page(title, _of_the_page(svg), table()).encode(), private=True)
     else:
-        _write(Path(path), _rendered(figure, ending))
+        write_whole(path, _rendered(figure, ending), private=True)
 
 
 def _rendered(figure: Figure, ending: str, transparent: bool = False) -> bytes:
@@ -55,23 +54,3 @@ def _of_the_page(svg: str) -> str:
     inside = svg[svg.index(">", svg.index("<svg ")) :]
     size = svg[svg.index("viewBox=") :].split('"')[1]
     return f'<svg viewBox="{size}" aria-hidden="true"{inside.replace(canvas.INK, "currentColor")}'
-
-
-def _write(path: Path, content: bytes) -> None:
-    try:
-        _replace(path, content)
-    except (OSError, ValueError) as error:  # a ValueError for a null byte in the path
-        why = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"{reprlib.repr(str(path))} cannot be written: {why}") from None
-
-
-def _replace(path: Path, content: bytes) -> None:
-    # Only its owner may read a file that mkstemp makes.
-    descriptor, temporary = tempfile.mkstemp(prefix=".", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
