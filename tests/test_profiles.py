@@ -150,6 +150,12 @@ def test_the_users_own_win(own: Path) -> None:
     assert "tourist" not in profiles.all_profiles()
 
 
+def test_the_file_in_the_docs(own: Path) -> None:
+    page = (Path(__file__).parents[1] / "docs" / "choosing.md").read_text(encoding="utf-8")
+    (own / "gardener.toml").write_text(page.split("```toml\n")[1].split("```")[0], encoding="utf-8")
+    assert profiles.stored("gardener").profile["Garden"] == 6 / 17.5
+
+
 def test_a_folder_that_is_none(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ELSEWHERE_PROFILES", str(own / "missing"))
     assert "tourist" in profiles.all_profiles()
