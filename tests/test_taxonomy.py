@@ -354,10 +354,8 @@ def test_the_table_of_presets_in_the_docs() -> None:
     assert f"{len(list(SHIPPED.tree()))} kinds of place" in DOCS
 
 
-def test_the_examples_in_the_docs(capsys: pytest.CaptureFixture[str]) -> None:
-    code, printed, *shapes = re.findall(r"```(?:python)?\n(.*?)```", DOCS, re.DOTALL)
-    exec(code, {})
-    assert capsys.readouterr().out == printed
+def test_the_three_shapes_in_the_docs() -> None:
+    _, _, *shapes = re.findall(r"```(?:python)?\n(.*?)```", DOCS, re.DOTALL)
     assert len(shapes) == 3
     for shape in shapes:
         names = [(depth, node.name) for depth, node in ew.Taxonomy(parse_nodes(shape.encode())).tree()]
