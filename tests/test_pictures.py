@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -170,8 +171,8 @@ def frontier() -> ew.Frontier:
 
 def made_up(goal: Any, *points: tuple[float, float]) -> ew.Frontier:
     """A frontier of given quality losses and privacy distances."""
-    nothing = ew.Histogram({"a": 1})
-    results = [ew.Sanitized(goal, nothing, loss, distance, 0.0, 0.0, "optimal", None) for loss, distance in points]
+    any_ = replace(ew.hide({"a": 1, "b": 1}, {"b"}), goal=goal)
+    results = [replace(any_, quality_loss=loss, privacy_distance=distance) for loss, distance in points]
     return ew.Frontier(results, [loss for loss, _ in points])
 
 

@@ -14,6 +14,7 @@ from elsewhere.model.errors import ElsewhereError, Infeasible, InputError, Priva
 from elsewhere.model.histogram import Histogram, Profile
 from elsewhere.model.result import Certificate, Frontier, Sanitized
 from elsewhere.model.taxonomy import Taxonomy
+from elsewhere.policy import Policy
 from elsewhere.release.verify import Check, verify
 from elsewhere.verbs import avoid, frontier, hide, resemble
 
@@ -28,6 +29,7 @@ __all__ = [
     "History",
     "Infeasible",
     "InputError",
+    "Policy",
     "PrivacyNotMet",
     "Profile",
     "Sanitized",

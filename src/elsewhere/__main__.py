@@ -2,4 +2,4 @@
 
 from elsewhere.cli import main
 
-main(prog_name="elsewhere")
+main()

@@ -2,16 +2,93 @@
 
 from __future__ import annotations
 
+import math
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
 import click
+from click.exceptions import NoArgsIsHelpError
 
 from elsewhere import __version__
 from elsewhere.cli.demo import demo
+from elsewhere.cli.frontier import frontier
+from elsewhere.cli.profile import profile
+from elsewhere.cli.release import avoid, hide, resemble
+from elsewhere.cli.taxonomy import taxonomy
+from elsewhere.cli.verify import verify
+from elsewhere.model.errors import ElsewhereError, Infeasible, PrivacyNotMet
+
+_BAD_INPUT, _NO_RELEASE, _INTERRUPTED = 2, 3, 130
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="elsewhere")
-def main() -> None:
-    """Change a location histogram before it leaves your hands."""
+def commands() -> None:
+    """Change a location histogram (how often I went where) before it leaves your hands.
+
+    \b
+    hide      no visit to a sensitive place is left
+    resemble  it comes near to a profile that you choose
+    avoid     it goes far from a profile that you do not want to fit
+
+    HISTORY is a table with the columns location,count (or location alone, a row a visit), an export of
+    Google, Swarm or a browser, or - for standard input. Everything happens on this machine.
+
+    \b
+    Two numbers come back with every release, both 0 when nothing differs:
+      quality loss      how far the release is from your true history; a recommender that
+                        gets it serves you the better the smaller this is
+      privacy distance  how far the release is from the target profile
+    With the usual distance, js, both are on a scale from 0 to 1: at 0.01 hardly anything has
+    moved, at 0.1 a good part of the visits has, and at 1 no place is left in common.
+
+    \b
+    Example:
+      elsewhere hide history.csv --sensitive preset:health -o release.csv
+    """
 
 
-main.add_command(demo)
+for command in (hide, resemble, avoid, frontier, verify, profile, taxonomy, demo):
+    commands.add_command(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run a command. A failure is one sentence on standard error and an exit status."""
+    try:
+        status = commands.main(arguments, "elsewhere", standalone_mode=False)
+    except NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        sys.exit(0)
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx is not None else "elsewhere"
+        _fail(f"{error.format_message().rstrip('.')} ({command} --help tells more)", error.exit_code)
+    except click.ClickException as error:
+        _fail(error.format_message(), error.exit_code)
+    except (Infeasible, PrivacyNotMet) as error:
+        _fail(f"{error}{_remedy(error)}", _NO_RELEASE)
+    except ElsewhereError as error:
+        _fail(str(error), _BAD_INPUT)
+    except MemoryError:
+        _fail("there is not enough memory for this", _BAD_INPUT)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever reads has seen enough
+        sys.exit(0)
+    except (KeyboardInterrupt, click.Abort):
+        _fail("interrupted; nothing was written", _INTERRUPTED)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _fail(sentence: str, status: int) -> NoReturn:
+    click.echo(f"elsewhere: {sentence}", err=True)
+    sys.exit(status)
+
+
+def _remedy(error: Infeasible | PrivacyNotMet) -> str:
+    """The option that would help, with a number that is short and large enough."""
+    needed = error.needed_quality_loss
+    if not 0.0 < needed < float("inf"):
+        return ""
+    step = 10.0 ** (math.floor(math.log10(needed)) - 3)
+    return f" (--max-quality-loss {math.ceil(needed / step) * step:.10g} would do)"

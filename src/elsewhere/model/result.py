@@ -78,8 +78,8 @@ class Sanitized:
     #: Multipliers that prove, without the search, a bound at most as strong as `bound`; None for an infinite objective.
     certificate: Certificate | None
     #: Sentences on what is special about this result.
-    notes: tuple[str, ...] = ()
-    question: Question | None = field(default=None, repr=False, compare=False)
+    notes: tuple[str, ...]
+    question: Question = field(repr=False, compare=False)
 
     def plot(self, path: str | PathLike[str] | None = None) -> Figure:
         """Draw the histogram before and after, and the target: a Matplotlib figure, largest changes first.
@@ -89,23 +89,19 @@ class Sanitized:
         """
         from elsewhere.pictures import bars
 
-        changes = self._changes()
-        if changes is None:
-            raise InputError("this result does not know what it was asked, so there is nothing to compare it with")
-        return bars.draw(changes, path)
+        return bars.draw(self.changes(), path)
 
-    def _repr_html_(self) -> str | None:
+    def _repr_html_(self) -> str:
         """What a notebook shows."""
         from elsewhere.pictures import tables
 
-        changes = self._changes()
-        return None if changes is None else tables.changes_table(changes, changes.shown(), changes.folded())
+        changes = self.changes()
+        return tables.changes_table(changes, changes.shown(), changes.folded())
 
-    def _changes(self) -> Changes | None:
+    def changes(self) -> Changes:
+        """The histogram before and after beside each other, for whoever shows it to a person."""
         from elsewhere.pictures.changes import Changes
 
-        if self.question is None:
-            return None
         locations, history, target, sensitive = self.question
         after = align(locations, self.histogram.locations, self.histogram.counts)
         return Changes(

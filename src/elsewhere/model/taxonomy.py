@@ -16,7 +16,8 @@ from elsewhere.model.taxonomy_files import Node, read_nodes
 
 #: A tree that is deeper than this is taken for a mistake.
 _DEEPEST = 100
-_PRESET = "preset:"
+#: What the name of a preset begins with.
+PRESET = "preset:"
 
 _Ids: TypeAlias = dict[str, tuple[str, ...]]
 
@@ -99,6 +100,10 @@ class Taxonomy:
             return Selection(chain.from_iterable(spellings))
         return Selection(name for name in _names("among", among) if not chosen.isdisjoint(self._nodes_of(name)))
 
+    def knows(self, name: str) -> bool:
+        """Whether `select` would find a node, or a preset, of that name."""
+        return name.removeprefix(PRESET) in self.presets if name.startswith(PRESET) else bool(self._find(name))
+
     def tree(self, node: str | None = None) -> Iterator[tuple[int, Node]]:
         """Each node with its depth, parents before their children; from the given node down if there is one."""
         tops = self._children[None] if node is None else self._meant([node])
@@ -123,8 +128,8 @@ class Taxonomy:
         return [node for name in _names("nodes", names) for node in self._named(name)]
 
     def _named(self, name: str) -> list[Node]:
-        if name.startswith(_PRESET):
-            group = name.removeprefix(_PRESET)
+        if name.startswith(PRESET):
+            group = name.removeprefix(PRESET)
             carriers = [node for node in self._by_id.values() if group in node.groups]
             if not carriers:
                 known = ", ".join(self.presets) or "none"

@@ -131,7 +131,8 @@ def climb(
                 ratio[i, j], counts[i, j] = _consider(
                     place[i], start[i], place[j], start[j + 1] - 1, p, q, sign, remaining, convex
                 )
-                j = to[i] = _greatest(ratio[i])
+                to[i] = _greatest(ratio[i])
+                j = to[i]
             if ratio[i, j] > 0.0 and (chosen < 0 or ratio[i, j] > ratio[chosen, to[chosen]]):
                 chosen = i
         if chosen < 0:

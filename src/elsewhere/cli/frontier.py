@@ -1,0 +1,78 @@
+"""``elsewhere frontier``: what each limit on the quality loss would buy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from elsewhere.cli import options
+from elsewhere.model.errors import InputError, quoted
+
+if TYPE_CHECKING:
+    from elsewhere.model.result import Frontier
+
+_COLUMNS = ("budget", "quality_loss", "privacy_distance", "bound", "gap", "status")
+
+
+@click.command(short_help="Show what each limit would buy.")
+@click.argument("history", metavar="HISTORY")
+@options.target
+@click.option("--goal", type=click.Choice(["resemble", "avoid"]), default="resemble", show_default=True)
+@click.option("--budgets", metavar="A,B,...", help="The limits to try; by default, about twenty from none to all.")
+@options.max_quality_loss
+@click.option("--suggest", is_flag=True, help="Say from which limit on more quality loss stops paying.")
+@options.asking
+@options.limits
+@options.reading
+@click.option("-o", "--output", metavar="FILE", help="A table (.csv, or -) or a curve (.png, .svg, .pdf, .html).")
+@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+def frontier(history: str, goal: Any, budgets: str | None, suggest: bool, **given: Any) -> None:
+    """Show what each limit on the quality loss would buy. What comes out is private.
+
+    The curve falls fast at first and slowly later; --suggest names the place where it bends, and --max-quality-loss
+    marks a choice of your own.
+
+    \b
+    Example:
+      elsewhere frontier history.csv --target tourist --suggest -o frontier.html
+    """
+    from elsewhere.cli.view import suggestion
+
+    output = given["output"]
+    options.check_paths(history, given, ("policy", "output"))
+    tabular = output is None or output == "-" or output.endswith(".csv")
+    chosen = given["max_quality_loss"]
+    given["max_quality_loss"] = 0.0 if chosen is None else chosen
+    plan = options.chosen_policy(goal, given).plan()
+    say = options.speaker(given)
+    visits = options.read_history(history, given, say).histogram
+    wanted = _numbers(budgets) if budgets is not None else plan.budgets(visits)
+    if chosen is not None:
+        wanted = sorted({*wanted, chosen})
+    points = plan.frontier(visits, wanted)
+    if not tabular:
+        points.plot(output, chosen=chosen)
+    elif output is None or output == "-":
+        click.echo(_table(points), nl=False)
+    else:
+        from elsewhere.files import write_whole
+
+        write_whole(output, _table(points).encode(), private=True)
+    if suggest:
+        say(suggestion(points))
+
+
+def _table(points: Frontier) -> str:
+    rows = [",".join(_COLUMNS)]
+    for budget, point in zip(points.budgets, points, strict=True):
+        figures = (budget, point.quality_loss, point.privacy_distance, point.bound, point.gap)
+        rows.append(",".join([*map(repr, figures), point.status]))
+    return "\n".join(rows) + "\n"
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"--budgets is {quoted(text)}; give numbers between commas") from None

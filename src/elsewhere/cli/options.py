@@ -1,0 +1,160 @@
+"""The options that commands share, and what they say: how to read, what is asked, where the answer goes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from elsewhere.model.errors import InputError, quoted
+from elsewhere.model.result import Goal
+
+if TYPE_CHECKING:
+    from elsewhere.histories import History
+    from elsewhere.policy import Policy
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_READING = (
+    click.option("--format", help="The format of HISTORY, if it is not to be recognised: csv, takeout, browser ..."),
+    click.option("--locations", type=click.Choice(["name", "category", "id"]), help="What a location of an export is."),
+    click.option("--location-column", metavar="NAME", help="The column of a table that has the locations."),
+    click.option("--count-column", metavar="NAME", help="The column that has the counts."),
+    click.option("--user-column", metavar="NAME", help="The column that has the users."),
+    click.option("--user", metavar="NAME", help="The user whose rows are read."),
+    click.option("--labels", metavar="FILE", help="A table id,label: places called id are called label."),
+)
+_ASKING = (
+    click.option("--policy", metavar="FILE", help="Take the choices from a policy; options come before it."),
+    click.option(
+        "--sensitive",
+        metavar="NAME",
+        multiple=True,
+        help="A location, a node of the taxonomy with all below it, or a preset such as preset:health. Repeatable.",
+    ),
+    click.option("--spare", "spared", metavar="NAME", multiple=True, help="A location that stays all the same."),
+    click.option("--taxonomy", metavar="FILE", help="Kinds of place in a tree; 'shipped' is the one that comes along."),
+    click.option("--quality", metavar="DISTANCE", help="How quality loss is measured: js (the default), l2, ..."),
+    click.option("--visited-only", is_flag=True, default=None, help="Locations with count 0 stay at 0."),
+    click.option(
+        "--lower",
+        metavar="FILE|NAME=COUNT",
+        multiple=True,
+        help="Counts that must be reached; an earlier release keeps a series of releases consistent.",
+    ),
+    click.option("--upper", metavar="FILE|NAME=COUNT", multiple=True, help="Counts that must not be exceeded."),
+    click.option(
+        "--candidate",
+        "candidates",
+        metavar="NAME",
+        multiple=True,
+        help="A location that was never visited but may receive counts. Repeatable.",
+    ),
+    click.option("--forbidden", metavar="FILE", multiple=True, help="A histogram that must not come out. Repeatable."),
+)
+_LIMITS = (
+    click.option("--time-limit", type=float, metavar="SECONDS", help="End the search after so long."),
+    click.option("--gap", type=float, help="End the search this near to the best possible."),
+    click.option("--memory-limit", type=int, metavar="BYTES", help="What the search may take."),
+)
+_TARGET = (
+    click.option("--target", metavar="TARGET", help="A table of weights by location, or the name of a profile."),
+    click.option("--privacy", metavar="DISTANCE", help="How the distance to the target is measured: js, ..."),
+    click.option("--size", type=click.Choice(["original", "target"]), help="How many counts the release has."),
+)
+_OUTPUT = (
+    click.option("-o", "--output", metavar="RELEASE", help="Where the release goes: .csv, .json, .parquet, or -."),
+    click.option("--report", metavar="FILE", help="Write the private summary as JSON."),
+    click.option("--json", "as_json", is_flag=True, help="Print the private summary as JSON."),
+    click.option("--plot", metavar="FILE", help="Draw before and after: .png, .svg, .pdf or .html. Private."),
+    click.option("--save-policy", metavar="FILE", help="Write these choices as a policy. Private."),
+    click.option("--quiet", is_flag=True, help="Print nothing but errors."),
+)
+
+
+def _together(options: Iterable[Callable[[Command], Command]]) -> Callable[[Command], Command]:
+    def decorate(command: Command) -> Command:
+        for option in reversed(tuple(options)):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+reading = _together(_READING)
+asking = _together(_ASKING)
+limits = _together(_LIMITS)
+target = _together(_TARGET)
+output = _together(_OUTPUT)
+max_quality_loss = click.option("--max-quality-loss", type=float, metavar="NUMBER", help="The limit on quality loss.")
+
+
+def read_history(path: str, given: Mapping[str, Any], say: Callable[[str], None]) -> History:
+    """The history at a path, with what is to be said about it said."""
+    from elsewhere.histories import read
+
+    names = ("format", "locations", "location_column", "count_column", "user_column", "user", "labels")
+    history = read(path, **{name: given[name] for name in names})
+    for note in history.notes:
+        say(note)
+    return history
+
+
+def chosen_policy(goal: Goal, given: Mapping[str, Any]) -> Policy:
+    """What the options ask for, on top of the policy if one is named."""
+    from dataclasses import fields
+
+    from elsewhere.policy import Policy
+
+    known = {item.name for item in fields(Policy)}
+    choices = {name: value for name, value in given.items() if name in known and value not in (None, ())}
+    for name in ("lower", "upper"):
+        if name in choices:
+            choices[name] = _bounds(f"--{name}", choices[name])
+    if given.get("policy") is None:
+        return Policy(goal=goal, **choices)
+    policy = Policy.load(given["policy"])
+    if policy.goal != goal:
+        raise InputError(f"the policy {quoted(given['policy'])} is for {policy.goal}, not for {goal}")
+    return replace(policy.at(Path()), **choices)
+
+
+def check_paths(history: str, given: Mapping[str, Any], names: Iterable[str]) -> None:
+    """Refuse, before any work, to write one thing over another or over the history."""
+    taken = {os.path.realpath(history): "HISTORY"}
+    for name in names:
+        path = given[name]
+        if path is None or path == "-":
+            continue
+        option = "--" + name.replace("_", "-")
+        other = taken.setdefault(os.path.realpath(path), option)
+        if other != option:
+            raise InputError(f"{option} is {quoted(path)}, which is {other} already")
+
+
+def speaker(given: Mapping[str, Any]) -> Callable[[str], None]:
+    """What says a sentence on standard error, unless it is to be quiet."""
+
+    def say(sentence: str) -> None:
+        if not given.get("quiet"):
+            print(sentence, file=sys.stderr)
+
+    return say
+
+
+def _bounds(option: str, values: tuple[str, ...]) -> str | dict[str, int]:
+    """A file, or counts by location."""
+    if len(values) == 1 and ("=" not in values[0] or Path(values[0]).exists()):
+        return values[0]
+    counts = {}
+    for value in values:
+        name, equals, count = value.rpartition("=")
+        if not equals or not count.isdecimal():
+            raise InputError(f"{option} is {quoted(value)}; it is a file or NAME=COUNT")
+        counts[name] = int(count)
+    return counts

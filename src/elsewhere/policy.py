@@ -1,0 +1,323 @@
+"""Policies: every choice that leads from a history to its release, as one small TOML file."""
+
+from __future__ import annotations
+
+import math
+import os
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from elsewhere import profiles
+from elsewhere.files import write_whole
+from elsewhere.histories import read, read_weights
+from elsewhere.model.distances import distance, find_distance
+from elsewhere.model.errors import Infeasible, InputError, closest, quoted
+from elsewhere.model.histogram import Histogram, Profile, TableLike
+from elsewhere.model.problem import Size, nonnegative
+from elsewhere.model.result import Frontier, Goal, Method, Sanitized
+from elsewhere.model.taxonomy import PRESET, Selection, Taxonomy
+from elsewhere.release.verify import Check, verify
+from elsewhere.verbs import MEMORY_LIMIT, avoid, frontier, hide, resemble
+
+_GOALS: tuple[Goal, ...] = ("hide", "resemble", "avoid")
+_FOR_TARGETS = ("target", "max_quality_loss", "privacy", "method", "size")
+_FOR_ONE_GOAL = {"redistribute": "hide", "max_distance": "resemble", "min_distance": "avoid"}
+#: What a policy calls the taxonomy that comes with this package.
+SHIPPED = "shipped"
+_POINTS = 20
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What is asked of a release, without the history. The keys of the file are the names of the fields.
+
+    Paths in a policy's file are relative to the file's folder.
+    """
+
+    goal: Goal
+    #: Locations, nodes of the taxonomy, or presets such as "preset:health".
+    sensitive: tuple[str, ...] = ()
+    #: Locations that stay although a node or a preset covers them.
+    spared: tuple[str, ...] = ()
+    #: A file, or "shipped".
+    taxonomy: str | None = None
+    #: A file, or the name of a profile.
+    target: str | None = None
+    max_quality_loss: float | None = None
+    max_distance: float | None = None
+    min_distance: float | None = None
+    quality: str = "js"
+    privacy: str = "js"
+    method: Method = "optimal"
+    size: Size = "original"
+    redistribute: int | None = None
+    visited_only: bool = False
+    #: A file such as an earlier release, or counts by location.
+    lower: str | Mapping[str, int] | None = None
+    upper: str | Mapping[str, int] | None = None
+    candidates: tuple[str, ...] = ()
+    #: Files with histograms that must not come out.
+    forbidden: tuple[str, ...] = ()
+    time_limit: float | None = None
+    gap: float = 0.0
+    memory_limit: int = MEMORY_LIMIT
+    folder: Path = field(default=Path(), repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        _check(asdict(self))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Policy:
+        """The policy in a file."""
+        try:
+            content = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
+        except (OSError, ValueError, RecursionError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is not TOML: " + " ".join(str(error).split())
+            raise InputError(f"the policy {quoted(os.fspath(path))} cannot be read: {why}") from None
+        try:
+            return cls(folder=Path(path).parent, **_typed(content))
+        except InputError as error:
+            raise InputError(f"the policy {quoted(os.fspath(path))}: {error}") from None
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the policy; it may name sensitive places, so its owner alone can read it."""
+        import tomli_w
+
+        chosen = self.at(Path(path).parent).chosen()
+        tables = {name: value for name, value in chosen.items() if isinstance(value, Mapping)}
+        write_whole(path, tomli_w.dumps({**chosen, **tables}).encode(), private=True)
+
+    def chosen(self) -> dict[str, Any]:
+        """The choices that are not the usual ones, as a file has them."""
+        standard = {item.name: item.default for item in fields(self)}
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in asdict(self).items()
+            if name != "folder" and value != standard[name]
+        }
+
+    def at(self, folder: Path) -> Policy:
+        """The same policy with paths that are relative to another folder."""
+        moved = self._paths(lambda name: os.path.relpath(self._at(name), folder))
+        return replace(moved, folder=folder)
+
+    def plan(self) -> Plan:
+        """The policy with its files read, ready for any number of histories."""
+        return Plan(self)
+
+    def _at(self, name: str) -> Path:
+        return self.folder / name
+
+    def _paths(self, change: Callable[[str], str]) -> Policy:
+        """The policy with its paths changed; names of profiles and of the shipped taxonomy are none."""
+
+        def changed(value: Any) -> Any:
+            return change(value) if isinstance(value, str) else value
+
+        return replace(
+            self,
+            taxonomy=self.taxonomy if self.taxonomy == SHIPPED else changed(self.taxonomy),
+            target=changed(self.target) if self.target is not None and self._at(self.target).exists() else self.target,
+            lower=changed(self.lower),
+            upper=changed(self.upper),
+            forbidden=tuple(map(change, self.forbidden)),
+        )
+
+
+class Plan:
+    """A policy whose files have been read."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self.target = None if policy.target is None else _target(policy._at(policy.target), policy.target)
+        self._taxonomy = _taxonomy(policy)
+        self._lower, self._upper = _bounds(policy, policy.lower), _bounds(policy, policy.upper)
+        self._forbidden = [read(policy._at(name)).histogram for name in policy.forbidden]
+
+    def sensitive(self, history: Histogram) -> Selection:
+        """The locations of the history, the target and the candidates that are sensitive."""
+        known = self._known(history)
+        for name in self.policy.spared:
+            if name not in known:
+                raise InputError(f"the spared location {quoted(name)} is not in the history{closest(name, known)}")
+        return Selection(chain.from_iterable(self._caught(name, known) for name in self.policy.sensitive))
+
+    def caught(self, name: str, history: Histogram) -> Selection:
+        """Those of the sensitive locations that one name of the policy covers: itself, or what is below it."""
+        return self._caught(name, self._known(history))
+
+    def sanitize(self, history: Histogram) -> Sanitized:
+        """The release of a history, and what it cost."""
+        policy = self.policy
+        asked = {"quality": policy.quality, **self._asked(history)}
+        if policy.goal == "hide":
+            return hide(history, redistribute=policy.redistribute, **asked)
+        asked |= {"privacy": policy.privacy, "method": policy.method, "size": policy.size}
+        asked["max_quality_loss"] = policy.max_quality_loss
+        if policy.goal == "resemble":
+            return resemble(history, self.target, max_distance=policy.max_distance, **asked)
+        return avoid(history, self.target, min_distance=policy.min_distance, **asked)
+
+    def frontier(self, history: Histogram, budgets: Sequence[float]) -> Frontier:
+        """What each budget of quality loss would buy, in place of the policy's own."""
+        policy = self.policy
+        assert policy.goal != "hide"
+        question = (history, self.target, budgets, policy.goal, policy.quality, policy.privacy, policy.size)
+        return frontier(*question, **self._asked(history))
+
+    def budgets(self, history: Histogram) -> list[float]:
+        """Limits on the quality loss to draw a frontier over: dense near the least, up to where nothing is to gain."""
+        assert self.target is not None
+        weights = Profile(self.target)
+        if self.policy.goal == "resemble":
+            extreme: TableLike = weights
+        else:
+            extreme = {min(history, key=lambda location: (weights[location], location)): 1}
+        least, most = 0.0, distance(self.policy.quality, history, _scaled(extreme, history.size))
+        try:
+            self.frontier(history, [0.0])
+        except Infeasible as error:
+            least = error.needed_quality_loss
+        if not max(least, most) < math.inf:
+            raise InputError("no limit on the quality loss ends the curve; say with --budgets which ones to try")
+        most = max(most, least * _POINTS)
+        return [least + (most - least) * (at / _POINTS) ** 2 for at in range(_POINTS + 1)]
+
+    def verify(self, history: Histogram, release: TableLike | Sanitized) -> Check:
+        """Whether a release of a history keeps to the policy."""
+        policy = self.policy
+        return verify(
+            history,
+            release,
+            target=self.target,
+            max_quality_loss=math.inf if policy.max_quality_loss is None else policy.max_quality_loss,
+            quality=policy.quality,
+            privacy=policy.privacy,
+            max_distance=policy.max_distance,
+            min_distance=policy.min_distance,
+            size=policy.size,
+            redistribute=policy.redistribute,
+            sensitive=self.sensitive(history),
+            **self._constraints(),
+        )
+
+    def _asked(self, history: Histogram) -> dict[str, Any]:
+        return {"sensitive": self.sensitive(history), **self._constraints(), **self._limits()}
+
+    def _constraints(self) -> dict[str, Any]:
+        policy = self.policy
+        return {
+            "visited_only": policy.visited_only,
+            "lower": self._lower,
+            "upper": self._upper,
+            "forbidden": self._forbidden,
+            "candidates": policy.candidates,
+        }
+
+    def _limits(self) -> dict[str, Any]:
+        policy = self.policy
+        return {"time_limit": policy.time_limit, "gap": policy.gap, "memory_limit": policy.memory_limit}
+
+    def _known(self, history: Histogram) -> set[str]:
+        return {*history, *self.policy.candidates, *(self.target or ())}
+
+    def _caught(self, name: str, known: set[str]) -> Selection:
+        """The known locations that a name covers: itself, and what is below a node or a preset of that name."""
+        caught = {name} & known
+        taxonomy = self._taxonomy
+        if name.startswith(PRESET) and (taxonomy is None or not taxonomy.knows(name)):
+            taxonomy = Taxonomy.shipped()
+        if taxonomy is not None and (taxonomy.knows(name) or not caught):
+            caught |= taxonomy.select([name], among=known)
+        if taxonomy is None and not caught:
+            raise InputError(f"the sensitive location {quoted(name)} is not in the history{closest(name, known)}")
+        return Selection(caught - set(self.policy.spared))
+
+
+_TEXTS = ("taxonomy", "target", "quality", "privacy")
+_LISTS = ("sensitive", "spared", "candidates", "forbidden")
+_NUMBERS = ("max_quality_loss", "max_distance", "min_distance", "time_limit", "gap", "redistribute", "memory_limit")
+_CHOICES = {
+    "goal": _GOALS,
+    "method": ("optimal", "heuristic"),
+    "size": ("original", "target"),
+    "visited_only": (True, False),
+}
+
+
+def _typed(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The content of a file as arguments of a policy."""
+    known = [item.name for item in fields(Policy) if item.name != "folder"]
+    for key in content:
+        if key not in known:
+            raise InputError(f"unknown key {quoted(key)}{closest(key, known)}")
+    if "goal" not in content:
+        raise InputError(f"the key 'goal' is missing; it is one of {', '.join(_GOALS)}")
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
+
+
+def _check(values: Mapping[str, Any]) -> None:
+    """Raise unless the values make sense, each by itself and together."""
+    for key, choices in _CHOICES.items():
+        if values[key] not in choices or type(values[key]) is not type(choices[0]):
+            raise InputError(f"{key} is {quoted(values[key])}; it is one of {', '.join(map(str, choices)).lower()}")
+    for key in _TEXTS:
+        if not isinstance(values[key], str | None):
+            raise InputError(f"{key} is {quoted(values[key])}; it must be a text")
+    for key in _LISTS:
+        if not isinstance(values[key], tuple) or not all(isinstance(item, str) for item in values[key]):
+            raise InputError(f"{key} is {quoted(values[key])}; it must be a list of texts")
+    for key in _NUMBERS:
+        if values[key] is not None:
+            nonnegative(key, values[key])
+    for key in ("lower", "upper"):
+        if not isinstance(values[key], str | Mapping | None):
+            raise InputError(f"{key} is {quoted(values[key])}; it must be a file or a table of counts")
+    find_distance(values["quality"])
+    find_distance(values["privacy"])
+    _check_goal(values)
+
+
+def _check_goal(values: Mapping[str, Any]) -> None:
+    goal = values["goal"]
+    standard = {item.name: item.default for item in fields(Policy)}
+    for key in _FOR_TARGETS:
+        if goal == "hide" and values[key] != standard[key]:
+            raise InputError(f"{key} is for resemble and avoid, not for hide")
+    for key, only in _FOR_ONE_GOAL.items():
+        if goal != only and values[key] is not None:
+            raise InputError(f"{key} is for {only}, not for {goal}")
+    for key in ("target", "max_quality_loss"):
+        if goal != "hide" and values[key] is None:
+            raise InputError(f"{goal} needs {key}")
+
+
+def _scaled(weights: TableLike, size: int) -> dict[str, float]:
+    return {location: weight * size for location, weight in Profile(weights).items()}
+
+
+def _target(path: Path, name: str) -> Mapping[str, Any]:
+    """The weights in a file, or the stored profile of that name."""
+    if path.suffix == ".toml" and path.is_file():
+        return profiles.load(path).profile
+    if path.exists() or name == "-":
+        return read_weights(path)
+    known = profiles.all_profiles()
+    if name not in known:
+        raise InputError(f"the target {quoted(name)} is neither a file nor a profile{closest(name, known)}")
+    return known[name].profile
+
+
+def _taxonomy(policy: Policy) -> Taxonomy | None:
+    if policy.taxonomy is None:
+        return None
+    return Taxonomy.shipped() if policy.taxonomy == SHIPPED else Taxonomy.load(policy._at(policy.taxonomy))
+
+
+def _bounds(policy: Policy, given: str | Mapping[str, int] | None) -> Mapping[str, int] | None:
+    """Bounds by location; those in a file may be an earlier release."""
+    return read(policy._at(given)).histogram if isinstance(given, str) else given

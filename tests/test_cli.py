@@ -1,0 +1,326 @@
+"""The command line as its users call it: what is printed where, what is written, how it ends."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+import elsewhere as ew
+from elsewhere.cli import commands, main
+
+HISTORY = {"café": 7, "casino": 2, "gym": 13, "hospital": 3, "park": 12, "train station": 8}
+TARGET = {"café": 1.5, "gym": 2, "museum": 3, "park": 0.5}
+Run = Callable[..., tuple[int, str, str]]
+pq: Any = import_module("pyarrow.parquet")
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Run a command in a folder with a history and a target; its status, standard output and standard error."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ELSEWHERE_PROFILES", str(tmp_path / "profiles"))
+    write_table("history.csv", HISTORY)
+    write_table("target.csv", TARGET)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        out, err = capfd.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return call
+
+
+def write_table(path: str, counts: Mapping[str, float]) -> None:
+    with Path(path).open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("location", "count"), *counts.items()])
+
+
+def rows(path: str) -> dict[str, int]:
+    content = Path(path)
+    if content.suffix == ".csv":
+        return {row["location"]: int(row["count"]) for row in csv.DictReader(io.StringIO(content.read_text("utf-8")))}
+    if content.suffix == ".json":
+        return {row["location"]: row["count"] for row in json.loads(content.read_text("utf-8"))}
+    return dict(zip(*pq.read_table(content).to_pydict().values(), strict=True))
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
+def test_hide_writes_what_python_gives(run: Run, ending: str) -> None:
+    status, out, err = run("hide", "history.csv", "--sensitive", "casino", "--sensitive", "preset:health",
+                           "-o", f"r.{ending}")  # fmt: skip
+    expected = ew.hide(HISTORY, {"casino", "hospital"})
+    assert status == 0
+    assert rows(f"r.{ending}") == dict(expected.histogram)
+    assert list(rows(f"r.{ending}")) == sorted(expected.histogram)
+    assert "preset:health covers 1 location with 3 visits: hospital (3)" in err
+    assert f"differs from your history by {expected.quality_loss:.4g} on a scale from 0 to 1" in out
+    assert "hospital (sensitive)\t3\t0" in out
+    assert "\x1b" not in out
+
+
+@pytest.mark.parametrize("verb", ["resemble", "avoid"])
+@pytest.mark.parametrize("method", ["optimal", "heuristic"])
+def test_targets(run: Run, verb: str, method: str) -> None:
+    asked = ("--target", "target.csv", "--max-quality-loss", "0.05", "--method", method, "--sensitive", "casino")
+    status, out, _ = run(verb, "history.csv", *asked, "-o", "-", "--quiet")
+    expected = getattr(ew, verb)(HISTORY, TARGET, 0.05, method=method, sensitive={"casino"})
+    assert status == 0
+    assert out == "location,count\n" + "".join(f"{name},{count}\n" for name, count in expected.histogram.items())
+    Path("release.csv").write_text(out, encoding="utf-8")
+    status, out, err = run("verify", "history.csv", "release.csv", *asked[:4], *asked[6:])
+    assert (status, out) == (0, "")
+    assert "keeps to all of it" in err
+
+
+def test_verify_says_what_is_wrong(run: Run) -> None:
+    write_table("bad.csv", {**HISTORY, "park": 13})
+    status, out, err = run("verify", "history.csv", "bad.csv", "--sensitive", "casino")
+    assert (status, out) == (1, "")
+    assert "2 visits are left at the sensitive location 'casino'" in err
+    assert "46 counts instead of 45" in err
+
+
+def test_report_and_json_are_the_same_private_summary(run: Run) -> None:
+    status, out, err = run("hide", "history.csv", "--sensitive", "casino", "--json", "--report", "report.json",
+                           "-o", "release.csv")  # fmt: skip
+    assert (status, err) == (0, "")
+    assert Path("report.json").read_text("utf-8") == out
+    assert Path("report.json").stat().st_mode & 0o077 == 0
+    summary, expected = json.loads(out), ew.hide(HISTORY, {"casino"})
+    assert "rivate" in summary["private"]
+    assert summary["quality_loss"] == expected.quality_loss
+    assert summary["sensitive"] == ["casino"]
+    assert summary["status"] == "optimal"
+
+
+def test_frontier(run: Run) -> None:
+    status, _, err = run("frontier", "history.csv", "--target", "target.csv", "--suggest", "-o", "frontier.csv")
+    table = list(csv.DictReader(io.StringIO(Path("frontier.csv").read_text("utf-8"))))
+    budgets = [float(row["budget"]) for row in table]
+    distances = [float(row["privacy_distance"]) for row in table]
+    assert status == 0
+    assert "A good choice is --max-quality-loss" in err
+    assert budgets == sorted(budgets)
+    assert distances == sorted(distances, reverse=True)
+    assert distances[-1] < 0.1 * distances[0]
+    chosen = ew.resemble(HISTORY, TARGET, budgets[5])
+    assert distances[5] == pytest.approx(chosen.privacy_distance)
+    assert run("frontier", "history.csv", "--target", "target.csv", "--goal", "avoid", "-o", "f.html")[0] == 0
+    assert "<svg" in Path("f.html").read_text("utf-8")
+    assert run("frontier", "history.csv", "--target", "target.csv", "--sensitive", "gym", "-o", "g.csv")[0] == 0
+
+
+FAILING: list[tuple[int, str, tuple[str, ...]]] = [
+    (2, "'Casino' is not in the history; did you mean 'casino'?", ("hide", "history.csv", "--sensitive", "Casino")),
+    (2, "no preset 'helth'", ("hide", "history.csv", "--sensitive", "preset:helth")),
+    (2, "none.csv", ("hide", "none.csv", "--sensitive", "casino")),
+    (2, "'r.txt' does not", ("hide", "history.csv", "--sensitive", "casino", "-o", "r.txt")),
+    (2, "p.bmp", ("hide", "history.csv", "--sensitive", "casino", "--plot", "p.bmp")),
+    (2, "which is HISTORY already", ("hide", "history.csv", "--sensitive", "casino", "-o", "history.csv")),
+    (2, "which is --output already", ("hide", "history.csv", "--plot", "release.csv")),
+    (2, "No such option", ("hide", "history.csv", "--sensitve", "casino")),
+    (2, "resemble needs target", ("resemble", "history.csv", "--max-quality-loss", "0.1")),
+    (2, "resemble needs max_quality_loss", ("resemble", "history.csv", "--target", "target.csv")),
+    (2, "neither a file nor a profile; did you mean 'tourist'?", ("avoid", "history.csv", "--target", "turist",
+                                                                  "--max-quality-loss", "0.1")),
+    (2, "max_quality_loss is -1", ("avoid", "history.csv", "--target", "target.csv", "--max-quality-loss", "-1")),
+    (2, "unknown distance 'kl'", ("hide", "history.csv", "--sensitive", "casino", "--quality", "kl")),
+    (2, "'gym=many'", ("hide", "history.csv", "--sensitive", "casino", "--lower", "gym=1", "--lower", "gym=many")),
+    (3, "would do)", ("resemble", "history.csv", "--target", "target.csv", "--max-quality-loss", "0.01",
+                      "--max-distance", "0.01")),
+    (3, "would do)", ("resemble", "history.csv", "--target", "target.csv", "--max-quality-loss", "0.01",
+                      "--sensitive", "gym")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("status", "named", "arguments"), FAILING, ids=[named for _, named, _ in FAILING])
+def test_a_failure_is_one_sentence_and_leaves_the_release_as_it_was(
+    run: Run, status: int, named: str, arguments: tuple[str, ...]
+) -> None:
+    Path("release.csv").write_text("as it was")
+    before = sorted(Path().iterdir())
+    output = () if "-o" in arguments else ("-o", "release.csv")
+    ended, out, err = run(*arguments, *output)
+    assert (ended, out) == (status, "")
+    assert named in err
+    assert err.count("\n") == 1
+    assert Path("release.csv").read_text() == "as it was"
+    assert sorted(Path().iterdir()) == before
+
+
+def test_the_needed_quality_loss_is_enough(run: Run) -> None:
+    asked = ("resemble", "history.csv", "--target", "target.csv", "--max-distance", "0.01", "-o", "release.csv")
+    _, _, err = run(*asked, "--max-quality-loss", "0.01")
+    enough = err.rpartition("--max-quality-loss ")[2].split()[0]
+    assert run(*asked, "--max-quality-loss", enough)[0] == 0
+    assert rows("release.csv")
+
+
+def test_a_saved_policy_gives_the_same_bytes(run: Run) -> None:
+    Path("elsewhere").mkdir()
+    Path("no.json").write_text(json.dumps({"park": 45}))
+    asked = ("--target", "target.csv", "--max-quality-loss", "0.2", "--sensitive", "preset:gambling", "--spare", "gym",
+             "--lower", "park=3", "--candidate", "=1+1", "--quality", "js", "--forbidden", "no.json")  # fmt: skip
+    assert run("resemble", "history.csv", *asked, "-o", "a.csv", "--save-policy", "elsewhere/policy.toml")[0] == 0
+    assert run("resemble", "history.csv", "--policy", "elsewhere/policy.toml", "-o", "b.csv")[0] == 0
+    assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
+    assert run("verify", "history.csv", "b.csv", "--policy", "elsewhere/policy.toml")[0] == 0
+    os.chdir("elsewhere")
+    assert run("resemble", "../history.csv", "--policy", "policy.toml", "-o", "c.csv")[0] == 0
+    assert Path("c.csv").read_bytes() == Path("../a.csv").read_bytes()
+    assert "is for resemble, not for hide" in run("hide", "../history.csv", "--policy", "policy.toml")[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ('goal = "hide"\nsensitve = ["casino"]', "unknown key 'sensitve'; did you mean 'sensitive'?"),
+        ('sensitive = ["casino"]', "the key 'goal' is missing"),
+        ('goal = "forget"', "goal is 'forget'"),
+        ('goal = "hide"\nsensitive = "casino"', "sensitive is 'casino'; it must be a list of texts"),
+        ('goal = "hide"\nvisited_only = 1', "visited_only is 1"),
+        ('goal = "hide"\nmax_quality_loss = 0.1', "max_quality_loss is for resemble and avoid, not for hide"),
+        ('goal = "avoid"\ntarget = "t"\nmax_quality_loss = "much"', "max_quality_loss is 'much'"),
+        ('goal = "avoid"\ntarget = "t"\nmax_quality_loss = 1\nmax_distance = 1', "max_distance is for resemble"),
+        ('goal = "hide"\nlower = 3', "lower is 3; it must be a file or a table of counts"),
+        ("goal = hide", "it is not TOML"),
+    ],
+)
+def test_a_broken_policy_is_named_by_its_key(run: Run, text: str, named: str) -> None:
+    Path("policy.toml").write_text(text)
+    status, _, err = run("hide", "history.csv", "--policy", "policy.toml", "-o", "release.csv")
+    assert (status, err.count("\n")) == (2, 1)
+    assert named in err
+    assert not Path("release.csv").exists()
+
+
+def test_a_taxonomy_of_ones_own(run: Run) -> None:
+    Path("tree.txt").write_text("Leisure\n  Gambling\n    casino\n  gym\nTravel\n  train station\n")
+    status, _, err = run("hide", "history.csv", "--taxonomy", "tree.txt", "--sensitive", "leisure", "-o", "r.csv")
+    assert (status, set(rows("r.csv"))) == (0, {"café", "hospital", "park", "train station"})
+    assert "leisure covers 2 locations with 15 visits: casino (2), gym (13)" in err
+    status, out, _ = run("taxonomy", "show", "tree.txt", "--node", "Leisure", "--history", "history.csv")
+    assert out.splitlines() == ["Leisure  0 [15]", "  Gambling  0 [2]", "    casino  2 [2]", "  gym  13 [13]"]
+    assert "Betting shop" in run("taxonomy", "show", "--node", "preset:gambling")[1]
+    assert "preset:health" in run("taxonomy", "presets")[1]
+    assert "did you mean" in run("hide", "history.csv", "--taxonomy", "tree.txt", "--sensitive", "Liesure")[2]
+
+
+def test_profiles_can_be_learned_and_used(run: Run) -> None:
+    with Path("users.csv").open("w") as file:
+        file.write("user,location,count\n" + "".join(f"u{at},gym,{at}\nu{at},park,1\n" for at in range(1, 4)))
+    status, _, err = run("profile", "learn", "users.csv", "--name", "fit", "--visited", "gym")
+    assert status == 0
+    assert "Learned from 3 users" in err
+    assert "nearly somebody's history" in err
+    assert "fit" in run("profile", "list")[1]
+    assert "tourist" in run("profile", "list")[1]
+    assert "Users behind it: 3" in run("profile", "show", "fit")[1]
+    assert run("resemble", "history.csv", "--target", "fit", "--max-quality-loss", "0.1", "-o", "r.csv")[0] == 0
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf", "html"])
+def test_plots(run: Run, ending: str) -> None:
+    status, *_ = run("hide", "history.csv", "--sensitive", "casino", "--plot", f"p.{ending}", "-o", "r.csv")
+    assert status == 0
+    assert Path(f"p.{ending}").stat().st_size > 1000
+
+
+def test_standard_input(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = io.TextIOWrapper(io.BytesIO(Path("history.csv").read_bytes()), encoding="utf-8")
+    monkeypatch.setattr(sys, "stdin", content)
+    status, out, _ = run("hide", "-", "--sensitive", "casino", "-o", "-", "--quiet")
+    assert (status, out.splitlines()[0]) == (0, "location,count")
+
+
+def traces(folder: Path, spared: set[str]) -> list[str]:
+    """Whatever a file of the folder tells of the sensitive names or of the original rows."""
+    found = []
+    for path in folder.rglob("*"):
+        if path.name in spared or not path.is_file():
+            continue
+        content = path.read_bytes()
+        if content.startswith(b"PAR1"):
+            content += repr(pq.read_table(path).to_pydict()).encode() + repr(pq.read_metadata(path)).encode()
+            content += repr(pq.ParquetFile(path).schema_arrow.metadata).encode()
+        for name, count in HISTORY.items():
+            if name in ("casino", "hospital") and name.encode() in content:
+                found.append(f"{name} in {path.name}")
+            if f"{name},{count}\n".encode() in content or f'"{name}", "count": {count}'.encode() in content:
+                found.append(f"the row of {name} in {path.name}")
+    return found
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
+def test_nothing_written_tells_what_was_hidden(run: Run, tmp_path: Path, ending: str) -> None:
+    """Every count changes here, so that no original row may stand in the release."""
+    sensitive = ("--sensitive", "casino", "--sensitive", "hospital", "--redistribute", "60")
+    assert run("hide", "history.csv", *sensitive, "-o", f"release.{ending}")[0] == 0
+    assert all(rows(f"release.{ending}")[name] != HISTORY[name] for name in rows(f"release.{ending}"))
+    assert traces(tmp_path, {"history.csv", "target.csv"}) == []
+    assert traces(tmp_path, {"target.csv"})  # the search does find the names where they are
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills processes")
+def test_killed_at_any_moment_nothing_is_left(run: Run, tmp_path: Path) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    command = [sys.executable, "-m", "elsewhere", "hide", "history.csv", "--sensitive", "casino", "--sensitive",
+               "hospital", "--redistribute", "60", "-o", "release.parquet"]  # fmt: skip
+    begin = time.monotonic()
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    subprocess.run(command, check=True, capture_output=True, env=environment)
+    whole, seconds = Path("release.parquet").read_bytes(), time.monotonic() - begin
+    Path("release.parquet").unlink()
+    for share in (0.5, 0.8, 0.9, 0.95, 1.0):
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+        time.sleep(share * seconds)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        release = Path("release.parquet")
+        assert not release.exists() or release.read_bytes() == whole
+        assert traces(tmp_path, {"history.csv", "target.csv"}) == []
+
+
+def test_every_help_has_an_example() -> None:
+    waiting: list[tuple[click.Command, str]] = [(commands, "elsewhere")]
+    seen = 0
+    for command, path in waiting:
+        if isinstance(command, click.Group):
+            waiting += [(inner, f"{path} {name}") for name, inner in command.commands.items()]
+        else:
+            seen += 1
+            assert f"      {path}" in (command.help or ""), path
+    assert seen == 11
+
+
+def cpu(*command: str) -> float:
+    """The seconds that a process takes, whatever else the machine does: the least of a few."""
+    seconds = []
+    for _ in range(4):
+        before = os.times()
+        subprocess.run([sys.executable, *command], check=True, capture_output=True)
+        after = os.times()
+        seconds.append(after.children_user + after.children_system - before.children_user - before.children_system)
+    return min(seconds)
+
+
+def test_starting_is_quick(run: Run) -> None:
+    write_table("thousand.csv", {f"place {at}": 1 + at * at % 60 for at in range(1000)})
+    hide = ("-m", "elsewhere", "hide", "thousand.csv", "--sensitive", "place 7", "-o", "release.csv")
+    assert cpu("-m", "elsewhere", "--help") < 0.3
+    assert cpu(*hide) < 4 * cpu("-c", "import numba")  # 2 to 3 are usual; the rest is for a busy machine
