@@ -8,17 +8,34 @@ letter.
 
 from __future__ import annotations
 
-from elsewhere.histories import History, read, read_users, read_weights
-from elsewhere.model.distances import distance
-from elsewhere.model.errors import ElsewhereError, Infeasible, InputError, PrivacyNotMet
-from elsewhere.model.histogram import Histogram, Profile
-from elsewhere.model.result import Certificate, Frontier, Sanitized
-from elsewhere.model.taxonomy import Taxonomy
-from elsewhere.policy import Policy
-from elsewhere.release.verify import Check, verify
-from elsewhere.verbs import avoid, frontier, hide, resemble
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from elsewhere.histories import History, read, read_users, read_weights
+    from elsewhere.model.distances import distance
+    from elsewhere.model.errors import ElsewhereError, Infeasible, InputError, PrivacyNotMet
+    from elsewhere.model.histogram import Histogram, Profile
+    from elsewhere.model.result import Certificate, Frontier, Sanitized
+    from elsewhere.model.taxonomy import Taxonomy
+    from elsewhere.policy import Policy
+    from elsewhere.release.verify import Check, verify
+    from elsewhere.verbs import avoid, frontier, hide, resemble
 
 __version__ = "0.1.0"
+
+#: Where each public name is; a module is imported when one of its names is first used.
+_HOMES = {
+    "elsewhere.histories": ("History", "read", "read_users", "read_weights"),
+    "elsewhere.model.distances": ("distance",),
+    "elsewhere.model.errors": ("ElsewhereError", "Infeasible", "InputError", "PrivacyNotMet"),
+    "elsewhere.model.histogram": ("Histogram", "Profile"),
+    "elsewhere.model.result": ("Certificate", "Frontier", "Sanitized"),
+    "elsewhere.model.taxonomy": ("Taxonomy",),
+    "elsewhere.policy": ("Policy",),
+    "elsewhere.release.verify": ("Check", "verify"),
+    "elsewhere.verbs": ("avoid", "frontier", "hide", "resemble"),
+}
 
 __all__ = [
     "Certificate",
@@ -44,3 +61,18 @@ __all__ = [
     "resemble",
     "verify",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            module = import_module(home)
+            globals().update({other: getattr(module, other) for other in names})
+            return globals()[name]
+    if name in ("paper", "profiles"):
+        return import_module(f"elsewhere.{name}")
+    raise AttributeError(f"module 'elsewhere' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from elsewhere.model.errors import InputError, quoted
-from elsewhere.model.result import Goal
 
 if TYPE_CHECKING:
     from elsewhere.histories import History
+    from elsewhere.model.result import Goal
     from elsewhere.policy import Policy
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from elsewhere.cli import options
-from elsewhere.model.result import Goal
 
 if TYPE_CHECKING:
     from elsewhere.model.histogram import Histogram
+    from elsewhere.model.result import Goal
     from elsewhere.policy import Plan
 
 _HISTORY = click.argument("history", metavar="HISTORY")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from elsewhere.cli import options
-from elsewhere.model.result import Goal
+
+if TYPE_CHECKING:
+    from elsewhere.model.result import Goal
 
 
 @click.command(short_help="Check a release again.")
