@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.test_histories import firefox
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 #: A block of Python, and the block that says what it prints; without one it prints nothing.
 EXAMPLE = re.compile(r"^```python\n(.*?)^```$(?:\n\nprints\n\n^```\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
+#: Commands, each behind a dollar sign, and what they print.
+CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 BETWEEN = "-- the next example --\n"
 
 
@@ -35,6 +40,27 @@ def test_examples(page: Path, tmp_path: Path) -> None:
     assert result.stderr == ""
     assert result.stdout.split(BETWEEN) == [printed for _, printed in examples]
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="runs a shell")
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if CONSOLE.search(page.read_text("utf-8"))], ids=lambda p: p.name
+)
+def test_commands(page: Path, tmp_path: Path) -> None:
+    """What stands below each command is what it prints, in a folder with a made-up file of every kind."""
+    shutil.copytree(ROOT / "tests" / "fixtures" / "exports", tmp_path, dirs_exist_ok=True)
+    firefox(tmp_path / "places.sqlite").close()
+    command = tmp_path / "bin" / "elsewhere"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m elsewhere "$@"\n')
+    command.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{command.parent}:{os.environ['PATH']}", "PYTHONUNBUFFERED": "1",
+                   "PYTHONIOENCODING": "utf-8", "ELSEWHERE_PROFILES": str(tmp_path)}  # fmt: skip
+    for block in CONSOLE.findall(page.read_text(encoding="utf-8")):
+        for line, printed in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
+            result = subprocess.run(line, shell=True, cwd=tmp_path, env=environment, check=False, encoding="utf-8",
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
+            assert result.stdout == printed, line
 
 
 def test_the_readme_has_one() -> None:
