@@ -150,7 +150,10 @@ def solve(
             exhausted = True  # whatever is better than what was found has been looked at
             break
         else:
-            gap = max(gap * _GROWTH, 1e-12)
+            # Where a larger gap would let no more values in, there is no use in small steps.
+            widest = found - dual_bound
+            all_in = len(_select(tables, reduced, least, widest, order).value) == len(entries.value)
+            gap = widest if all_in else max(gap * _GROWTH, 1e-12)
     if counts is None:
         if exhausted:
             return None
