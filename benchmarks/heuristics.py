@@ -15,7 +15,7 @@ def measure() -> Iterator[Row]:
     target = uniform(history)
     for name, verb, literal in (("RH", ew.resemble, rh), ("AH", ew.avoid, ah)):
         result = verb(history, target, 0.05, method="heuristic")
-        ours = best_of(5, verb, history, target, 0.05, method="heuristic")
+        ours = best_of(50, verb, history, target, 0.05, method="heuristic")
         rival, twin = timed(literal, history, target, 0.05)
         same = result.histogram == twin
         ratio = rival / ours
