@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from elsewhere.engines import batch
     from elsewhere.histories import History, read, read_users, read_weights
     from elsewhere.model.distances import distance
     from elsewhere.model.errors import ElsewhereError, Infeasible, InputError, PrivacyNotMet
@@ -26,6 +27,7 @@ __version__ = "0.1.0"
 
 #: Where each public name is; a module is imported when one of its names is first used.
 _HOMES = {
+    "elsewhere.engines": ("batch",),
     "elsewhere.histories": ("History", "read", "read_users", "read_weights"),
     "elsewhere.model.distances": ("distance",),
     "elsewhere.model.errors": ("ElsewhereError", "Infeasible", "InputError", "PrivacyNotMet"),
@@ -52,6 +54,7 @@ __all__ = [
     "Sanitized",
     "Taxonomy",
     "avoid",
+    "batch",
     "distance",
     "frontier",
     "hide",

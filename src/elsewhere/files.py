@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from pathlib import Path
+from typing import BinaryIO
 
 from elsewhere.model.errors import InputError, quoted
 
@@ -24,19 +25,29 @@ def write_whole(path: str | os.PathLike[str], content: bytes, *, private: bool) 
 def _replace(path: Path, content: bytes, private: bool) -> None:
     if path.is_dir():
         raise IsADirectoryError(0, "it is a folder")
-    # Only its owner may read a file that mkstemp makes. Its name tells nothing of the path's.
-    descriptor, temporary = tempfile.mkstemp(prefix=".elsewhere-", dir=path.parent)
+    mode = 0o600 if private else 0o666 & ~_umask()
+    temporary = path.parent / f".elsewhere-{secrets.token_hex(8)}"
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with _unnamed(path.parent, temporary) as file:
             file.write(content)
             file.flush()
+            os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())
-        if not private:
-            Path(temporary).chmod(0o666 & ~_umask())
-        Path(temporary).replace(path)
+            if not temporary.exists():
+                # With a folder, whichever it is, Python makes the call that follows the link behind the number.
+                os.link(f"/proc/self/fd/{file.fileno()}", temporary, src_dir_fd=file.fileno(), follow_symlinks=True)
+        temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
+
+
+def _unnamed(folder: Path, otherwise: Path) -> BinaryIO:
+    """A new file that has no name yet, so that nothing of it is left if the process is killed; else one with a name."""
+    try:
+        return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o600), "wb")
+    except (AttributeError, OSError):  # not every system and every file system has such files
+        return os.fdopen(os.open(otherwise, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb")
 
 
 def _umask() -> int:

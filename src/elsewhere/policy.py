@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import os
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import asdict, dataclass, field, fields, replace
+from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,8 @@ from typing import Any
 from elsewhere import profiles
 from elsewhere.files import write_whole
 from elsewhere.histories import read, read_weights
-from elsewhere.model.distances import distance, find_distance
-from elsewhere.model.errors import Infeasible, InputError, closest, quoted
+from elsewhere.model.distances import distance, find_distance, slack
+from elsewhere.model.errors import Infeasible, InputError, PrivacyNotMet, closest, quoted
 from elsewhere.model.histogram import Histogram, Profile, TableLike
 from elsewhere.model.problem import Size, nonnegative
 from elsewhere.model.result import Frontier, Goal, Method, Sanitized
@@ -105,6 +107,16 @@ class Policy:
         moved = self._paths(lambda name: os.path.relpath(self._at(name), folder))
         return replace(moved, folder=folder)
 
+    def fingerprint(self) -> dict[str, Any]:
+        """What tells whether the policy, or one of its files, has changed."""
+        contents: dict[str, Any] = {}
+        for name in ("taxonomy", "target", "lower", "upper"):
+            value = getattr(self, name)
+            if isinstance(value, str) and self._at(value).is_file():
+                contents[name] = sha256(self._at(value).read_bytes()).hexdigest()
+        contents["forbidden"] = [sha256(self._at(name).read_bytes()).hexdigest() for name in self.forbidden]
+        return {**self.chosen(), "contents": contents}
+
     def plan(self) -> Plan:
         """The policy with its files read, ready for any number of histories."""
         return Plan(self)
@@ -138,6 +150,12 @@ class Plan:
         self._lower, self._upper = _bounds(policy, policy.lower), _bounds(policy, policy.upper)
         self._forbidden = [read(policy._at(name)).histogram for name in policy.forbidden]
 
+    def with_choices(self, choices: Mapping[str, Any]) -> Plan:
+        """The same plan but for some choices, none of which is a file."""
+        other = copy(self)
+        other.policy = replace(self.policy, **choices)
+        return other
+
     def sensitive(self, history: Histogram) -> Selection:
         """The locations of the history, the target and the candidates that are sensitive."""
         known = self._known(history)
@@ -146,28 +164,52 @@ class Plan:
                 raise InputError(f"the spared location {quoted(name)} is not in the history{closest(name, known)}")
         return Selection(chain.from_iterable(self._caught(name, known) for name in self.policy.sensitive))
 
+    def sensitive_among(self, locations: Iterable[str]) -> Selection:
+        """Those of many users' locations that are sensitive; a name that none of these users knows is no mistake."""
+        known = self._known(locations)
+        names = self.policy.sensitive
+        return Selection(chain.from_iterable(self._caught(name, known, strict=False) for name in names))
+
     def caught(self, name: str, history: Histogram) -> Selection:
         """Those of the sensitive locations that one name of the policy covers: itself, or what is below it."""
         return self._caught(name, self._known(history))
 
     def sanitize(self, history: Histogram) -> Sanitized:
         """The release of a history, and what it cost."""
+        wanted = {}
+        if self.policy.goal == "resemble":
+            wanted["max_distance"] = self.policy.max_distance
+        if self.policy.goal == "avoid":
+            wanted["min_distance"] = self.policy.min_distance
+        return self._answer(history, self.sensitive(history), **wanted)
+
+    def sanitize_one_of_many(self, history: Histogram, sensitive: Selection) -> Sanitized:
+        """The same without advice: what misses the wanted privacy distance is refused, and no more is said."""
+        result = self._answer(history, sensitive)
+        low, high, reached = self.policy.min_distance, self.policy.max_distance, result.privacy_distance
+        if high is not None and reached is not None and reached > high + slack(high):
+            raise PrivacyNotMet(f"the privacy distance is {reached:.10g}, above max_distance {high}", result, math.nan)
+        if low is not None and reached is not None and reached < low - slack(low):
+            raise PrivacyNotMet(f"the privacy distance is {reached:.10g}, below min_distance {low}", result, math.nan)
+        return result
+
+    def _answer(self, history: Histogram, sensitive: Selection, **wanted: Any) -> Sanitized:
         policy = self.policy
-        asked = {"quality": policy.quality, **self._asked(history)}
+        asked = {"quality": policy.quality, "sensitive": sensitive, **self._constraints(), **self._limits()}
         if policy.goal == "hide":
             return hide(history, redistribute=policy.redistribute, **asked)
         asked |= {"privacy": policy.privacy, "method": policy.method, "size": policy.size}
         asked["max_quality_loss"] = policy.max_quality_loss
-        if policy.goal == "resemble":
-            return resemble(history, self.target, max_distance=policy.max_distance, **asked)
-        return avoid(history, self.target, min_distance=policy.min_distance, **asked)
+        verb = resemble if policy.goal == "resemble" else avoid
+        return verb(history, self.target, **wanted, **asked)
 
     def frontier(self, history: Histogram, budgets: Sequence[float]) -> Frontier:
         """What each budget of quality loss would buy, in place of the policy's own."""
         policy = self.policy
         assert policy.goal != "hide"
         question = (history, self.target, budgets, policy.goal, policy.quality, policy.privacy, policy.size)
-        return frontier(*question, **self._asked(history))
+        asked = {"sensitive": self.sensitive(history), **self._constraints(), **self._limits()}
+        return frontier(*question, **asked)
 
     def budgets(self, history: Histogram) -> list[float]:
         """Limits on the quality loss to draw a frontier over: dense near the least, up to where nothing is to gain."""
@@ -205,9 +247,6 @@ class Plan:
             **self._constraints(),
         )
 
-    def _asked(self, history: Histogram) -> dict[str, Any]:
-        return {"sensitive": self.sensitive(history), **self._constraints(), **self._limits()}
-
     def _constraints(self) -> dict[str, Any]:
         policy = self.policy
         return {
@@ -222,10 +261,10 @@ class Plan:
         policy = self.policy
         return {"time_limit": policy.time_limit, "gap": policy.gap, "memory_limit": policy.memory_limit}
 
-    def _known(self, history: Histogram) -> set[str]:
-        return {*history, *self.policy.candidates, *(self.target or ())}
+    def _known(self, locations: Iterable[str]) -> set[str]:
+        return {*locations, *self.policy.candidates, *(self.target or ())}
 
-    def _caught(self, name: str, known: set[str]) -> Selection:
+    def _caught(self, name: str, known: set[str], strict: bool = True) -> Selection:
         """The known locations that a name covers: itself, and what is below a node or a preset of that name."""
         caught = {name} & known
         taxonomy = self._taxonomy
@@ -233,7 +272,7 @@ class Plan:
             taxonomy = Taxonomy.shipped()
         if taxonomy is not None and (taxonomy.knows(name) or not caught):
             caught |= taxonomy.select([name], among=known)
-        if taxonomy is None and not caught:
+        if taxonomy is None and not caught and strict:
             raise InputError(f"the sensitive location {quoted(name)} is not in the history{closest(name, known)}")
         return Selection(caught - set(self.policy.spared))
 

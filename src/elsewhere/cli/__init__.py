@@ -12,6 +12,7 @@ import click
 from click.exceptions import NoArgsIsHelpError
 
 from elsewhere import __version__
+from elsewhere.cli.batch import batch
 from elsewhere.cli.demo import demo
 from elsewhere.cli.frontier import frontier
 from elsewhere.cli.profile import profile
@@ -50,7 +51,7 @@ def commands() -> None:
     """
 
 
-for command in (hide, resemble, avoid, frontier, verify, profile, taxonomy, demo):
+for command in (hide, resemble, avoid, frontier, verify, profile, taxonomy, batch, demo):
     commands.add_command(command)
 
 

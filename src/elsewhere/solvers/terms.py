@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from elsewhere.model.arrays import Floats, Ints
+from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.problem import ROOM
 from elsewhere.solvers._jit import kernel
 
@@ -315,6 +315,44 @@ def total(kind: int, r: Floats, x: Ints, r_size: float, x_size: float) -> float:
     for i in range(len(r)):
         sum_ += term(kind, r[i], float(x[i]), r_size, x_size)
     return sum_
+
+
+@kernel
+def hide_all(
+    kind: int, offset: Ints, original: Ints, sensitive: Flags, redistribute: int, released: Ints, loss: Floats
+) -> None:
+    """hide for many users, each as `allocate` does it for one: user u has the bins offset[u]..offset[u + 1].
+
+    The bins of a user are sorted by name. A negative `redistribute` stands for as many counts as are hidden. What comes
+    out goes into `released` and, summed up, into `loss`; a loss below 0 says that nothing can receive the counts.
+    """
+    for u in range(len(offset) - 1):
+        first, last = offset[u], offset[u + 1]
+        size = 0
+        hidden = 0
+        for i in range(first, last):
+            size += original[i]
+            if sensitive[i]:
+                hidden += original[i]
+        received = hidden if redistribute < 0 else redistribute
+        after = size - hidden + received
+        r = original[first:last].astype(np.float64)
+        low = np.where(sensitive[first:last], 0, original[first:last])
+        high = np.where(sensitive[first:last], 0, after)
+        if after == 0 or high.max() == 0:
+            released[first:last] = 0
+            loss[u] = -1.0
+            continue
+        x, tied, left, _ = allocate(kind, r, low, high, np.ones(len(r), np.int64), float(size), float(after), after)
+        tied = np.sort(tied)
+        for t in range(left):
+            x[tied[t]] += 1
+        released[first:last] = x
+        loss[u] = 0.0
+        for i in range(last - first):
+            cost = term(kind, r[i], float(x[i]), float(size), float(after))
+            if not (sensitive[first + i] and cost == math.inf):
+                loss[u] += cost
 
 
 @kernel

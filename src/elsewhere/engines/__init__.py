@@ -1,0 +1,87 @@
+"""Many users' histograms under one policy: the kernel that sanitizes them, and the engines that feed it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from elsewhere.model.errors import InputError, quoted
+from elsewhere.policy import Policy
+
+if TYPE_CHECKING:
+    from elsewhere.engines.local import Progress
+
+#: Bytes that a batch may take, by and large, unless it is told otherwise.
+MEMORY = 2**30
+
+
+def batch(
+    policy: Policy | str | os.PathLike[str],
+    input: str | os.PathLike[str],  # noqa: A002
+    output: str | os.PathLike[str],
+    *,
+    engine: Literal["local", "spark"] = "local",
+    report: str | os.PathLike[str] | None = None,
+    personal: str | os.PathLike[str] | None = None,
+    user_column: str | None = None,
+    location_column: str | None = None,
+    count_column: str | None = None,
+    on_error: Literal["stop", "skip"] = "stop",
+    threads: int | None = None,
+    memory: int = MEMORY,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Sanitize the histogram of every user in a table, and write the releases to a folder.
+
+    Parameters
+    ----------
+    policy
+        What is asked of every release: a `Policy`, or its file.
+    input
+        A file, a folder or a pattern of Parquet, CSV or TSV files with a user, a location and, unless a row is a
+        visit, a count.
+    output
+        The folder of the releases: Parquet parts with the columns user, location and count, and ``_SUCCESS`` once all
+        is there. Begun already, it is finished.
+    engine
+        ``"local"`` (DuckDB on this machine).
+    report
+        The private folder with the outcome of every user; by default it is called like `output` with ``.private``.
+    personal
+        A table with choices of users' own: a column for the user, and columns called like keys of the policy.
+    user_column, location_column, count_column
+        What the columns are called, if not user, location and count.
+    on_error
+        Whether a row that makes no sense ends it or is left out.
+    threads, memory
+        How many cores and, by and large, how many bytes it takes.
+    progress
+        Is told how far it is, now and then.
+
+    Returns
+    -------
+    dict
+        The private summary: how many users there were, how many got a release, and why others did not.
+    """
+    from elsewhere.engines.folder import Output
+    from elsewhere.engines.local import Source, run, summarised
+
+    if engine != "local":
+        raise InputError(f"engine is {quoted(engine)}; it is 'local'")
+    asked = policy if isinstance(policy, Policy) else Policy.load(policy)
+    columns = {"user_column": user_column, "location_column": location_column, "count_column": count_column}
+    source = Source.at(input, **columns)
+    own = None if personal is None else Source.at(personal, user_column=user_column)
+    folder = Path(output)
+    private = Path(report) if report is not None else folder.with_name(folder.name + ".private")
+    plan = asked.plan()
+    question = {"policy": asked.fingerprint(), "input": source.fingerprint(), "columns": columns, "on_error": on_error,
+                "personal": own and own.fingerprint()}  # fmt: skip
+    destination = Output(folder, private, question)
+    if not destination.done:
+        run(plan, source, destination, personal=own, on_error=on_error, threads=threads or os.cpu_count() or 1,
+            memory=memory, report=progress)  # fmt: skip
+        destination.finish(summarised(destination))
+    return destination.summary()

@@ -1,0 +1,16 @@
+"""Apache Arrow, which comes without types: its modules, and names for what is handed around."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, TypeAlias
+
+pa: Any = import_module("pyarrow")
+pc: Any = import_module("pyarrow.compute")
+pq: Any = import_module("pyarrow.parquet")
+
+Array: TypeAlias = Any
+Batch: TypeAlias = Any
+Table: TypeAlias = Any
+Schema: TypeAlias = Any
+DataType: TypeAlias = Any

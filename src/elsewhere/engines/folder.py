@@ -1,0 +1,98 @@
+"""Where a batch goes: a folder of releases that may be given away, and a private one beside it.
+
+The private folder has the outcomes and a journal: which question is being answered, and which users are done. With it
+a run that was ended at any moment goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from elsewhere.engines.arrow import Batch, Table, pa, pq
+from elsewhere.engines.kernel import outcomes, releases
+from elsewhere.files import write_whole
+from elsewhere.model.errors import InputError, quoted
+
+_SUCCESS = "_SUCCESS"
+_JOURNAL = "journal.json"
+
+
+class Output:
+    """The two folders of a batch, and how far it is."""
+
+    def __init__(self, folder: Path, private: Path, question: Mapping[str, Any]) -> None:
+        self.folder, self.private = folder, private
+        self._question = hashlib.sha256(json.dumps(question, sort_keys=True, default=str).encode()).hexdigest()
+        self.journal: dict[str, Any] = {"question": self._question, "parts": 0, "last": None, "totals": {}}
+        _check_apart(folder, private)
+        if (private / _JOURNAL).exists():
+            self._go_on()
+        elif folder.exists() and any(folder.iterdir()):
+            raise InputError(f"{quoted(str(folder))} is not empty, and no batch of it was begun; name a new folder")
+        else:
+            private.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
+            self._write_journal()
+
+    @property
+    def done(self) -> bool:
+        return (self.folder / _SUCCESS).exists()
+
+    def write_part(self, number: int, results: Table) -> None:
+        """Write the releases and the outcomes of some users; the same part may be written again."""
+        batch = results.combine_chunks().to_batches()[0]
+        name = f"part-{number:05d}.parquet"
+        write_whole(self.private / f"outcomes-{number:05d}.parquet", _parquet(outcomes(batch)), private=True)
+        write_whole(self.folder / name, _parquet(releases(batch)), private=False)
+
+    def record(self, number: int, last: Any, totals: Mapping[str, Any]) -> None:
+        """Note that all parts up to this one are written."""
+        self.journal |= {"parts": number + 1, "last": last, "totals": dict(totals)}
+        self._write_journal()
+
+    def finish(self, summary: Mapping[str, Any]) -> None:
+        """Say that all is there."""
+        text = json.dumps(summary, indent=2, ensure_ascii=False) + "\n"
+        write_whole(self.private / "summary.json", text.encode(), private=True)
+        write_whole(self.folder / _SUCCESS, b"", private=False)
+
+    def summary(self) -> dict[str, Any]:
+        """What `finish` was told."""
+        found: dict[str, Any] = json.loads((self.private / "summary.json").read_text("utf-8"))
+        return found
+
+    def outcomes(self) -> list[Path]:
+        """The files of the outcomes of all users."""
+        return sorted(self.private.glob("outcomes-*.parquet"))
+
+    def _go_on(self) -> None:
+        try:
+            found = json.loads((self.private / _JOURNAL).read_text("utf-8"))
+        except (OSError, ValueError):
+            raise InputError(f"the journal in {quoted(str(self.private))} cannot be read; name a new folder") from None
+        if found.get("question") != self._question:
+            raise InputError(
+                f"{quoted(str(self.folder))} was begun with another input, policy or version; name a new folder"
+            )
+        self.journal = found
+
+    def _write_journal(self) -> None:
+        write_whole(self.private / _JOURNAL, json.dumps(self.journal).encode(), private=True)
+
+
+def _check_apart(folder: Path, private: Path) -> None:
+    real, other = Path(os.path.realpath(folder)), Path(os.path.realpath(private))
+    if real == other or real in other.parents:
+        raise InputError(f"the private report {quoted(str(private))} may not be in the folder of the releases")
+
+
+def _parquet(batch: Batch) -> bytes:
+    content = io.BytesIO()
+    pq.write_table(pa.Table.from_batches([batch]), content, store_schema=False, compression="zstd")
+    return content.getvalue()

@@ -1,0 +1,227 @@
+"""The one kernel of every engine: from Arrow batches of users' histograms to Arrow batches of releases and outcomes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from elsewhere.engines.arrow import Array, Batch, DataType, Schema, pa, pc
+from elsewhere.engines.users import Users, by_user, column_of
+from elsewhere.model.arrays import Flags, Ints
+from elsewhere.model.distances import find_distance
+from elsewhere.model.errors import ElsewhereError, InputError, closest, quoted
+from elsewhere.model.histogram import Histogram
+from elsewhere.model.problem import LARGEST_SIZE
+from elsewhere.model.taxonomy import Selection
+from elsewhere.policy import Plan, Policy
+
+#: What a user may choose instead of the policy: keys of it.
+PERSONAL = (
+    "sensitive", "spared", "max_quality_loss", "max_distance", "min_distance", "redistribute", "candidates"
+)  # fmt: skip
+_LISTS = ("sensitive", "spared", "candidates")
+_PLANS = 4096
+
+
+def result_schema(user: DataType) -> Schema:
+    """A row a user: the release, which is null where there is none, and the private outcome."""
+    return pa.schema(
+        [
+            pa.field("user", user),
+            pa.field("location", pa.list_(pa.string())),
+            pa.field("count", pa.list_(pa.int64())),
+            pa.field("status", pa.string()),
+            pa.field("quality_loss", pa.float64()),
+            pa.field("privacy_distance", pa.float64()),
+            pa.field("gap", pa.float64()),
+            pa.field("reason", pa.string()),
+        ]
+    )
+
+
+def sanitize_batches(policy: Policy | Plan, batches: Iterable[Batch]) -> Iterator[Batch]:
+    """The releases and outcomes of users, under one policy: the rows of `result_schema`.
+
+    The batches have the columns user, location and count, and are sorted by user or have lists of locations and counts;
+    a column called like one of `PERSONAL` has a user's own choice. A user for whom no release is possible has none,
+    and a reason.
+    """
+    plans = Plans(policy if isinstance(policy, Plan) else policy.plan())
+    for users in by_user(batches):
+        yield sanitize_users(plans, users)
+
+
+def releases(results: Batch) -> Batch:
+    """The releases alone: user, location, count; one row a location."""
+    given = results.filter(pc.is_valid(results.column("location")))
+    lengths = pc.list_value_length(given.column("location")).to_numpy()
+    rows = pa.array(np.repeat(np.arange(len(given)), lengths))
+    return pa.record_batch(
+        [given.column("user").take(rows), given.column("location").flatten(), given.column("count").flatten()],
+        names=["user", "location", "count"],
+    )
+
+
+def outcomes(results: Batch) -> Batch:
+    """The private outcomes alone: a row a user, without the histogram."""
+    return results.select([name for name in results.schema.names if name not in ("location", "count")])
+
+
+class Plans:
+    """The plan of everybody, and those of users with choices of their own."""
+
+    def __init__(self, everybody: Plan) -> None:
+        self.everybody = everybody
+        self._personal = lru_cache(_PLANS)(self._made)
+        self._marks: dict[Plan, dict[str, bool]] = {}
+
+    def of(self, users: Users) -> list[tuple[Plan | str, Ints]]:
+        """Each plan with its users; a sentence in place of a plan that makes no sense."""
+        for name in users.own:
+            if name not in PERSONAL:
+                raise InputError(f"{quoted(name)} is no choice of a user's own{closest(name, PERSONAL)}")
+        if not users.own:
+            return [(self.everybody, np.arange(len(users.user)))]
+        rows = zip(*(map(_plain, column_of(users, name)) for name in users.own), strict=True)
+        of: dict[tuple[Any, ...], list[int]] = {}
+        for at, row in enumerate(rows):
+            of.setdefault(row, []).append(at)
+        return [(self._personal(tuple(users.own), row), np.array(members)) for row, members in of.items()]
+
+    def _made(self, names: tuple[str, ...], row: tuple[Any, ...]) -> Plan | str:
+        chosen = {name: _as_list(value) if name in _LISTS else value for name, value in zip(names, row, strict=True)}
+        try:
+            return self.everybody.with_choices({name: value for name, value in chosen.items() if value is not None})
+        except ElsewhereError as error:
+            return str(error)
+
+    def sensitive(self, plan: Plan, names: list[str]) -> Flags:
+        """Which of the names are sensitive; a name is looked up once."""
+        known = self._marks.setdefault(plan, {})
+        new = [name for name in names if name not in known]
+        if new:
+            caught = plan.sensitive_among(new)
+            known.update((name, name in caught) for name in new)
+        return np.array([known[name] for name in names], dtype=np.bool_)
+
+
+def _plain(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _as_list(value: Any) -> Any:
+    """Several names in one text are between semicolons."""
+    return tuple(part.strip() for part in value.split(";") if part.strip()) if isinstance(value, str) else value
+
+
+class _Outcome:
+    """What becomes of some users: flat rows of releases, and a figure of each kind a user."""
+
+    def __init__(self, users: Users) -> None:
+        number = len(users.user)
+        self.names = list(users.names)
+        self.rows: list[tuple[Ints, Ints, Ints]] = []
+        self.status = np.full(number, "none", dtype=object)
+        self.quality_loss = np.full(number, math.nan)
+        self.privacy_distance = np.full(number, math.nan)
+        self.gap = np.full(number, math.nan)
+        self.reason = np.full(number, None, dtype=object)
+
+    def batch(self, user: Array) -> Batch:
+        of, location, count = (np.concatenate(column) for column in zip(*self.rows, strict=True))
+        order = np.argsort(of, kind="stable")
+        offset = pa.array(np.append(0, np.cumsum(np.bincount(of, minlength=len(user)))).astype(np.int32))
+        without = pa.array(self.status == "none")
+        # As plain values: a dictionary would carry the names that are not released.
+        locations = pa.array(self.names, pa.string()).take(pa.array(location[order]))
+        return pa.RecordBatch.from_arrays(
+            [
+                user,
+                pa.ListArray.from_arrays(offset, locations, mask=without),
+                pa.ListArray.from_arrays(offset, pa.array(count[order]), mask=without),
+                pa.array(self.status, pa.string()),
+                pa.array(self.quality_loss, from_pandas=True),
+                pa.array(self.privacy_distance, from_pandas=True),
+                pa.array(self.gap, from_pandas=True),
+                pa.array(self.reason, pa.string()),
+            ],
+            schema=result_schema(user.type),
+        )
+
+
+def sanitize_users(plans: Plans, users: Users) -> Batch:
+    """The results of some users."""
+    outcome = _Outcome(users)
+    size = np.add.reduceat(users.counts.astype(np.float64), users.offset[:-1])
+    outcome.reason[size == 0.0] = "the histogram is empty: all its counts are 0"
+    outcome.reason[size > LARGEST_SIZE] = f"the histogram has more than {LARGEST_SIZE:.0e} counts"
+    sound = (size > 0.0) & (size <= LARGEST_SIZE)
+    outcome.rows.append((np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64)))
+    for plan, members in plans.of(users):
+        chosen = members[sound[members]]
+        if isinstance(plan, str):
+            outcome.reason[chosen] = plan
+        elif len(chosen):
+            sensitive = plans.sensitive(plan, users.names)
+            answer = _hide_all if is_plain(plan.policy) else _one_by_one
+            answer(plan, users, chosen, sensitive, outcome)
+    return outcome.batch(users.user)
+
+
+def is_plain(policy: Policy) -> bool:
+    """Whether nothing is asked but to hide, so that all users can be answered at once."""
+    usual = {item.name: item.default for item in fields(Policy)}
+    constraints = ("visited_only", "lower", "upper", "candidates", "forbidden")
+    return policy.goal == "hide" and all(getattr(policy, name) == usual[name] for name in constraints)
+
+
+def _hide_all(plan: Plan, users: Users, members: Ints, sensitive: Flags, outcome: _Outcome) -> None:
+    from elsewhere.solvers import terms
+    from elsewhere.solvers.space import KINDS
+
+    distance = find_distance(plan.policy.quality)
+    length = np.diff(users.offset)[members]
+    offset = np.append(0, np.cumsum(length))
+    at = np.arange(offset[-1]) + np.repeat(users.offset[members] - offset[:-1], length)
+    location, original = users.location[at], users.counts[at]
+    closed = sensitive[location]
+    # A count where there was none is at an infinite distance by these.
+    if distance.name in ("jeffreys", "pearson"):
+        closed = closed | (original == 0)
+    released, loss = np.empty(len(at), np.int64), np.empty(len(members))
+    redistribute = -1 if plan.policy.redistribute is None else plan.policy.redistribute
+    terms.hide_all(KINDS[distance.name], offset, original, closed, redistribute, released, loss)
+    possible = loss >= 0.0
+    outcome.quality_loss[members[possible]] = np.sqrt(loss[possible]) if distance.root else loss[possible]
+    outcome.gap[members[possible]] = 0.0
+    outcome.status[members[possible]] = "optimal"
+    outcome.reason[members[~possible]] = "nothing nonsensitive is there to receive the sensitive counts"
+    kept = released > 0
+    outcome.rows.append((np.repeat(members, length)[kept], location[kept], released[kept]))
+
+
+def _one_by_one(plan: Plan, users: Users, members: Ints, sensitive: Flags, outcome: _Outcome) -> None:
+    number = {name: at for at, name in enumerate(outcome.names)}
+    others = plan.sensitive_among(())  # of the target and the candidates
+    for user in members.tolist():
+        rows = slice(users.offset[user], users.offset[user + 1])
+        locations = [users.names[at] for at in users.location[rows]]
+        caught = others.union(name for name in locations if sensitive[number[name]])
+        try:
+            history = Histogram(zip(locations, users.counts[rows].tolist(), strict=True))
+            result = plan.sanitize_one_of_many(history, Selection(caught))
+        except ElsewhereError as error:
+            outcome.reason[user] = str(error)
+            continue
+        outcome.status[user], outcome.gap[user] = result.status, result.gap
+        outcome.quality_loss[user] = result.quality_loss
+        if result.privacy_distance is not None:
+            outcome.privacy_distance[user] = result.privacy_distance
+        location = np.array([number.setdefault(name, len(number)) for name in result.histogram.locations])
+        outcome.rows.append((np.full(len(location), user), location, result.histogram.counts))
+    outcome.names = list(number)

@@ -1,0 +1,356 @@
+"""The engine for one machine: DuckDB groups and sorts the rows, whatever their size, and the kernel does the rest."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from glob import glob
+from importlib import import_module
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from elsewhere.engines.arrow import Array, Batch, Table, pa, pc
+from elsewhere.engines.folder import Output
+from elsewhere.engines.kernel import PERSONAL, Plans, is_plain, sanitize_users
+from elsewhere.engines.users import Users, by_user
+from elsewhere.model.errors import InputError, quoted
+from elsewhere.policy import Plan
+from elsewhere.release.report import PRIVATE
+
+#: Rows of a part, and of what a worker gets at a time: a user of its own takes long if there is anything to search.
+_PART_ROWS = 1 << 20
+_PLAIN_ROWS, _SEARCHED_ROWS = 1 << 18, 1 << 13
+_READ_ROWS = 1 << 16
+_COLUMNS = {
+    "user": ("user", "user_id", "userid"),
+    "location": ("location", "place", "category", "venue", "site"),
+    "count": ("count", "visits", "n"),
+}
+_WHOLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
+_NUMBER = ("FLOAT", "DOUBLE", "DECIMAL", "VARCHAR")
+# A helper that waits for the end of this process, however it comes, and takes the spilled rows away.
+_SWEEPER = "import sys, shutil; sys.stdin.read(); shutil.rmtree(sys.argv[1], ignore_errors=True)"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Files of one kind, and the columns of them that matter."""
+
+    files: tuple[str, ...]
+    user_column: str | None = None
+    location_column: str | None = None
+    count_column: str | None = None
+
+    @classmethod
+    def at(cls, path: str | os.PathLike[str], **columns: str | None) -> Source:
+        """The files at a path: a file, a folder of them, or a pattern."""
+        files = _files(os.fspath(path))
+        if len({_kind(file) for file in files}) > 1:
+            raise InputError(f"{quoted(os.fspath(path))} has files of more than one kind")
+        return cls(tuple(files), **columns)
+
+    def fingerprint(self) -> list[tuple[str, int, int]]:
+        """What tells whether the files have changed."""
+        stats = [(file, Path(file).stat()) for file in self.files]
+        return [(os.path.realpath(file), stat.st_size, stat.st_mtime_ns) for file, stat in stats]
+
+    def table(self) -> str:
+        """The files as a table of SQL."""
+        listed = "[" + ", ".join(_literal(file) for file in self.files) + "]"
+        if _kind(self.files[0]) == "parquet":
+            return f"read_parquet({listed})"
+        delimiter = ", delim = '\t'" if _kind(self.files[0]) == "tsv" else ""
+        return f"read_csv({listed}, header = true, all_varchar = true{delimiter})"
+
+
+@dataclass
+class Progress:
+    """How far a batch is; handed to whoever shows it."""
+
+    users: int = 0
+    released: int = 0
+    skipped_rows: int = 0
+
+
+def run(
+    plan: Plan,
+    source: Source,
+    output: Output,
+    *,
+    personal: Source | None = None,
+    on_error: Literal["stop", "skip"] = "stop",
+    threads: int = 1,
+    memory: int,
+    report: Callable[[Progress], None],
+) -> Progress:
+    """Sanitize the users of the source that are not in the output yet, in the order of their names."""
+    totals = output.journal["totals"]
+    progress = Progress(**totals)
+    with _connection(output.private, threads, memory) as connection, _workers(plan, threads) as (pool, rows):
+        with _sentences():
+            batches = _grouped(connection, source, personal, output.journal["last"])
+        checked = _checked(batches, on_error, progress)
+        part = output.journal["parts"]
+        for table in _parts(_in_order(pool, plan, by_user(checked, rows))):
+            _write(output, part, table, progress)
+            part += 1
+            report(progress)
+    return progress
+
+
+def summarised(output: Output) -> dict[str, Any]:
+    """The totals of all outcomes, and the reasons why users got no release."""
+    duckdb = import_module("duckdb")
+    progress = Progress(**output.journal["totals"])
+    summary: dict[str, Any] = {"private": PRIVATE, **vars(progress)}
+    summary["without_release"] = progress.users - progress.released
+    with duckdb.connect() as connection, _sentences():
+        files = "[" + ", ".join(_literal(str(file)) for file in output.outcomes()) + "]"
+        if output.outcomes():
+            found = connection.sql(
+                "SELECT avg(quality_loss), median(quality_loss), max(quality_loss), avg(privacy_distance), "
+                f"median(privacy_distance), max(gap) FROM read_parquet({files}) WHERE status <> 'none'"
+            ).fetchall()[0]
+            names = ("mean_quality_loss", "median_quality_loss", "largest_quality_loss", "mean_privacy_distance",
+                     "median_privacy_distance", "largest_gap")  # fmt: skip
+            summary |= dict(zip(names, found, strict=True))
+            # Figures in a reason are the user's; the same reason with other figures is the same reason.
+            summary["reasons"] = dict(
+                connection.sql(
+                    r"SELECT regexp_replace(reason, '[0-9][0-9.e+-]*', '#', 'g') AS why, count(*) "
+                    f"FROM read_parquet({files}) WHERE reason IS NOT NULL GROUP BY why ORDER BY 2 DESC, 1 LIMIT 100"
+                ).fetchall()
+            )
+    return summary
+
+
+def _parts(results: Iterable[Batch]) -> Iterator[Table]:
+    """The results in parts that end with the user who fills them: wherever they begin, they are cut alike."""
+    waiting: list[Batch] = []
+    rows = 0
+    for batch in results:
+        while len(batch):
+            lengths = pc.list_value_length(batch.column("location")).fill_null(0).to_numpy()
+            fills = int(np.searchsorted(rows + np.cumsum(lengths), _PART_ROWS))
+            waiting.append(batch.slice(0, fills + 1))
+            rows += int(lengths[: fills + 1].sum())
+            batch = batch.slice(fills + 1)
+            if rows >= _PART_ROWS:
+                yield pa.Table.from_batches(waiting)
+                waiting, rows = [], 0
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+def _write(output: Output, part: int, table: Table, progress: Progress) -> None:
+    output.write_part(part, table)
+    progress.users += len(table)
+    progress.released += len(table) - table.column("location").null_count
+    output.record(part, table.column("user")[-1].as_py(), vars(progress))
+
+
+def _in_order(pool: Executor, plan: Plan, chunks: Iterator[Users]) -> Iterator[Batch]:
+    """The results of the chunks, a few of which are worked on at the same time."""
+    plans = Plans(plan)
+    running: deque[Future[Batch]] = deque()
+    ahead = 2 * pool._max_workers  # type: ignore[attr-defined]
+    for users in chunks:
+        task = (_in_process, users) if isinstance(pool, ProcessPoolExecutor) else (sanitize_users, plans, users)
+        running.append(pool.submit(*task))
+        if len(running) > ahead:
+            yield running.popleft().result()
+    while running:
+        yield running.popleft().result()
+
+
+@contextmanager
+def _workers(plan: Plan, threads: int) -> Iterator[tuple[Executor, int]]:
+    """What answers, and how many rows at a time.
+
+    Without a search nearly all the work is in kernels, which let other threads run; a search is led by Python, which
+    does not, so that it takes processes.
+    """
+    if is_plain(plan.policy) or threads == 1:
+        pool: Executor = ThreadPoolExecutor(threads)
+    else:
+        context = get_context("forkserver")
+        context.set_forkserver_preload(["elsewhere.answers"])
+        pool = ProcessPoolExecutor(threads, context, _prepare, (plan,))
+    with pool:
+        yield pool, _PLAIN_ROWS if is_plain(plan.policy) else _SEARCHED_ROWS
+
+
+_PREPARED: list[Plans] = []
+
+
+def _prepare(plan: Plan) -> None:
+    _PREPARED[:] = [Plans(plan)]
+
+
+def _in_process(users: Users) -> Batch:
+    return sanitize_users(_PREPARED[0], users)
+
+
+@contextmanager
+def _connection(private: Path, threads: int, memory: int) -> Iterator[Any]:
+    """DuckDB, which may spill what does not fit, into a folder that nobody else can read and that does not stay."""
+    duckdb = import_module("duckdb")
+    spill = tempfile.mkdtemp(prefix="spill-", dir=private)
+    sweeper = subprocess.Popen([sys.executable, "-c", _SWEEPER, spill], stdin=subprocess.PIPE, start_new_session=True)
+    settings = {
+        "threads": threads,
+        "memory_limit": f"{memory}B",
+        "temp_directory": spill,
+        "temp_file_encryption": True,
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "preserve_insertion_order": False,
+    }
+    connection = duckdb.connect(config=settings)
+    try:
+        with _sentences():
+            yield connection
+    finally:
+        connection.close()
+        shutil.rmtree(spill, ignore_errors=True)
+        assert sweeper.stdin is not None
+        sweeper.stdin.close()
+        sweeper.wait()
+
+
+@contextmanager
+def _sentences() -> Iterator[None]:
+    """What DuckDB has to complain about, in one sentence."""
+    duckdb = import_module("duckdb")
+    try:
+        yield
+    except duckdb.Error as error:
+        text = str(error).partition("\n\n")[0]
+        raise InputError(f"the input cannot be read: {' '.join(text.split())}") from None
+
+
+def _grouped(connection: Any, source: Source, personal: Source | None, after: Any) -> Iterable[Batch]:
+    """One row a location of a user, in that order: the count, how many rows it is of, and how many of them are bad."""
+    columns = _described(connection, source)
+    user, location, count = (_found(columns, name, getattr(source, f"{name}_column")) for name in _COLUMNS)
+    user_sql = _name(user) if columns[user] in _WHOLE else f"nullif(CAST({_name(user)} AS VARCHAR), '')"
+    location_sql = f"nullif(CAST({_name(location)} AS VARCHAR), '')"
+    counted, bad = ("count(*)", "CAST(0 AS BIGINT)") if count is None else _sum(_name(count), columns[count])
+    condition = "" if after is None else f"WHERE {user_sql} > {_literal(after)}"
+    query = (
+        f'SELECT {user_sql} AS "user", {location_sql} AS location, {counted} AS count, {bad} AS bad, count(*) AS rows '
+        f"FROM {source.table()} {condition} GROUP BY ALL"
+    )
+    chosen = ""
+    if personal is not None:
+        mine = _described(connection, personal)
+        key = _found(mine, "user", personal.user_column)
+        own = [name for name in mine if name in PERSONAL]
+        chosen = "".join(f", own.{_name(name)}" for name in own)
+        query = (
+            f"SELECT grouped.*{chosen} FROM ({query}) grouped LEFT JOIN {personal.table()} own "
+            f'ON grouped."user" = CAST(own.{_name(key)} AS {"BIGINT" if columns[user] in _WHOLE else "VARCHAR"})'
+        )
+    ordered = f'{query} ORDER BY "user" NULLS FIRST, location NULLS FIRST'
+    batches: Iterable[Batch] = connection.sql(ordered).to_arrow_reader(_READ_ROWS)
+    return batches
+
+
+def _sum(name: str, type_: str) -> tuple[str, str]:
+    """The sum of the counts that are some, and the number of those that are not."""
+    if type_ not in _WHOLE and not type_.startswith(_NUMBER):
+        raise InputError(f"the column {name} is of type {type_}; counts are whole numbers")
+    whole = f"TRY_CAST({name} AS BIGINT)"
+    same = "" if type_ in _WHOLE else f" AND {whole} = TRY_CAST({name} AS DOUBLE)"
+    good = f"({whole} >= 0{same}) IS TRUE"
+    return f"CAST(sum({whole}) FILTER (WHERE {good}) AS BIGINT)", f"count(*) FILTER (WHERE NOT {good})"
+
+
+def _checked(batches: Iterable[Batch], on_error: str, progress: Progress) -> Iterator[Batch]:
+    """The rows that make sense; the others are counted, or end the run."""
+    for batch in batches:
+        user, location, count, bad = (batch.column(at) for at in range(4))
+        missing = pc.or_(user.is_null(), location.is_null())
+        wrong = pc.greater(bad, 0)
+        if pc.any(pc.or_(missing, wrong)).as_py():
+            if on_error == "stop":
+                raise InputError(_complaint(batch, missing, wrong))
+            progress.skipped_rows += int(pc.sum(pc.if_else(missing, batch.column("rows"), bad)).as_py())
+            batch = batch.filter(pc.and_(pc.invert(missing), count.is_valid()))
+        yield batch.drop_columns(["bad", "rows"])
+
+
+def _complaint(batch: Batch, missing: Array, wrong: Array) -> str:
+    row = batch.filter(pc.or_(missing, wrong)).slice(0, 1).to_pylist()[0]
+    if row["user"] is None:
+        what = f"{row['rows']} rows have no user"
+    elif row["location"] is None:
+        what = f"the user {quoted(row['user'])} has rows without a location"
+    else:
+        what = (
+            f"the user {quoted(row['user'])} has a count at {quoted(row['location'])} that is no whole number from 0 up"
+        )
+    return f"{what}; --on-error skip leaves such rows out"
+
+
+def _described(connection: Any, source: Source) -> dict[str, str]:
+    with _sentences():
+        rows = connection.sql(f"DESCRIBE SELECT * FROM {source.table()}").fetchall()
+    return {name: type_ for name, type_, *_ in rows}
+
+
+def _found(columns: dict[str, str], what: str, wanted: str | None) -> Any:
+    """The column that has the users, the locations or the counts; None for no counts."""
+    if wanted is not None:
+        if wanted not in columns:
+            raise InputError(f"there is no column {quoted(wanted)}; there are {_list(columns)}")
+        return wanted
+    folded = {name.casefold(): name for name in columns}
+    for name in _COLUMNS[what]:
+        if name in folded:
+            return folded[name]
+    if what == "count":
+        return None
+    raise InputError(f"no column is called {what}; say with --{what}-column which of {_list(columns)} it is")
+
+
+def _list(columns: dict[str, str]) -> str:
+    return ", ".join(map(quoted, columns))
+
+
+def _files(path: str) -> list[str]:
+    if Path(path).is_dir():
+        found = sorted(map(str, Path(path).rglob("*")))
+    else:
+        found = [path] if Path(path).exists() else sorted(glob(path, recursive=True))  # noqa: PTH207 (of any path)
+    files = [file for file in found if Path(file).is_file() and not Path(file).name.startswith((".", "_"))]
+    if not files:
+        raise InputError(f"there is no file at {quoted(path)}")
+    return files
+
+
+def _kind(file: str) -> str:
+    name = file.lower().removesuffix(".gz").removesuffix(".zst")
+    for kind in ("parquet", "csv", "tsv"):
+        if name.endswith(f".{kind}"):
+            return kind
+    raise InputError(f"{quoted(file)} ends in none of .parquet, .csv, .tsv")
+
+
+def _name(column: str) -> str:
+    return '"' + column.replace('"', '""') + '"'
+
+
+def _literal(value: Any) -> str:
+    return str(value) if isinstance(value, int) else "'" + str(value).replace("'", "''") + "'"

@@ -1,0 +1,136 @@
+"""Rows of a table as users' histograms: whole users at a time, locations as numbers in the order of their names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from elsewhere.engines.arrow import Array, Batch, DataType, Table, pa, pc
+from elsewhere.model.arrays import Ints
+from elsewhere.model.errors import InputError, quoted
+
+#: Rows after which users are handed on: enough to be quick, few enough for little memory.
+_ROWS = 1 << 20
+
+
+class Users(NamedTuple):
+    """Some users: user u has the counts counts[offset[u]:offset[u + 1]], at locations sorted by name."""
+
+    user: Array
+    offset: Ints
+    #: Numbers of names; `names` is sorted.
+    location: Ints
+    names: list[str]
+    counts: Ints
+    #: Choices of their own that users have, by name of the policy's key: an array each.
+    own: dict[str, Array]
+
+
+def by_user(batches: Iterable[Batch], most: int = _ROWS) -> Iterator[Users]:
+    """The users in batches of rows that are sorted by user, or that are a user each with lists of locations and counts.
+
+    The columns are user, location and count; any others are choices of the user's own.
+    """
+    waiting: list[Table] = []
+    rows = 0
+    for batch in batches:
+        table = _long(pa.Table.from_batches([batch]))
+        waiting.append(table)
+        rows += len(table)
+        if rows < most:
+            continue
+        whole, rest = _cut(pa.concat_tables(waiting))
+        waiting, rows = [rest], len(rest)
+        if len(whole):
+            yield _users(whole)
+    if waiting and rows:
+        yield _users(pa.concat_tables(waiting))
+
+
+def _long(table: Table) -> Table:
+    """A row a location, with columns of the types that are worked with."""
+    for name in ("user", "location", "count"):
+        if name not in table.column_names:
+            raise InputError(f"the column {name!r} is missing; there are {quoted(table.column_names)}")
+    kind = table.schema.field("location").type
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        table = table.combine_chunks()
+        lengths = [pc.list_value_length(table.column(name)).fill_null(0) for name in ("location", "count")]
+        if not lengths[0].equals(lengths[1]):
+            raise InputError("a user has not as many counts as locations")
+        rows = np.repeat(np.arange(len(table)), lengths[0].to_numpy())
+        flat = {name: pc.list_flatten(table.column(name)) for name in ("location", "count")}
+        others = {name: table.column(name).take(pa.array(rows)) for name in table.column_names if name not in flat}
+        table = pa.table({**others, **flat})
+    return table.set_column(
+        table.column_names.index("location"), "location", _cast(table, "location", pa.large_string())
+    ).set_column(table.column_names.index("count"), "count", _cast(table, "count", pa.int64()))
+
+
+def _cast(table: Table, name: str, to: DataType) -> Array:
+    column = table.column(name)
+    try:
+        return column.cast(to)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise InputError(f"the column {name!r} is of type {column.type}; {to} is needed") from None
+
+
+def _cut(table: Table) -> tuple[Table, Table]:
+    """The rows of all users but the last, of whom more may come, and those of the last."""
+    table = table.combine_chunks()
+    starts = _starts(table.column("user").chunk(0))
+    return table.slice(0, starts[-1]), table.slice(starts[-1])
+
+
+def _starts(user: Array) -> Ints:
+    """Where the rows of another user begin."""
+    differs = pc.fill_null(pc.not_equal(user[1:], user[:-1]), True).to_numpy(zero_copy_only=False)
+    return np.append(0, 1 + np.flatnonzero(differs))
+
+
+def _users(table: Table) -> Users:
+    table = table.combine_chunks()
+    user, location, count = (table.column(name).chunk(0) for name in ("user", "location", "count"))
+    for name, column in (("user", user), ("location", location), ("count", count)):
+        if column.null_count:
+            raise InputError(f"a row has no {name}")
+    starts = _starts(user)
+    encoded = location.dictionary_encode()
+    spelt = encoded.dictionary.to_pylist()
+    names = sorted(spelt)
+    rank = np.empty(len(spelt), np.int64)
+    rank[sorted(range(len(spelt)), key=spelt.__getitem__)] = np.arange(len(spelt))
+    codes, counts = rank[encoded.indices.to_numpy()], count.to_numpy()
+    if (counts < 0).any():
+        at = int(np.flatnonzero(counts < 0)[0])
+        whose, where = quoted(user[at].as_py()), quoted(location[at].as_py())
+        raise InputError(f"the user {whose} has the count {counts[at]} at {where}; counts are not negative")
+    own = {name: table.column(name).chunk(0).take(pa.array(starts)) for name in table.column_names if name not in _ROW}
+    offset = np.append(starts, len(user))
+    offset, codes, counts = _sorted(offset, codes, counts)
+    return Users(user.take(pa.array(starts)), offset, codes, names, counts, own)
+
+
+_ROW = ("user", "location", "count")
+
+
+def _sorted(offset: Ints, codes: Ints, counts: Ints) -> tuple[Ints, Ints, Ints]:
+    """The rows of each user by location, with rows of the same location added up."""
+    of = np.repeat(np.arange(len(offset) - 1), np.diff(offset))
+    ahead = (codes[1:] > codes[:-1]) | (of[1:] != of[:-1])
+    if ahead.all():
+        return offset, codes, counts
+    order = np.lexsort((codes, of))
+    of, codes, counts = of[order], codes[order], counts[order]
+    first = np.flatnonzero(np.append(True, (codes[1:] != codes[:-1]) | (of[1:] != of[:-1])))
+    counts = np.add.reduceat(counts, first)
+    offset = np.append(0, np.cumsum(np.bincount(of[first], minlength=len(offset) - 1)))
+    return offset.astype(np.int64), codes[first], counts
+
+
+def column_of(users: Users, name: str) -> list[Any]:
+    """What each user chose for a key of the policy; None for nothing."""
+    values: list[Any] = users.own[name].to_pylist()
+    return values
