@@ -118,13 +118,15 @@ _ROW = ("user", "location", "count")
 
 def _sorted(offset: Ints, codes: Ints, counts: Ints) -> tuple[Ints, Ints, Ints]:
     """The rows of each user by location, with rows of the same location added up."""
+    from elsewhere.solvers.groups import sort_bins
+
+    codes, counts = codes.copy(), counts.copy()
+    sort_bins(offset, codes, counts)
     of = np.repeat(np.arange(len(offset) - 1), np.diff(offset))
-    ahead = (codes[1:] > codes[:-1]) | (of[1:] != of[:-1])
-    if ahead.all():
+    new = np.append(True, (codes[1:] != codes[:-1]) | (of[1:] != of[:-1]))
+    if new.all():
         return offset, codes, counts
-    order = np.lexsort((codes, of))
-    of, codes, counts = of[order], codes[order], counts[order]
-    first = np.flatnonzero(np.append(True, (codes[1:] != codes[:-1]) | (of[1:] != of[:-1])))
+    first = np.flatnonzero(new)
     counts = np.add.reduceat(counts, first)
     offset = np.append(0, np.cumsum(np.bincount(of[first], minlength=len(offset) - 1)))
     return offset.astype(np.int64), codes[first], counts

@@ -1,4 +1,4 @@
-"""Equal bins put into groups, so that a histogram of millions of bins is allocated as one of thousands."""
+"""Bins in groups: equal ones of one user, so that millions are allocated as thousands, and those of many users."""
 
 from __future__ import annotations
 
@@ -64,3 +64,23 @@ def group(r: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints, Ints]:
 def _slot(r: int, low: int, high: int, slots: int) -> int:
     mixed = ((r * 31 + low) * 31 + high) * 0x9E3779B97F4A7C1
     return (mixed ^ (mixed >> 29)) & (slots - 1)
+
+
+@kernel
+def sort_bins(offset: Ints, location: Ints, counts: Ints) -> None:
+    """Sort the bins of each of many users by location: user u has the bins offset[u]..offset[u + 1]."""
+    for u in range(len(offset) - 1):
+        first, last = offset[u], offset[u + 1]
+        if last - first > 64:
+            order = np.argsort(location[first:last])
+            location[first:last] = location[first:last][order]
+            counts[first:last] = counts[first:last][order]
+            continue
+        for i in range(first + 1, last):
+            where, count = location[i], counts[i]
+            j = i
+            while j > first and location[j - 1] > where:
+                location[j] = location[j - 1]
+                counts[j] = counts[j - 1]
+                j -= 1
+            location[j], counts[j] = where, count
