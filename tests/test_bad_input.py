@@ -66,6 +66,7 @@ CASES: list[tuple[Callable[[], object], str]] = [
     (lambda: ew.hide(H, {"gym"}, quality="jefreys"), "did you mean 'jeffreys'?"),
     (lambda: hide(quality=3), "3 is neither"),
     (lambda: ew.hide(H, {"gym"}, quality=lambda r, x: math.nan), "returned nan for"),
+    (lambda: ew.hide(H, {"gym"}, quality=lambda r, x: 1 / 0), "failed for (7.0, 0): ZeroDivisionError"),
     (lambda: ew.hide(H, {"gym"}, lower={"gym": 1}), "lower bound 1 of 'gym' is above 0 because it is sensitive"),
     (lambda: ew.hide(H, {"gym"}, lower={"jim": 1}), "lower names 'jim'"),
     (lambda: ew.hide(H, {"gym"}, upper={"cafe": -1}), "upper['cafe'] is -1;"),

@@ -130,8 +130,17 @@ FAILING: list[tuple[int, str, tuple[str, ...]]] = [
     (2, "none.csv", ("hide", "none.csv", "--sensitive", "casino")),
     (2, "'r.txt' does not", ("hide", "history.csv", "--sensitive", "casino", "-o", "r.txt")),
     (2, "p.bmp", ("hide", "history.csv", "--sensitive", "casino", "--plot", "p.bmp")),
+    (2, "name it with --sensitive", ("hide", "history.csv")),
+    (2, "which is --target already", ("avoid", "history.csv", "--target", "target.csv", "--max-quality-loss", "0.1",
+                                      "-o", "target.csv")),
+    (2, "both print to standard output", ("hide", "history.csv", "--sensitive", "casino", "--json", "-o", "-")),
+    (2, "--report is '-'", ("hide", "history.csv", "--sensitive", "casino", "--report", "-")),
+    (2, "nothing can be written to", ("hide", "history.csv", "--sensitive", "casino", "--report", "no/report.json")),
+    (2, "two things about 'gym'", ("hide", "history.csv", "--sensitive", "casino", "--lower", "gym=1", "--lower",
+                                   "gym=2")),
+    (2, "--name is '../evil'", ("profile", "learn", "history.csv", "--name", "../evil")),
     (2, "which is HISTORY already", ("hide", "history.csv", "--sensitive", "casino", "-o", "history.csv")),
-    (2, "which is --output already", ("hide", "history.csv", "--plot", "release.csv")),
+    (2, "which is --output already", ("hide", "history.csv", "--sensitive", "casino", "--plot", "release.csv")),
     (2, "No such option", ("hide", "history.csv", "--sensitve", "casino")),
     (2, "resemble needs target", ("resemble", "history.csv", "--max-quality-loss", "0.1")),
     (2, "resemble needs max_quality_loss", ("resemble", "history.csv", "--target", "target.csv")),
@@ -153,7 +162,7 @@ def test_a_failure_is_one_sentence_and_leaves_the_release_as_it_was(
 ) -> None:
     Path("release.csv").write_text("as it was")
     before = sorted(Path().iterdir())
-    output = () if "-o" in arguments else ("-o", "release.csv")
+    output = () if "-o" in arguments or "learn" in arguments else ("-o", "release.csv")
     ended, out, err = run(*arguments, *output)
     assert (ended, out) == (status, "")
     assert named in err
@@ -323,3 +332,37 @@ def test_starting_is_quick(run: Run) -> None:
     hide = ("-m", "elsewhere", "hide", "thousand.csv", "--sensitive", "place 7", "-o", "release.csv")
     assert least("-m", "elsewhere", "--help") < 0.3
     assert least(*hide) < 4 * least("-c", "import numba")  # 2 to 3 are usual; the rest is for a busy machine
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="has no full device")
+def test_output_that_has_no_place_to_go(run: Run) -> None:
+    command = f"{sys.executable} -m elsewhere"
+    for line, status in (
+        (f"{command} hide history.csv --sensitive casino -o - > /dev/full", 2),
+        (f"{command} hide history.csv --sensitive casino -o r.csv >&-", 0),
+        (f"set -o pipefail; {command} taxonomy show | head -1", 0),
+    ):
+        result = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False)
+        assert (result.returncode, "Traceback" in result.stderr) == (status, False), result.stderr
+    assert rows("r.csv")
+
+
+def test_what_is_not_a_file_is_not_replaced(run: Run) -> None:
+    os.mkfifo("pipe.csv")
+    assert "not a file" in run("hide", "history.csv", "--sensitive", "casino", "-o", "pipe.csv")[2]
+    assert Path("pipe.csv").is_fifo()
+    Path("link.csv").symlink_to("real.csv")
+    assert run("hide", "history.csv", "--sensitive", "casino", "-o", "link.csv")[0] == 0
+    assert Path("link.csv").is_symlink()
+    assert rows("real.csv")
+
+
+@pytest.mark.parametrize("quality", ["js", "jeffreys", "variational", "l2", "squared-l2", "pearson", "neyman"])
+@pytest.mark.parametrize("goal", ["resemble", "avoid"])
+def test_a_frontier_for_every_distance(run: Run, goal: str, quality: str) -> None:
+    write_table("target.csv", {name: at + 1 for at, name in enumerate(HISTORY)})
+    status, out, err = run("frontier", "history.csv", "--target", "target.csv", "--goal", goal, "--quality", quality)
+    table = list(csv.DictReader(io.StringIO(out)))
+    assert status == 0, err
+    assert 2 <= len(table) <= 21
+    assert len({row["privacy_distance"] for row in table}) > 1

@@ -81,6 +81,7 @@ def test_tables_beyond_memory_narrow_the_search(verb: Callable[..., ew.Sanitized
     narrow = verb(history, uniform(history), 0.02, memory_limit=2_000_000)
     assert narrow.status == "feasible"
     assert narrow.certificate is None
+    assert "memory limit" in narrow.notes[0]
     assert best.privacy_distance is not None
     assert narrow.privacy_distance is not None
     if verb is ew.resemble:
@@ -111,6 +112,13 @@ def test_infinite_distance_is_optimal_only_if_proven() -> None:
     start = ew.avoid({"l0": 3, "l1": 0, "l2": 2}, {"l0": 3, "l1": 1, "l2": 4}, 0.1, "variational", "jeffreys",
                      memory_limit=165)  # fmt: skip
     assert (start.privacy_distance, start.bound, start.gap) == (math.inf, math.inf, 0.0)
+
+
+def test_what_a_narrow_search_finds_best_is_certified() -> None:
+    history, target = {"l0": 2, "l1": 2}, {"l0": 4, "l1": 4}
+    result = ew.resemble(history, target, 5.0, memory_limit=100)
+    assert result.status == "optimal"
+    assert ew.verify(history, result, target=target, max_quality_loss=5.0).ok
 
 
 def test_memory_may_be_too_small_to_say_what_would_do() -> None:

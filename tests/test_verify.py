@@ -70,6 +70,11 @@ def test_wrong_bound() -> None:
     for absurd in (math.inf, math.nan, 1e308):
         assert problems(replace(BOB, certificate=replace(BOB.certificate, quality_multiplier=absurd)))
         assert problems(replace(BOB, certificate=replace(BOB.certificate, size_multiplier=absurd)))
+    unproven = replace(BOB, histogram=H, quality_loss=0.0, privacy_distance=ew.distance("js", TARGET, H))
+    unproven = replace(unproven, bound=unproven.privacy_distance or 0.0, gap=0.0, status="feasible", certificate=None)
+    assert "not proven" in problems(unproven)[0]
+    nothing: Any = None
+    assert problems(replace(BOB, bound=nothing)) == ["the bound of the result is None, which is not a number"]
     assert problems(replace(BOB, certificate=None)) == ["the result claims to be optimal but has no certificate"]
 
 

@@ -18,6 +18,7 @@ from elsewhere.model.errors import Infeasible, InputError, PrivacyNotMet, quoted
 from elsewhere.model.histogram import Histogram
 from elsewhere.model.problem import Problem, nonnegative
 from elsewhere.model.result import Certificate, Method, Sanitized, Status
+from elsewhere.release.bounds import Multipliers
 from elsewhere.solvers import exact
 from elsewhere.solvers.heuristic import heuristic
 from elsewhere.solvers.knapsack import GaveUp, Limits, Solution
@@ -67,9 +68,9 @@ def targeted(
     space = tabulate(problem, problem.budget, limits, around=known)
     if method == "heuristic":
         counts = heuristic(problem, space, known, limits)
-        best = _sanitized(problem, exact.bounded(problem, space, counts), proven=False)
+        best = _sanitized(problem, exact.bounded(problem, space, counts), space, proven=False)
     else:
-        best = _sanitized(problem, _searched(problem, space, known, limits))
+        best = _sanitized(problem, _searched(problem, space, known, limits), space)
     if wanted is not None:
         _check_privacy(problem, best, wanted, limits)
     return best
@@ -93,7 +94,7 @@ def along(
         limits = _limits(problem, time_limit, gap, memory_limit)
         solution = _searched(tighter, space, known, limits, guess)
         guess = (solution.cost_multiplier, solution.size_multiplier)
-        answers[budget] = _sanitized(tighter, solution)
+        answers[budget] = _sanitized(tighter, solution, space)
     return [answers[budget] for budget in budgets]
 
 
@@ -164,7 +165,7 @@ def _check_privacy(problem: Problem, best: Sanitized, wanted: float, limits: Lim
     )
 
 
-def _sanitized(problem: Problem, solution: Solution, proven: bool = True) -> Sanitized:
+def _sanitized(problem: Problem, solution: Solution, space: Space | None = None, proven: bool = True) -> Sanitized:
     """The result that a solution amounts to, in the terms of its distances."""
     quality_loss, privacy_distance = problem.quality.shown(solution.objective), None
     if problem.goal != "hide":
@@ -181,9 +182,15 @@ def _sanitized(problem: Problem, solution: Solution, proven: bool = True) -> San
         certificate = Certificate(
             solution.cost_multiplier, solution.size_multiplier, measure.shown(sign * solution.dual_bound)
         )
+    elif optimal and abs(objective) < math.inf:
+        # The search saw only some of the values, but nothing can be better than what no constraint forbids.
+        view = Multipliers(problem, 0.0, 0.0)
+        certificate = Certificate(0.0, 0.0, measure.shown(sign * view.dual_bound(view.least(solution.counts))))
     notes: tuple[str, ...] = ()
     if problem.left_out.any():
         notes = (f"the quality loss leaves out the sensitive locations: {measure.distance.name} is infinite there",)
+    if space is not None and not space.whole:
+        notes = (*notes, "the memory limit let the search see only counts near those that it began with")
     return Sanitized(
         problem.goal,
         Histogram._of(problem.locations, solution.counts),

@@ -23,8 +23,9 @@ def write_whole(path: str | os.PathLike[str], content: bytes, *, private: bool) 
 
 
 def _replace(path: Path, content: bytes, private: bool) -> None:
-    if path.is_dir():
-        raise IsADirectoryError(0, "it is a folder")
+    path = Path(os.path.realpath(path))  # what a link leads to is replaced, not the link
+    if path.exists() and not path.is_file():
+        raise OSError(0, "it is there, and not a file")
     mode = 0o600 if private else 0o666 & ~_umask()
     temporary = path.parent / f".elsewhere-{secrets.token_hex(8)}"
     try:

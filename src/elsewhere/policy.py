@@ -224,9 +224,11 @@ class Plan:
             self.frontier(history, [0.0])
         except Infeasible as error:
             least = error.needed_quality_loss
+        if most == math.inf:
+            most = self.frontier(history, [math.inf])[0].quality_loss
         if not max(least, most) < math.inf:
             raise InputError("no limit on the quality loss ends the curve; say with --budgets which ones to try")
-        most = max(most, least * _POINTS)
+        most = max(most, 2.0 * least)
         return [least + (most - least) * (at / _POINTS) ** 2 for at in range(_POINTS + 1)]
 
     def verify(self, history: Histogram, release: TableLike | Sanitized) -> Check:

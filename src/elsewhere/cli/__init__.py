@@ -57,8 +57,15 @@ for command in (hide, resemble, avoid, frontier, verify, profile, taxonomy, batc
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command. A failure is one sentence on standard error and an exit status."""
+    if "_ELSEWHERE_COMPLETE" in os.environ:
+        commands.main(prog_name="elsewhere")  # the shell asks what could come next
+    sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: PTH123, SIM115
     try:
-        status = commands.main(arguments, "elsewhere", standalone_mode=False)
+        with commands.make_context("elsewhere", list(sys.argv[1:] if arguments is None else arguments)) as context:
+            status = commands.invoke(context)
+        sys.stdout.flush()
+    except click.exceptions.Exit as ended:
+        status = ended.exit_code
     except NoArgsIsHelpError as error:
         click.echo(error.format_message())
         sys.exit(0)
@@ -73,9 +80,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         _fail(str(error), _BAD_INPUT)
     except MemoryError:
         _fail("there is not enough memory for this", _BAD_INPUT)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whoever reads has seen enough
-        sys.exit(0)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left of the output has no place to go
+        if isinstance(error, BrokenPipeError):
+            sys.exit(0)  # whoever reads has seen enough
+        _fail(f"the output cannot be written: {error.strerror}", _BAD_INPUT)
     except (KeyboardInterrupt, click.Abort):
         _fail("interrupted; nothing was written", _INTERRUPTED)
     sys.exit(status if isinstance(status, int) else 0)

@@ -18,7 +18,8 @@ _COLUMNS = ("budget", "quality_loss", "privacy_distance", "bound", "gap", "statu
 @click.command(short_help="Show what each limit would buy.")
 @click.argument("history", metavar="HISTORY")
 @options.target
-@click.option("--goal", type=click.Choice(["resemble", "avoid"]), default="resemble", show_default=True)
+@click.option("--goal", type=click.Choice(["resemble", "avoid"]), default="resemble", show_default=True,
+              help="Whether to come near to the target or to go far from it.")  # fmt: skip
 @click.option("--budgets", metavar="A,B,...", help="The limits to try; by default, about twenty from none to all.")
 @options.max_quality_loss
 @click.option("--suggest", is_flag=True, help="Say from which limit on more quality loss stops paying.")
@@ -30,17 +31,17 @@ _COLUMNS = ("budget", "quality_loss", "privacy_distance", "bound", "gap", "statu
 def frontier(history: str, goal: Any, budgets: str | None, suggest: bool, **given: Any) -> None:
     """Show what each limit on the quality loss would buy. What comes out is private.
 
-    The curve falls fast at first and slowly later; --suggest names the place where it bends, and --max-quality-loss
+    The first steps buy most and the later ones less; --suggest names the place where it bends, and --max-quality-loss
     marks a choice of your own.
 
     \b
     Example:
       elsewhere frontier history.csv --target tourist --suggest -o frontier.html
     """
-    from elsewhere.cli.view import suggestion
+    from elsewhere.cli.view import distinct, suggestion
 
     output = given["output"]
-    options.check_paths(history, given, ("policy", "output"))
+    options.check_paths(history, given, ("output",))
     tabular = output is None or output == "-" or output.endswith(".csv")
     chosen = given["max_quality_loss"]
     given["max_quality_loss"] = 0.0 if chosen is None else chosen
@@ -50,7 +51,7 @@ def frontier(history: str, goal: Any, budgets: str | None, suggest: bool, **give
     wanted = _numbers(budgets) if budgets is not None else plan.budgets(visits)
     if chosen is not None:
         wanted = sorted({*wanted, chosen})
-    points = plan.frontier(visits, wanted)
+    points = distinct(plan.frontier(visits, wanted), chosen)
     if not tabular:
         points.plot(output, chosen=chosen)
     elif output is None or output == "-":

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+_DISTANCES = "js (the default), jeffreys, variational, l2, squared-l2, pearson or neyman"
 _READING = (
     click.option("--format", help="The format of HISTORY, if it is not to be recognised: csv, takeout, browser ..."),
     click.option("--locations", type=click.Choice(["name", "category", "id"]), help="What a location of an export is."),
@@ -39,7 +40,7 @@ _ASKING = (
     ),
     click.option("--spare", "spared", metavar="NAME", multiple=True, help="A location that stays all the same."),
     click.option("--taxonomy", metavar="FILE", help="Kinds of place in a tree; 'shipped' is the one that comes along."),
-    click.option("--quality", metavar="DISTANCE", help="How quality loss is measured: js (the default), l2, ..."),
+    click.option("--quality", metavar="DISTANCE", help=f"How quality loss is measured: {_DISTANCES}."),
     click.option("--visited-only", is_flag=True, default=None, help="Locations with count 0 stay at 0."),
     click.option(
         "--lower",
@@ -64,7 +65,7 @@ _LIMITS = (
 )
 _TARGET = (
     click.option("--target", metavar="TARGET", help="A table of weights by location, or the name of a profile."),
-    click.option("--privacy", metavar="DISTANCE", help="How the distance to the target is measured: js, ..."),
+    click.option("--privacy", metavar="DISTANCE", help=f"How the distance to the target is measured: {_DISTANCES}."),
     click.option("--size", type=click.Choice(["original", "target"]), help="How many counts the release has."),
 )
 _OUTPUT = (
@@ -124,17 +125,30 @@ def chosen_policy(goal: Goal, given: Mapping[str, Any]) -> Policy:
     return replace(policy.at(Path()), **choices)
 
 
-def check_paths(history: str, given: Mapping[str, Any], names: Iterable[str]) -> None:
-    """Refuse, before any work, to write one thing over another or over the history."""
+_READ = ("policy", "target", "taxonomy", "labels", "lower", "upper", "forbidden")
+
+
+def check_paths(history: str, given: Mapping[str, Any], written: Iterable[str]) -> None:
+    """Refuse, before any work, to write where it cannot be, or over another thing that is read or written."""
     taken = {os.path.realpath(history): "HISTORY"}
-    for name in names:
-        path = given[name]
-        if path is None or path == "-":
+    for name in _READ:
+        value = given.get(name) or ()
+        for path in (value,) if isinstance(value, str) else value:
+            taken[os.path.realpath(path)] = "--" + name
+    for name in written:
+        path, option = given[name], "--" + name.replace("_", "-")
+        if path is None or (path == "-" and name == "output"):
             continue
-        option = "--" + name.replace("_", "-")
+        if path == "-":
+            raise InputError(f"{option} is '-'; only the release goes to standard output, and --json for the summary")
         other = taken.setdefault(os.path.realpath(path), option)
         if other != option:
             raise InputError(f"{option} is {quoted(path)}, which is {other} already")
+        folder = Path(os.path.realpath(path)).parent
+        if not os.access(folder, os.W_OK):
+            raise InputError(f"{option} is {quoted(path)}, but nothing can be written to {quoted(str(folder))}")
+    if given.get("as_json") and given["output"] == "-":
+        raise InputError("--json and -o - would both print to standard output, and the one is private")
 
 
 def speaker(given: Mapping[str, Any]) -> Callable[[str], None]:
@@ -151,10 +165,12 @@ def _bounds(option: str, values: tuple[str, ...]) -> str | dict[str, int]:
     """A file, or counts by location."""
     if len(values) == 1 and ("=" not in values[0] or Path(values[0]).exists()):
         return values[0]
-    counts = {}
+    counts: dict[str, int] = {}
     for value in values:
         name, equals, count = value.rpartition("=")
         if not equals or not count.isdecimal():
-            raise InputError(f"{option} is {quoted(value)}; it is a file or NAME=COUNT")
+            raise InputError(f"{option} is {quoted(value)}; it is one file, or NAME=COUNT any number of times")
+        if name in counts:
+            raise InputError(f"{option} says two things about {quoted(name)}")
         counts[name] = int(count)
     return counts

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import click
+
+from elsewhere.model.errors import InputError, quoted
 
 
 @click.group(short_help="Look at target profiles, or learn one.")
@@ -73,12 +76,17 @@ def learn(table: str, name: str, label: str | None, visited: tuple[str, ...], ou
     from elsewhere.histories import read_users
     from elsewhere.model.taxonomy import Taxonomy
 
+    if output is None and re.fullmatch(r"[\w-]+", name) is None:
+        raise InputError(f"--name is {quoted(name)}; give letters, digits, - and _ only")
     learned = profiles.learn(read_users(table, **given), visited=visited)
     stored = replace(learned, name=name, label=label or name)
     path = Path(output) if output is not None else profiles.folder() / f"{name}.toml"
     if output is None:
         path.parent.mkdir(parents=True, exist_ok=True)
+    shipped = {known for known, other in profiles.all_profiles().items() if other.shipped}
     profiles.save(path, stored)
+    if output is None and name in shipped:
+        click.echo(f"It takes the place of the profile {name} that comes with elsewhere.", err=True)
     click.echo(f"Learned from {learned.users} users, and written to {path}.", err=True)
     places = Taxonomy.shipped()
     sensitive = places.select([f"preset:{preset}" for preset in places.presets], among=learned.profile)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from elsewhere.cli import options
+from elsewhere.model.errors import ElsewhereError, InputError
 
 if TYPE_CHECKING:
     from elsewhere.model.histogram import Histogram
@@ -86,7 +87,9 @@ def _release(goal: Goal, path: str, given: dict[str, Any]) -> None:
     from elsewhere.release.report import as_json, summary
     from elsewhere.release.writing import release_form
 
-    options.check_paths(path, given, ("policy", "output", "report", "plot", "save_policy"))
+    options.check_paths(path, given, ("output", "report", "plot", "save_policy"))
+    if goal == "hide" and not given["sensitive"] and given["policy"] is None:
+        raise InputError("hide needs to know what: name it with --sensitive")
     form = None if given["output"] is None else release_form(given["output"])
     policy = options.chosen_policy(goal, given)
     plan = policy.plan()
@@ -96,7 +99,10 @@ def _release(goal: Goal, path: str, given: dict[str, Any]) -> None:
     _show_common(plan, history, say)
     result = plan.sanitize(history)
     check = plan.verify(history, result.histogram)
-    assert check.ok, check.problems
+    if not check.ok:
+        raise ElsewhereError(f"the release failed its check and is not written: {check.problems[0]}")
+    if result.histogram == history:
+        say("Mind: the release is your history, unchanged.")
     content = None if form is None else form(result.histogram)
     report = as_json(summary(result, policy.chosen()))
     # The release comes last: when anything before it fails, there is none.

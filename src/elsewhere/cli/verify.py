@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 @click.option("--max-distance", type=float, metavar="C", help="The release may not be farther from the target.")
 @click.option("--min-distance", type=float, metavar="C", help="The release may not be nearer to the target.")
 @click.option("--redistribute", type=int, metavar="COUNT", help="How many counts the other places received.")
+@click.option("--method", hidden=True, help="How the release was made makes no difference.")
 @options.asking
+@options.limits
 @options.reading
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
 @click.option("--quiet", is_flag=True, help="Print nothing but what is wrong.")
 def verify(history: str, release: str, **given: Any) -> None:
     """Check that RELEASE keeps to what was asked of HISTORY; no solver takes part.
@@ -35,11 +38,17 @@ def verify(history: str, release: str, **given: Any) -> None:
     """
     from elsewhere.cli.view import on_scale
     from elsewhere.histories import read
+    from elsewhere.release.report import as_json
 
+    given["method"] = None
     plan = options.chosen_policy(_goal(given), given).plan()
     say = options.speaker(given)
     original = options.read_history(history, given, say).histogram
     check = plan.verify(original, read(release).histogram)
+    if given["as_json"]:
+        found = {"ok": check.ok, "problems": check.problems, "quality_loss": check.quality_loss}
+        click.echo(as_json({**found, "privacy_distance": check.privacy_distance}), nl=False)
+        click.get_current_context().exit(0 if check.ok else 1)
     for problem in check.problems:
         click.echo(problem, err=True)
     if not check.ok:

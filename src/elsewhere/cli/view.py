@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import IO, TYPE_CHECKING
 
-from elsewhere.model.result import Sanitized
+from elsewhere.model.result import Frontier, Sanitized
 from elsewhere.pictures.changes import Changes, figure, number
 
 if TYPE_CHECKING:
-    from elsewhere.model.result import Frontier
     from elsewhere.policy import Policy
 
 _BAR = 16
@@ -59,12 +59,23 @@ def _certificate(result: Sanitized) -> str:
 def suggestion(points: Frontier) -> str:
     """Where more quality loss stops paying, as a sentence."""
     knee = points.suggest()
-    budget = points.budgets[points.index(knee)]
+    at = points.index(knee)
     assert knee.privacy_distance is not None
-    return (
-        f"A good choice is --max-quality-loss {budget:.4g}: it reaches a privacy distance of "
-        f"{figure(knee.privacy_distance)}, and beyond it each step buys less."
-    )
+    reaches = "an infinite privacy distance"
+    if knee.privacy_distance < math.inf:
+        reaches = f"a privacy distance of {figure(knee.privacy_distance)}"
+    beyond = "which is the best there is" if at == len(points) - 1 else "and beyond it each step buys less"
+    return f"A good choice is --max-quality-loss {points.budgets[at]:.4g}: it reaches {reaches}, {beyond}."
+
+
+def distinct(points: Frontier, chosen: float | None) -> Frontier:
+    """The points without those that are the same as the one before, but for a choice that was made."""
+    kept = [
+        at
+        for at, point in enumerate(points)
+        if at == 0 or point.histogram != points[at - 1].histogram or points.budgets[at] == chosen
+    ]
+    return Frontier([points[at] for at in kept], [points.budgets[at] for at in kept])
 
 
 def on_scale(distance: float, name: str) -> str:

@@ -116,7 +116,11 @@ def _vectorised(term: Callable[[float, int], float]) -> Callable[[Floats, Floats
         for at, (reference, count) in enumerate(zip(r.flat, x.flat, strict=True)):
             key = (float(reference), int(count))
             if key not in known:
-                known[key] = _checked(name, key, term(*key))
+                try:
+                    value = term(*key)
+                except Exception as error:
+                    raise InputError(f"the distance function {name} failed for {key}: {quoted(error)}") from error
+                known[key] = _checked(name, key, value)
             result.flat[at] = known[key]
         return result
 

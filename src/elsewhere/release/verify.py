@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -164,6 +165,10 @@ def _check_privacy(check: Check, max_distance: float | None, min_distance: float
 def _check_claims(problem: Problem, counts: Ints, claims: Sanitized, check: Check) -> None:
     """The figures of a result: its distances, its gap, its bound and, if it says so, that it is optimal."""
     objective = check.quality_loss if check.privacy_distance is None else check.privacy_distance
+    for name in ("quality_loss", "bound", "gap"):
+        if not isinstance(getattr(claims, name), numbers.Real):
+            check.problems.append(f"the {name} of the result is {quoted(getattr(claims, name))}, which is not a number")
+            return
     _compare("quality loss", claims.quality_loss, check.quality_loss, check)
     if claims.privacy_distance != check.privacy_distance:
         _compare("privacy distance", _or_nan(claims.privacy_distance), _or_nan(check.privacy_distance), check)
@@ -185,6 +190,19 @@ def _check_claims(problem: Problem, counts: Ints, claims: Sanitized, check: Chec
             _check_certificate(problem, counts, claims, claims.certificate, sign, check)
     elif claims.status == "optimal":
         check.problems.append("the result claims to be optimal but has no certificate")
+    elif sign * (claims.bound - _trivial_bound(problem)) > _tolerance(claims.bound):
+        check.problems.append(f"the bound {claims.bound:.10g} is not proven: the result has no certificate")
+
+
+def _trivial_bound(problem: Problem) -> float:
+    """What needs no proof: a built-in distance is not negative, and a convex term is greatest at an end."""
+    measure = problem.privacy or problem.quality
+    if problem.goal != "avoid":
+        return 0.0 if measure.distance.builtin else -math.inf
+    if not measure.distance.builtin:
+        return math.inf
+    ends = [measure.terms(end.astype(np.float64)) for end in (problem.lower, problem.upper)]
+    return measure.shown(float(np.maximum(*ends).sum()))
 
 
 def _check_certificate(
