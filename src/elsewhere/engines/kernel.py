@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from elsewhere.engines.arrow import Array, Batch, DataType, Schema, pa, pc
-from elsewhere.engines.users import Users, by_user, column_of
+from elsewhere.engines.arrow import Array, Batch, DataType, Schema, Table, pa, pc
+from elsewhere.engines.users import Users, column_of, users_of, whole_users
 from elsewhere.model.arrays import Flags, Ints
 from elsewhere.model.distances import find_distance
 from elsewhere.model.errors import ElsewhereError, InputError, closest, quoted
@@ -52,8 +52,8 @@ def sanitize_batches(policy: Policy | Plan, batches: Iterable[Batch]) -> Iterato
     and a reason.
     """
     plans = Plans(policy if isinstance(policy, Plan) else policy.plan())
-    for users in by_user(batches):
-        yield sanitize_users(plans, users)
+    for table in whole_users(batches):
+        yield sanitize_users(plans, table)
 
 
 def releases(results: Batch) -> Batch:
@@ -154,8 +154,9 @@ class _Outcome:
         )
 
 
-def sanitize_users(plans: Plans, users: Users) -> Batch:
-    """The results of some users."""
+def sanitize_users(plans: Plans, rows: Table) -> Batch:
+    """The results of the users whose rows these are."""
+    users = users_of(rows)
     outcome = _Outcome(users)
     size = np.add.reduceat(users.counts.astype(np.float64), users.offset[:-1])
     outcome.reason[size == 0.0] = "the histogram is empty: all its counts are 0"

@@ -23,7 +23,7 @@ import numpy as np
 from elsewhere.engines.arrow import Array, Batch, Table, pa, pc
 from elsewhere.engines.folder import Output
 from elsewhere.engines.kernel import PERSONAL, Plans, is_plain, sanitize_users
-from elsewhere.engines.users import Users, by_user
+from elsewhere.engines.users import whole_users
 from elsewhere.model.errors import InputError, quoted
 from elsewhere.policy import Plan
 from elsewhere.release.report import PRIVATE
@@ -102,7 +102,7 @@ def run(
             batches = _grouped(connection, source, personal, output.journal["last"])
         checked = _checked(batches, on_error, progress)
         part = output.journal["parts"]
-        for table in _parts(_in_order(pool, plan, by_user(checked, rows))):
+        for table in _parts(_in_order(pool, plan, whole_users(checked, rows))):
             _write(output, part, table, progress)
             part += 1
             report(progress)
@@ -160,13 +160,13 @@ def _write(output: Output, part: int, table: Table, progress: Progress) -> None:
     output.record(part, table.column("user")[-1].as_py(), vars(progress))
 
 
-def _in_order(pool: Executor, plan: Plan, chunks: Iterator[Users]) -> Iterator[Batch]:
+def _in_order(pool: Executor, plan: Plan, chunks: Iterator[Table]) -> Iterator[Batch]:
     """The results of the chunks, a few of which are worked on at the same time."""
     plans = Plans(plan)
     running: deque[Future[Batch]] = deque()
     ahead = 2 * pool._max_workers  # type: ignore[attr-defined]
-    for users in chunks:
-        task = (_in_process, users) if isinstance(pool, ProcessPoolExecutor) else (sanitize_users, plans, users)
+    for rows in chunks:
+        task = (_in_process, rows) if isinstance(pool, ProcessPoolExecutor) else (sanitize_users, plans, rows)
         running.append(pool.submit(*task))
         if len(running) > ahead:
             yield running.popleft().result()
@@ -198,8 +198,8 @@ def _prepare(plan: Plan) -> None:
     _PREPARED[:] = [Plans(plan)]
 
 
-def _in_process(users: Users) -> Batch:
-    return sanitize_users(_PREPARED[0], users)
+def _in_process(rows: Table) -> Batch:
+    return sanitize_users(_PREPARED[0], rows)
 
 
 @contextmanager

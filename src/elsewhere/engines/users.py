@@ -28,10 +28,11 @@ class Users(NamedTuple):
     own: dict[str, Array]
 
 
-def by_user(batches: Iterable[Batch], most: int = _ROWS) -> Iterator[Users]:
-    """The users in batches of rows that are sorted by user, or that are a user each with lists of locations and counts.
+def whole_users(batches: Iterable[Batch], most: int = _ROWS) -> Iterator[Table]:
+    """The rows of some users at a time, from batches in which the rows of a user are together.
 
-    The columns are user, location and count; any others are choices of the user's own.
+    The columns are user, location and count, or lists of locations and of counts; any others are choices of the
+    user's own.
     """
     waiting: list[Table] = []
     rows = 0
@@ -44,9 +45,9 @@ def by_user(batches: Iterable[Batch], most: int = _ROWS) -> Iterator[Users]:
         whole, rest = _cut(pa.concat_tables(waiting))
         waiting, rows = [rest], len(rest)
         if len(whole):
-            yield _users(whole)
+            yield whole
     if waiting and rows:
-        yield _users(pa.concat_tables(waiting))
+        yield pa.concat_tables(waiting)
 
 
 def _long(table: Table) -> Table:
@@ -64,15 +65,15 @@ def _long(table: Table) -> Table:
         flat = {name: pc.list_flatten(table.column(name)) for name in ("location", "count")}
         others = {name: table.column(name).take(pa.array(rows)) for name in table.column_names if name not in flat}
         table = pa.table({**others, **flat})
-    return table.set_column(
-        table.column_names.index("location"), "location", _cast(table, "location", pa.large_string())
-    ).set_column(table.column_names.index("count"), "count", _cast(table, "count", pa.int64()))
+    for name, to in (("location", pa.string()), ("count", pa.int64())):
+        table = table.set_column(table.column_names.index(name), name, _cast(table, name, to))
+    return table
 
 
 def _cast(table: Table, name: str, to: DataType) -> Array:
     column = table.column(name)
     try:
-        return column.cast(to)
+        return column if column.type == to else column.cast(to)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise InputError(f"the column {name!r} is of type {column.type}; {to} is needed") from None
 
@@ -90,7 +91,8 @@ def _starts(user: Array) -> Ints:
     return np.append(0, 1 + np.flatnonzero(differs))
 
 
-def _users(table: Table) -> Users:
+def users_of(table: Table) -> Users:
+    """The users whose rows these are."""
     table = table.combine_chunks()
     user, location, count = (table.column(name).chunk(0) for name in ("user", "location", "count"))
     for name, column in (("user", user), ("location", location), ("count", count)):
