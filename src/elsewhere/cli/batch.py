@@ -58,22 +58,22 @@ def batch(policy: str, input: str, output: str, memory: str, quiet: bool, **give
 
 
 @contextmanager
-def _shown(quiet: bool) -> Iterator[Callable[[Progress], None]]:
-    """Users done and users a second, on a terminal."""
+def _shown(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
+    """Users done, users a second and the time left, on a terminal."""
     if quiet or not sys.stderr.isatty():
-        yield lambda _: None
+        yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
     words = TextColumn("{task.completed:,.0f} users, {task.fields[rate]:,.0f} a second")
-    with Bar(TextColumn("sanitizing"), BarColumn(), words, TimeElapsedColumn(), console=Console(stderr=True)) as bar:
+    with Bar(BarColumn(), words, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("", total=None, rate=0.0)
 
         def update(progress: Progress) -> None:
-            elapsed = bar.tasks[0].elapsed or 1.0
-            bar.update(task, completed=progress.users, rate=progress.users / elapsed)
+            rate = progress.users / (bar.tasks[0].elapsed or 1.0)
+            bar.update(task, completed=progress.users, total=progress.expected, rate=rate)
 
         yield update
 

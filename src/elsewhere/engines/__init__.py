@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -31,7 +32,7 @@ def batch(
     on_error: Literal["stop", "skip"] = "stop",
     threads: int | None = None,
     memory: int = MEMORY,
-    progress: Callable[[Progress], None] = lambda _: None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> dict[str, Any]:
     """Sanitize the histogram of every user in a table, and write the releases to a folder.
 
@@ -66,7 +67,7 @@ def batch(
         The private summary: how many users there were, how many got a release, and why others did not.
     """
     from elsewhere.engines.folder import Output
-    from elsewhere.engines.local import Source, run, summarised
+    from elsewhere.engines.local import Source, run, summarised, versions
 
     if engine != "local":
         raise InputError(f"engine is {quoted(engine)}; it is 'local'")
@@ -78,10 +79,11 @@ def batch(
     private = Path(report) if report is not None else folder.with_name(folder.name + ".private")
     plan = asked.plan()
     question = {"policy": asked.fingerprint(), "input": source.fingerprint(), "columns": columns, "on_error": on_error,
-                "personal": own and own.fingerprint()}  # fmt: skip
+                "personal": own and own.fingerprint(), "versions": versions()}  # fmt: skip
     destination = Output(folder, private, question)
-    if not destination.done:
-        run(plan, source, destination, personal=own, on_error=on_error, threads=threads or os.cpu_count() or 1,
-            memory=memory, report=progress)  # fmt: skip
-        destination.finish(summarised(destination))
-    return destination.summary()
+    with closing(destination):
+        if not destination.done:
+            run(plan, source, destination, personal=own, on_error=on_error, threads=threads or os.cpu_count() or 1,
+                memory=memory, report=progress)  # fmt: skip
+            destination.finish(summarised(destination))
+        return destination.summary()

@@ -31,12 +31,13 @@ class Output:
         self._question = hashlib.sha256(json.dumps(question, sort_keys=True, default=str).encode()).hexdigest()
         self.journal: dict[str, Any] = {"question": self._question, "parts": 0, "last": None, "totals": {}}
         _check_apart(folder, private)
+        private.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._alone = _lock(private)
         if (private / _JOURNAL).exists():
             self._go_on()
         elif folder.exists() and any(folder.iterdir()):
             raise InputError(f"{quoted(str(folder))} is not empty, and no batch of it was begun; name a new folder")
         else:
-            private.mkdir(mode=0o700, parents=True, exist_ok=True)
             folder.mkdir(parents=True, exist_ok=True)
             self._write_journal()
 
@@ -62,6 +63,11 @@ class Output:
         write_whole(self.private / "summary.json", text.encode(), private=True)
         write_whole(self.folder / _SUCCESS, b"", private=False)
 
+    def close(self) -> None:
+        """Let others work in the folder."""
+        if self._alone is not None:
+            os.close(self._alone)
+
     def summary(self) -> dict[str, Any]:
         """What `finish` was told."""
         found: dict[str, Any] = json.loads((self.private / "summary.json").read_text("utf-8"))
@@ -84,6 +90,21 @@ class Output:
 
     def _write_journal(self) -> None:
         write_whole(self.private / _JOURNAL, json.dumps(self.journal).encode(), private=True)
+
+
+def _lock(folder: Path) -> int | None:
+    """Keep others from working in the folder as long as this process lives."""
+    try:
+        import fcntl
+    except ImportError:  # not on Windows
+        return None
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise InputError(f"another batch is at work in {quoted(str(folder))}") from None
+    return descriptor
 
 
 def _check_apart(folder: Path, private: Path) -> None:

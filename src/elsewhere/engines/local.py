@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import glob
 from importlib import import_module
+from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Literal
@@ -32,6 +33,8 @@ from elsewhere.release.report import PRIVATE
 _PART_ROWS = 1 << 20
 _PLAIN_ROWS, _SEARCHED_ROWS = 1 << 18, 1 << 13
 _READ_ROWS = 1 << 16
+#: Of the memory, in eighths; the rest is for what is worked on.
+_DUCKDB_SHARE = 5
 _COLUMNS = {
     "user": ("user", "user_id", "userid"),
     "location": ("location", "place", "category", "venue", "site"),
@@ -81,6 +84,11 @@ class Progress:
     users: int = 0
     released: int = 0
     skipped_rows: int = 0
+    #: About how many users there will be.
+    expected: int | None = None
+
+    def totals(self) -> dict[str, int]:
+        return {"users": self.users, "released": self.released, "skipped_rows": self.skipped_rows}
 
 
 def run(
@@ -92,20 +100,22 @@ def run(
     on_error: Literal["stop", "skip"] = "stop",
     threads: int = 1,
     memory: int,
-    report: Callable[[Progress], None],
+    report: Callable[[Progress], None] | None = None,
 ) -> Progress:
     """Sanitize the users of the source that are not in the output yet, in the order of their hashes."""
-    totals = output.journal["totals"]
-    progress = Progress(**totals)
+    progress = Progress(**output.journal["totals"])
     with _connection(output.private, threads, memory) as connection, _workers(plan, threads) as (pool, rows):
         with _sentences():
+            if report is not None:
+                progress.expected = _number_of_users(connection, source)
             batches = _grouped(connection, source, personal, output.journal["last"])
         checked = _checked(batches, on_error, progress)
         part = output.journal["parts"]
         for table in _parts(_in_order(pool, plan, whole_users(checked, rows))):
             _write(output, part, table, progress)
             part += 1
-            report(progress)
+            if report is not None:
+                report(progress)
     return progress
 
 
@@ -113,7 +123,7 @@ def summarised(output: Output) -> dict[str, Any]:
     """The totals of all outcomes, and the reasons why users got no release."""
     duckdb = import_module("duckdb")
     progress = Progress(**output.journal["totals"])
-    summary: dict[str, Any] = {"private": PRIVATE, **vars(progress)}
+    summary: dict[str, Any] = {"private": PRIVATE, **progress.totals()}
     summary["without_release"] = progress.users - progress.released
     with duckdb.connect() as connection, _sentences():
         files = "[" + ", ".join(_literal(str(file)) for file in output.outcomes()) + "]"
@@ -157,7 +167,7 @@ def _write(output: Output, part: int, table: Table, progress: Progress) -> None:
     output.write_part(part, table)
     progress.users += len(table)
     progress.released += len(table) - table.column("location").null_count
-    output.record(part, table.column("user")[-1].as_py(), vars(progress))
+    output.record(part, table.column("user")[-1].as_py(), progress.totals())
 
 
 def _in_order(pool: Executor, plan: Plan, chunks: Iterator[Table]) -> Iterator[Batch]:
@@ -212,7 +222,7 @@ def _connection(private: Path, threads: int, memory: int) -> Iterator[Any]:
     sweeper = subprocess.Popen([sys.executable, "-c", _SWEEPER, spill], stdin=subprocess.PIPE, start_new_session=True)
     settings = {
         "threads": threads,
-        "memory_limit": f"{memory}B",
+        "memory_limit": f"{memory * _DUCKDB_SHARE // 8}B",
         "temp_directory": spill,
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
@@ -239,6 +249,16 @@ def _sentences() -> Iterator[None]:
     except duckdb.Error as error:
         text = str(error).partition("\n\n")[0]
         raise InputError(f"the input cannot be read: {' '.join(text.split())}") from None
+
+
+def versions() -> dict[str, str]:
+    """Of what the bytes of the output depend on."""
+    return {name: version(name) for name in ("elsewhere", "duckdb", "pyarrow")}
+
+
+def _number_of_users(connection: Any, source: Source) -> int:
+    column = _name(_found(_described(connection, source), "user", source.user_column))
+    return int(connection.sql(f"SELECT approx_count_distinct({column}) FROM {source.table()}").fetchall()[0][0])
 
 
 def _grouped(connection: Any, source: Source, personal: Source | None, after: Any) -> Iterable[Batch]:

@@ -1,0 +1,115 @@
+"""Batches on one machine: against DuckDB alone, by threads, and as the number of users grows."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from benchmarks.data import users
+from benchmarks.measure import Row, shown, timed
+
+_VISITS_PER_USER = 50
+_POLICY = 'goal = "hide"\nsensitive = ["Category 3", "Category 17", "Category 200", "Category 201"]\n'
+_RESEMBLE = 'goal = "resemble"\ntarget = "tourist"\nmax_quality_loss = 0.05\n'
+_MEMORY = 640 * 2**20
+#: Says the most memory that a command took, in KiB, after it has ended.
+_PEAK = (
+    "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
+    "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+)
+
+
+def measure() -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        yield from _against_duckdb(folder)
+        yield from _by_threads(folder)
+
+
+def _against_duckdb(folder: Path) -> Iterator[Row]:
+    """Both get the same memory and threads; DuckDB groups the visits and writes the histograms as they are."""
+    (folder / "hide.toml").write_text(_POLICY)
+    seconds = {}
+    for number in (10**5, 10**6):
+        _write_visits(folder / "visits.parquet", number)
+        rival, _ = timed(_group, folder)
+        seconds[number], peak = timed(_batch, folder, "hide", f"out{number}", "1GB")
+        ratio = seconds[number] / rival
+        visits = f"{number:,} users, {number * _VISITS_PER_USER:,} visits"
+        yield Row(f"batch hide, {visits}, against DuckDB's grouping alone",
+                  f"{shown(seconds[number])}, {peak / 2**20:.2f} GiB", shown(rival), f"{ratio:.2f}",
+                  "<= 1.5 times, <= 1.5 GiB", ratio <= 1.5 and peak <= 1.5 * 2**20)  # fmt: skip
+    small, peak = timed(_batch, folder, "hide", "small", "512MB")
+    yield Row("the same with --memory 512MB", f"{shown(small)}, {peak / 2**20:.2f} GiB", "", "", "finishes", True)
+    exponent = math.log10(seconds[10**6] / seconds[10**5])
+    hours = 1000 * seconds[10**6] / 3600
+    yield Row("batch hide as users grow from 10^5 to 10^6", f"{10**6 / seconds[10**6]:,.0f} users a second", "",
+              f"exponent {exponent:.2f}", "<= 1.05", exponent <= 1.05)  # fmt: skip
+    yield Row("a billion users at that rate, on paper", f"{hours:.0f} hours on {os.cpu_count()} cores")
+
+
+def _by_threads(folder: Path) -> Iterator[Row]:
+    (folder / "resemble.toml").write_text(_RESEMBLE)
+    with (folder / "people.csv").open("w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(("user", "location", "count"))
+        for set_ in ("nyc", "tky"):
+            for at, histogram in enumerate(users(set_)[0]):
+                rows.writerows((f"{set_}{at}", location, count) for location, count in histogram.items())
+    took = {}
+    for threads in (1, 2):
+        took[threads] = _resemble(folder, threads)
+    ratio = took[1] / took[2]
+    yield Row("batch resemble, all of both sets, two threads against one", shown(took[2]), shown(took[1]),
+              f"{ratio:.2f}", ">= 1.7", ratio >= 1.7)  # fmt: skip
+
+
+def _write_visits(path: Path, number: int) -> None:
+    """Visits of users who have favourites, at 400 kinds of place of which few are common."""
+    who = f"(hash(i * 7919) % {number})"
+    favourite = f"hash({who} * 13 + hash(i * 17) % 9) % 400"
+    common = "floor(400 * pow((hash(i * 101) % 1000000) / 1000000.0, 3))"
+    query = (
+        f"SELECT 'user' || lpad({who}::VARCHAR, 8, '0') AS \"user\", 'Category ' || "
+        f"(CASE WHEN hash(i * 31 + 5) % 10 < 7 THEN {favourite} ELSE {common} END)::INT AS location "
+        f"FROM range({number * _VISITS_PER_USER}) t(i)"
+    )
+    _duckdb().execute(f"COPY ({query}) TO '{path}' (FORMAT parquet)")
+
+
+def _group(folder: Path) -> None:
+    query = f"SELECT \"user\", location, count(*) AS count FROM '{folder}/visits.parquet' GROUP BY ALL"
+    _duckdb(folder).execute(f"COPY ({query}) TO '{folder}/grouped.parquet' (FORMAT parquet, COMPRESSION zstd)")
+
+
+def _duckdb(spill: Path | None = None) -> Any:
+    settings = {} if spill is None else {"memory_limit": f"{_MEMORY}B", "temp_directory": f"{spill}/spill"}
+    return import_module("duckdb").connect(config={**settings, "preserve_insertion_order": False})
+
+
+def _batch(folder: Path, policy: str, output: str, memory: str) -> int:
+    command = [sys.executable, "-m", "elsewhere", "batch", f"{folder}/{policy}.toml", f"{folder}/visits.parquet",
+               "-o", f"{folder}/{output}", "--memory", memory, "--quiet"]  # fmt: skip
+    result = subprocess.run([sys.executable, "-c", _PEAK, *command], check=True, capture_output=True, text=True)
+    return int(result.stdout)
+
+
+def _resemble(folder: Path, threads: int) -> float:
+    """The seconds of the batch itself: the solvers are compiled and loaded before, as in a long one."""
+    from elsewhere import Policy
+    from elsewhere.engines import batch
+
+    policy = Policy.load(folder / "resemble.toml")
+    seconds = [
+        timed(batch, policy, folder / "people.csv", folder / f"resembled{threads}-{run}", threads=threads)[0]
+        for run in range(2)
+    ]
+    return min(seconds)
