@@ -33,13 +33,11 @@ class Output:
         _check_apart(folder, private)
         private.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._alone = _lock(private)
-        if (private / _JOURNAL).exists():
-            self._go_on()
-        elif folder.exists() and any(folder.iterdir()):
-            raise InputError(f"{quoted(str(folder))} is not empty, and no batch of it was begun; name a new folder")
-        else:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._write_journal()
+        try:
+            self._begin()
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def done(self) -> bool:
@@ -76,6 +74,17 @@ class Output:
     def outcomes(self) -> list[Path]:
         """The files of the outcomes of all users."""
         return sorted(self.private.glob("outcomes-*.parquet"))
+
+    def _begin(self) -> None:
+        if (self.private / _JOURNAL).exists():
+            self._go_on()
+        elif self.folder.exists() and any(self.folder.iterdir()):
+            raise InputError(
+                f"{quoted(str(self.folder))} is not empty, and no batch of it was begun; name a new folder"
+            )
+        else:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._write_journal()
 
     def _go_on(self) -> None:
         try:
