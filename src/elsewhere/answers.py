@@ -25,6 +25,9 @@ from elsewhere.solvers.knapsack import GaveUp, Limits, Solution
 from elsewhere.solvers.needed import Needed, needed_loss
 from elsewhere.solvers.space import Space, tabulate
 
+#: Values of a bin that a bound may be taken over one by one.
+_MOST_VALUES = 10_000_000
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -167,6 +170,8 @@ def _check_privacy(problem: Problem, best: Sanitized, wanted: float, limits: Lim
 
 def _sanitized(problem: Problem, solution: Solution, space: Space | None = None, proven: bool = True) -> Sanitized:
     """The result that a solution amounts to, in the terms of its distances."""
+    if space is not None and not space.whole:
+        solution = _for_all_values(problem, solution)
     quality_loss, privacy_distance = problem.quality.shown(solution.objective), None
     if problem.goal != "hide":
         quality_loss, privacy_distance = exact.figures(problem, solution.counts)
@@ -182,10 +187,6 @@ def _sanitized(problem: Problem, solution: Solution, space: Space | None = None,
         certificate = Certificate(
             solution.cost_multiplier, solution.size_multiplier, measure.shown(sign * solution.dual_bound)
         )
-    elif optimal and abs(objective) < math.inf:
-        # The search saw only some of the values, but nothing can be better than what no constraint forbids.
-        view = Multipliers(problem, 0.0, 0.0)
-        certificate = Certificate(0.0, 0.0, measure.shown(sign * view.dual_bound(view.least(solution.counts))))
     notes: tuple[str, ...] = ()
     if problem.left_out.any():
         notes = (f"the quality loss leaves out the sensitive locations: {measure.distance.name} is infinite there",)
@@ -203,6 +204,19 @@ def _sanitized(problem: Problem, solution: Solution, space: Space | None = None,
         notes,
         problem.question,
     )
+
+
+def _for_all_values(problem: Problem, solution: Solution) -> Solution:
+    """A solution of a search that saw only some values, with the bound that its multipliers prove for all of them."""
+    view = Multipliers(problem, solution.cost_multiplier, solution.size_multiplier)
+    assert problem.privacy is not None
+    if view.own or abs(solution.objective) == math.inf:
+        return solution
+    # In avoid an infinite distance, if there may be one, is beyond any bound, and values are looked at one by one.
+    if problem.goal == "avoid" and (problem.privacy.distance.unbounded or view.widest > _MOST_VALUES):
+        return solution
+    dual = view.dual_bound(view.least(solution.counts))
+    return solution._replace(dual_bound=dual, bound=min(solution.objective, max(solution.bound, dual)))
 
 
 def _limits(problem: Problem, time_limit: float | None, gap: float, memory_limit: int) -> Limits:

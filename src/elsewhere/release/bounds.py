@@ -50,6 +50,11 @@ class Multipliers:
             _first(best, self.high, lambda x: self._q(self._next(x)) > self.room),
         )
 
+    @property
+    def widest(self) -> int:
+        """The most counts that a bin may have."""
+        return int((self.high - self.low).max())
+
     def _next(self, x: Ints) -> Ints:
         return np.minimum(x + 1, self.high)
 
