@@ -1,13 +1,22 @@
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all, and folders that do not stay."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from elsewhere.model.errors import InputError, quoted
+
+# A process that waits for the end of another, which its standard input tells, and removes what that one left.
+_SWEEPER = "import sys, shutil; sys.stdin.read(); shutil.rmtree(sys.argv[1], ignore_errors=True)"
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes, *, private: bool) -> None:
@@ -20,6 +29,20 @@ def write_whole(path: str | os.PathLike[str], content: bytes, *, private: bool) 
     except (OSError, ValueError) as error:  # a ValueError for a null byte in the path
         why = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"{quoted(str(path))} cannot be written: {why}") from None
+
+
+@contextmanager
+def passing_folder(name: str, inside: Path | None = None) -> Iterator[Path]:
+    """A folder that its owner alone can read, and that is removed when this process ends, however it ends."""
+    folder = tempfile.mkdtemp(prefix=f"{name}-", dir=inside)
+    sweeper = subprocess.Popen([sys.executable, "-c", _SWEEPER, folder], stdin=subprocess.PIPE, start_new_session=True)
+    try:
+        yield Path(folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        assert sweeper.stdin is not None
+        sweeper.stdin.close()
+        sweeper.wait()
 
 
 def _replace(path: Path, content: bytes, private: bool) -> None:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
-import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from glob import glob
 from importlib import import_module
@@ -25,6 +22,7 @@ from elsewhere.engines.arrow import Array, Batch, Table, pa, pc
 from elsewhere.engines.folder import Output
 from elsewhere.engines.kernel import PERSONAL, Plans, is_plain, sanitize_users
 from elsewhere.engines.users import whole_users
+from elsewhere.files import passing_folder
 from elsewhere.model.errors import InputError, quoted
 from elsewhere.policy import Plan
 from elsewhere.release.report import PRIVATE
@@ -42,8 +40,6 @@ _COLUMNS = {
 }
 _WHOLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
 _NUMBER = ("FLOAT", "DOUBLE", "DECIMAL", "VARCHAR")
-# A helper that waits for the end of this process, however it comes, and takes the spilled rows away.
-_SWEEPER = "import sys, shutil; sys.stdin.read(); shutil.rmtree(sys.argv[1], ignore_errors=True)"
 
 
 @dataclass(frozen=True)
@@ -218,26 +214,19 @@ def _connection(private: Path, threads: int, memory: int) -> Iterator[Any]:
     duckdb = import_module("duckdb")
     for left in private.glob("spill-*"):  # by a machine that went down
         shutil.rmtree(left, ignore_errors=True)
-    spill = tempfile.mkdtemp(prefix="spill-", dir=private)
-    sweeper = subprocess.Popen([sys.executable, "-c", _SWEEPER, spill], stdin=subprocess.PIPE, start_new_session=True)
     settings = {
         "threads": threads,
         "memory_limit": f"{memory * _DUCKDB_SHARE // 8}B",
-        "temp_directory": spill,
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
         "preserve_insertion_order": False,
     }
-    connection = duckdb.connect(config=settings)
-    try:
-        with _sentences():
-            yield connection
-    finally:
-        connection.close()
-        shutil.rmtree(spill, ignore_errors=True)
-        assert sweeper.stdin is not None
-        sweeper.stdin.close()
-        sweeper.wait()
+    with (
+        passing_folder("spill", private) as spill,
+        closing(duckdb.connect(config={**settings, "temp_directory": str(spill)})) as connection,
+        _sentences(),
+    ):
+        yield connection
 
 
 @contextmanager

@@ -83,12 +83,13 @@ def _at_rest(path: Path) -> Iterator[str]:
         yield path.as_uri() + "?immutable=1"
         return
     import shutil
-    import tempfile
 
-    with tempfile.TemporaryDirectory(prefix="elsewhere-") as folder:
+    from elsewhere.files import passing_folder
+
+    with passing_folder("elsewhere") as folder:
         for file in (path, *logs):
-            shutil.copyfile(file, Path(folder, file.name))
-        yield Path(folder, path.name).as_uri()
+            shutil.copyfile(file, folder / file.name)
+        yield (folder / path.name).as_uri()
 
 
 def _query(address: str) -> list[tuple[object, int]]:
