@@ -240,7 +240,7 @@ ew.batch(ew.Policy("hide", sensitive=("clinic", "casino")), sys.argv[1], sys.arg
 
 @pytest.mark.skipif(os.name != "posix", reason="kills processes")
 def test_killed_at_any_moment_it_goes_on(tmp_path: Path) -> None:
-    histograms = people(6000)
+    histograms = people(4000)
     write(tmp_path / "in.parquet", histograms)
 
     def start(folder: str) -> subprocess.Popen[bytes]:
@@ -250,7 +250,7 @@ def test_killed_at_any_moment_it_goes_on(tmp_path: Path) -> None:
     whole = {path.name: path.read_bytes() for path in (tmp_path / "whole").iterdir()}
     assert len(whole) > 10
     seen = []
-    for _ in range(12):
+    for _ in range(6):
         process = start("killed")
         done = len(list((tmp_path / "killed").glob("part-*"))) if (tmp_path / "killed").exists() else 0
         while process.poll() is None and len(list((tmp_path / "killed").glob("part-*"))) < done + 2:
