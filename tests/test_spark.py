@@ -51,7 +51,7 @@ def java_version() -> int:
 
 
 pytestmark = [
-    pytest.mark.skipif(os.name != "posix", reason="kills processes"),
+    pytest.mark.skipif(sys.platform != "linux", reason="looks for processes to kill in /proc"),
     pytest.mark.skipif(java_version() < 17 and os.environ.get("CI") != "true", reason="no JDK 17 is found"),
 ]
 
@@ -144,9 +144,12 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 def executors(worker: subprocess.Popen[bytes]) -> list[int]:
     """The processes in which a worker runs tasks."""
-    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
-    found = (line.split(maxsplit=2) for line in listed.splitlines())
-    return [int(pid) for pid, parent, args in found if int(parent) == worker.pid and "ExecutorBackend" in args]
+    found = []
+    for thread in Path(f"/proc/{worker.pid}/task").iterdir():
+        for child in (thread / "children").read_text("ascii").split():
+            if b"ExecutorBackend" in Path(f"/proc/{child}/cmdline").read_bytes():
+                found.append(int(child))
+    return found
 
 
 def marks(folder: Path) -> int:

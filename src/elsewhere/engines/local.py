@@ -242,7 +242,7 @@ def versions() -> dict[str, str]:
 
 
 def _number_of_users(connection: Any, source: Source) -> int:
-    column = _name(_found(_described(connection, source), "user", source.user_column))
+    column = _name(find_column(_described(connection, source), "user", source.user_column))
     return int(connection.sql(f"SELECT approx_count_distinct({column}) FROM {source.table()}").fetchall()[0][0])
 
 
