@@ -64,7 +64,7 @@ class Cluster:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        home = Path(import_module("pyspark").__file__).parent
+        home = Path(str(import_module("pyspark").__file__)).parent
         (folder / "conf").mkdir()
         (folder / "conf" / "spark-defaults.conf").write_text(SETTINGS, encoding="utf-8")
         self.settings = {
