@@ -22,7 +22,9 @@ _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 @click.argument("policy", metavar="POLICY")
 @click.argument("input", metavar="INPUT")
 @click.option("-o", "--output", metavar="FOLDER", required=True, help="Where the releases go, as Parquet parts.")
-@click.option("--engine", type=click.Choice(["local"]), default="local", show_default=True)
+@click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True,
+              help="DuckDB on this machine, or Spark.")  # fmt: skip
+@click.option("--master", metavar="URL", help="Where Spark runs; by default where it is configured to, or else here.")
 @click.option("--report", metavar="FOLDER", help="Where the private outcomes go; by default FOLDER.private.")
 @click.option("--personal", metavar="FILE", help="A table with choices of users' own: user, and keys of the policy.")
 @click.option("--user-column", metavar="NAME", help="The column that has the users.")
@@ -43,6 +45,7 @@ def batch(policy: str, input: str, output: str, memory: str, quiet: bool, **give
     Examples:
       elsewhere batch policy.toml checkins.parquet -o releases
       elsewhere batch policy.toml "lake/*.parquet" -o releases --memory 4GB --on-error skip
+      elsewhere batch policy.toml s3://lake/checkins -o s3://lake/releases --engine spark --master yarn
     """
     from elsewhere.engines import batch as run
 

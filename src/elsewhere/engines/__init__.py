@@ -24,6 +24,7 @@ def batch(
     output: str | os.PathLike[str],
     *,
     engine: Literal["local", "spark"] = "local",
+    master: str | None = None,
     report: str | os.PathLike[str] | None = None,
     personal: str | os.PathLike[str] | None = None,
     user_column: str | None = None,
@@ -47,7 +48,10 @@ def batch(
         The folder of the releases: Parquet parts with the columns user, location and count, and ``_SUCCESS`` once all
         is there. Begun already, it is finished.
     engine
-        ``"local"`` (DuckDB on this machine).
+        ``"local"`` (DuckDB on this machine) or ``"spark"``, for which the paths of tables and folders are Spark's, such
+        as ``s3://...``, and a folder that was begun is not finished but refused.
+    master
+        Where Spark runs, as Spark writes it; by default where it is configured to, or else on this machine.
     report
         The private folder with the outcome of every user; by default it is called like `output` with ``.private``.
     personal
@@ -57,7 +61,7 @@ def batch(
     on_error
         Whether a row that makes no sense ends it or is left out.
     threads, memory
-        How many cores and, by and large, how many bytes it takes.
+        How many cores and, by and large, how many bytes the local engine takes.
     progress
         Is told how far it is, now and then.
 
@@ -69,9 +73,18 @@ def batch(
     from elsewhere.engines.folder import Output
     from elsewhere.engines.local import Source, run, summarised, versions
 
-    if engine != "local":
-        raise InputError(f"engine is {quoted(engine)}; it is 'local'")
+    if engine not in ("local", "spark"):
+        raise InputError(f"engine is {quoted(engine)}; it is 'local' or 'spark'")
+    if engine == "local" and master is not None:
+        raise InputError(f"master is {quoted(master)}, but the engine is 'local'; a master is for 'spark'")
+    if on_error not in ("stop", "skip"):
+        raise InputError(f"on_error is {quoted(on_error)}; it is 'stop' or 'skip'")
     asked = policy if isinstance(policy, Policy) else Policy.load(policy)
+    if engine == "spark":
+        from elsewhere.engines import spark
+
+        return spark.run(asked.plan(), input, output, report=report, master=master, personal=personal,
+                         user=user_column, location=location_column, count=count_column, on_error=on_error)  # fmt: skip
     columns = {"user_column": user_column, "location_column": location_column, "count_column": count_column}
     source = Source.at(input, **columns)
     own = None if personal is None else Source.at(personal, user_column=user_column)

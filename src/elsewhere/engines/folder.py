@@ -30,7 +30,7 @@ class Output:
         self.folder, self.private = folder, private
         self._question = hashlib.sha256(json.dumps(question, sort_keys=True, default=str).encode()).hexdigest()
         self.journal: dict[str, Any] = {"question": self._question, "parts": 0, "last": None, "totals": {}}
-        _check_apart(folder, private)
+        check_apart(folder, private)
         private.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._alone = _lock(private)
         try:
@@ -116,7 +116,8 @@ def _lock(folder: Path) -> int | None:
     return descriptor
 
 
-def _check_apart(folder: Path, private: Path) -> None:
+def check_apart(folder: Path, private: Path) -> None:
+    """Raise if what is private would be given away with the releases."""
     real, other = Path(os.path.realpath(folder)), Path(os.path.realpath(private))
     if real == other or real in other.parents:
         raise InputError(f"the private report {quoted(str(private))} may not be in the folder of the releases")

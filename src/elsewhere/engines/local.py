@@ -18,7 +18,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from elsewhere.engines.arrow import Array, Batch, Table, pa, pc
+from elsewhere.engines.arrow import Batch, Table, pa, pc
+from elsewhere.engines.columns import COLUMNS, complaint, find_column, kind_of
 from elsewhere.engines.folder import Output
 from elsewhere.engines.kernel import PERSONAL, Plans, is_plain, sanitize_users
 from elsewhere.engines.users import whole_users
@@ -33,11 +34,6 @@ _PLAIN_ROWS, _SEARCHED_ROWS = 1 << 18, 1 << 13
 _READ_ROWS = 1 << 16
 #: Of the memory, in eighths; the rest is for what is worked on.
 _DUCKDB_SHARE = 5
-_COLUMNS = {
-    "user": ("user", "user_id", "userid"),
-    "location": ("location", "place", "category", "venue", "site"),
-    "count": ("count", "visits", "n"),
-}
 _WHOLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
 _NUMBER = ("FLOAT", "DOUBLE", "DECIMAL", "VARCHAR")
 
@@ -55,7 +51,7 @@ class Source:
     def at(cls, path: str | os.PathLike[str], **columns: str | None) -> Source:
         """The files at a path: a file, a folder of them, or a pattern."""
         files = _files(os.fspath(path))
-        if len({_kind(file) for file in files}) > 1:
+        if len({kind_of(file) for file in files}) > 1:
             raise InputError(f"{quoted(os.fspath(path))} has files of more than one kind")
         return cls(tuple(files), **columns)
 
@@ -67,9 +63,9 @@ class Source:
     def table(self) -> str:
         """The files as a table of SQL."""
         listed = "[" + ", ".join(_literal(file) for file in self.files) + "]"
-        if _kind(self.files[0]) == "parquet":
+        if kind_of(self.files[0]) == "parquet":
             return f"read_parquet({listed})"
-        delimiter = ", delim = '\t'" if _kind(self.files[0]) == "tsv" else ""
+        delimiter = ", delim = '\t'" if kind_of(self.files[0]) == "tsv" else ""
         return f"read_csv({listed}, header = true, all_varchar = true{delimiter})"
 
 
@@ -246,14 +242,14 @@ def versions() -> dict[str, str]:
 
 
 def _number_of_users(connection: Any, source: Source) -> int:
-    column = _name(_found(_described(connection, source), "user", source.user_column))
+    column = _name(find_column(_described(connection, source), "user", source.user_column))
     return int(connection.sql(f"SELECT approx_count_distinct({column}) FROM {source.table()}").fetchall()[0][0])
 
 
 def _grouped(connection: Any, source: Source, personal: Source | None, after: Any) -> Iterable[Batch]:
     """One row a location of a user, in that order: the count, how many rows it is of, and how many of them are bad."""
     columns = _described(connection, source)
-    user, location, count = (_found(columns, name, getattr(source, f"{name}_column")) for name in _COLUMNS)
+    user, location, count = (find_column(columns, name, getattr(source, f"{name}_column")) for name in COLUMNS)
     user_sql = _name(user) if columns[user] in _WHOLE else f"nullif(CAST({_name(user)} AS VARCHAR), '')"
     location_sql = f"nullif(CAST({_name(location)} AS VARCHAR), '')"
     counted, bad = ("count(*)", "CAST(0 AS BIGINT)") if count is None else _sum(_name(count), columns[count])
@@ -267,7 +263,7 @@ def _grouped(connection: Any, source: Source, personal: Source | None, after: An
     chosen = ""
     if personal is not None:
         mine = _described(connection, personal)
-        key = _found(mine, "user", personal.user_column)
+        key = find_column(mine, "user", personal.user_column)
         own = [name for name in mine if name in PERSONAL]
         chosen = "".join(f", own.{_name(name)}" for name in own)
         query = (
@@ -297,48 +293,17 @@ def _checked(batches: Iterable[Batch], on_error: str, progress: Progress) -> Ite
         wrong = pc.greater(bad, 0)
         if pc.any(pc.or_(missing, wrong)).as_py():
             if on_error == "stop":
-                raise InputError(_complaint(batch, missing, wrong))
+                first = batch.filter(pc.or_(missing, wrong)).slice(0, 1).to_pylist()[0]
+                raise InputError(complaint(first))
             progress.skipped_rows += int(pc.sum(pc.if_else(missing, batch.column("rows"), bad)).as_py())
             batch = batch.filter(pc.and_(pc.invert(missing), count.is_valid()))
         yield batch.drop_columns(["bad", "rows"])
-
-
-def _complaint(batch: Batch, missing: Array, wrong: Array) -> str:
-    row = batch.filter(pc.or_(missing, wrong)).slice(0, 1).to_pylist()[0]
-    if row["user"] is None:
-        what = f"{row['rows']} rows have no user"
-    elif row["location"] is None:
-        what = f"the user {quoted(row['user'])} has rows without a location"
-    else:
-        what = (
-            f"the user {quoted(row['user'])} has a count at {quoted(row['location'])} that is no whole number from 0 up"
-        )
-    return f"{what}; --on-error skip leaves such rows out"
 
 
 def _described(connection: Any, source: Source) -> dict[str, str]:
     with _sentences():
         rows = connection.sql(f"DESCRIBE SELECT * FROM {source.table()}").fetchall()
     return {name: type_ for name, type_, *_ in rows}
-
-
-def _found(columns: dict[str, str], what: str, wanted: str | None) -> Any:
-    """The column that has the users, the locations or the counts; None for no counts."""
-    if wanted is not None:
-        if wanted not in columns:
-            raise InputError(f"there is no column {quoted(wanted)}; there are {_list(columns)}")
-        return wanted
-    folded = {name.casefold(): name for name in columns}
-    for name in _COLUMNS[what]:
-        if name in folded:
-            return folded[name]
-    if what == "count":
-        return None
-    raise InputError(f"no column is called {what}; say with --{what}-column which of {_list(columns)} it is")
-
-
-def _list(columns: dict[str, str]) -> str:
-    return ", ".join(map(quoted, columns))
 
 
 def _files(path: str) -> list[str]:
@@ -350,14 +315,6 @@ def _files(path: str) -> list[str]:
     if not files:
         raise InputError(f"there is no file at {quoted(path)}")
     return files
-
-
-def _kind(file: str) -> str:
-    name = file.lower().removesuffix(".gz").removesuffix(".zst")
-    for kind in ("parquet", "csv", "tsv"):
-        if name.endswith(f".{kind}"):
-            return kind
-    raise InputError(f"{quoted(file)} ends in none of .parquet, .csv, .tsv")
 
 
 def _name(column: str) -> str:
