@@ -8,7 +8,7 @@ demo: $(VENV)/.installed
 	$(BIN)/elsewhere demo
 
 test: check
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q --numprocesses auto --dist loadfile
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check
