@@ -240,7 +240,7 @@ def check_bad_input(folder: Path) -> None:
     assert released(folder / "good") == {"ann": {"café": len(BAD)}}
     assert summary["skipped_rows"] == len(BAD)
     (folder / "short.csv").write_text('user,location,count\nann,"a\nb",3\n', encoding="utf-8")
-    for name, error in (("short.csv", "gave up"), ("nowhere.csv", "there is no file")):
+    for name, error in (("short.csv", "gave up: .*[Mm]alformed"), ("nowhere.csv", "there is no file")):
         with pytest.raises(ew.InputError, match=error) as caught:
             ew.batch(ew.Policy("hide"), folder / name, folder / "none", engine="spark")
         assert "\n" not in str(caught.value)

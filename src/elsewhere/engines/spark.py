@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -308,6 +309,7 @@ def _builder(master: str | None) -> SparkSession.Builder:
         return builder.remote(master)
     # The log of a failure has rows in it. Few rows that are stored in many files are of no use.
     settings = {"log.level": "FATAL", "sql.optimizer.canChangeCachedPlanOutputPartitioning": "true"}
+    settings["ui.showConsoleProgress"] = str(sys.stderr.isatty()).lower()
     if master is not None and master.startswith("local"):
         # This machine is all there is: nobody else need reach it, and its Python is the right one.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -332,9 +334,12 @@ def _sentences() -> Iterator[None]:
 
 
 def _gist(text: str) -> str:
-    """The line that says what is wrong: the last of a traceback, or else the first."""
-    lines = [line.strip() for line in text.split("JVM stacktrace")[0].splitlines() if line.strip()]
-    lines = [line for line in lines if not line.startswith(("SQLSTATE", "at "))]
-    if not lines:
-        return "it does not say why"
-    return lines[-1] if any(line.startswith("Traceback") for line in lines) else lines[0]
+    """The line that says what is wrong: the last cause or the end of a traceback, if there are any."""
+    if "JAVA_GATEWAY_EXITED" in text:
+        return "it finds no Java to run on, and needs a JDK 17"
+    causes = re.findall(r"^Caused by: [\w.$]+: (.+)", text, re.MULTILINE)
+    lines = [line.strip(" :") for line in text.partition("JVM stacktrace")[0].splitlines() if line.strip(" :")]
+    lines = [line for line in lines if not line.startswith(("SQLSTATE", "at ", "An error occurred"))]
+    traceback = any(line.startswith("Traceback") for line in lines)
+    found = lines[-1:] if traceback else causes[-1:] or lines[:1]
+    return found[0] if found else "it does not say why"
