@@ -1,0 +1,168 @@
+"""Recommendation: how well a recommender that got the releases predicts what users do.
+
+User-based collaborative filtering as in the paper's evaluation section. Some users are tested: one location of each
+is hidden, and the visits to it are predicted from the most similar of the other users. The releases face the same
+users, hidden locations and true counts as the originals, so that the two errors can be compared.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from elsewhere.evaluation.result import Contrast, Estimate, Recommendation
+from elsewhere.evaluation.tables import Tables
+from elsewhere.model.arrays import Floats, Ints
+from elsewhere.model.errors import InputError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+_TESTED_SHARE = 0.1
+#: Correlations that are held at a time: enough to be quick, few enough for little memory.
+_CORRELATIONS = 1 << 22
+
+
+def recommendation_errors(tables: Tables, neighbours: int = 25, splits: int = 10, seed: int = 1) -> Recommendation:
+    """The errors of predictions made from the original and from the sanitized histograms.
+
+    Parameters
+    ----------
+    tables
+        The users; in each split a tenth of them is tested, and the others are whom they may be similar to.
+    neighbours
+        How many of the most similar users a prediction is made from.
+    splits
+        How often users are split anew; the confidence intervals come from it.
+    seed
+        The same one gives the same splits and hidden locations.
+    """
+    try:
+        matrices = tables.matrices()
+    except ImportError:
+        raise InputError("recommendation needs SciPy; install it with: pip install 'elsewhere[evaluate]'") from None
+    tested = max(1, round(_TESTED_SHARE * len(tables.users)))
+    if len(tables.users) - tested < neighbours:
+        raise InputError(
+            f"there are not {neighbours} neighbours: {len(tables.users)} users have a release, and a tenth of them, "
+            f"{tested}, is tested with the others"
+        )
+    mae, rmse = np.empty((2, splits)), np.empty((2, splits))
+    for split in range(splits):
+        random = np.random.default_rng([seed, split])
+        order = random.permutation(len(tables.users))
+        questions = _questions(tables, np.sort(order[:tested]), random)
+        if not questions.users.size:
+            raise InputError(f"no user who is tested in split {split + 1} has a location in both histograms")
+        for which, matrix in enumerate(matrices):
+            error = predict(matrix, np.sort(order[tested:]), questions, neighbours) - questions.truth
+            mae[which, split] = np.abs(error).mean()
+            rmse[which, split] = np.sqrt((error**2).mean())
+    return Recommendation(_contrast(mae), _contrast(rmse), neighbours, splits, tested)
+
+
+class Questions(NamedTuple):
+    """Which location is hidden of which users, and how often they were really there."""
+
+    users: Ints
+    locations: Ints
+    truth: Floats
+
+
+def predict(counts: csr_array, others: Ints, questions: Questions, neighbours: int) -> Floats:
+    r"""The predicted visits of each user a to the location L that is hidden of them.
+
+    .. math:: r_a(L) = \mu_a + \frac{\sum_u (f_u(L) - \mu_u) \mathrm{PCC}(u, a)}{\sum_u \mathrm{PCC}(u, a)}
+
+    where u runs over the most similar of the others, f are counts (0 at a location that was not visited) and
+    :math:`\mu` are means over the locations that a user visited. Users who are not positively correlated are no
+    neighbours; with none the prediction is :math:`\mu_a`. Of equally similar users those with more common locations
+    come first, then the first by name.
+    """
+    lengths = np.diff(counts.indptr)
+    means = counts.sum(axis=1) / lengths
+    deviations = _with(counts, counts.data - np.repeat(means, lengths))
+    theirs, own = deviations[others], _without(deviations[questions.users], questions.locations)
+    visits, predicted = counts[others].tocsc(), means[questions.users]
+    step = max(1, _CORRELATIONS // len(others))
+    for begin in range(0, len(predicted), step):
+        block = slice(begin, begin + step)
+        correlation, common = _correlation(own[block], theirs)
+        there = visits[:, questions.locations[block]].toarray()
+        for at in range(len(correlation)):
+            nearest = _nearest(correlation[at], common[at], neighbours)
+            weights = correlation[at, nearest]
+            if nearest.size:
+                above = there[nearest, at] - means[others[nearest]]
+                predicted[begin + at] += (weights * above).sum() / weights.sum()
+    return predicted
+
+
+def _questions(tables: Tables, users: Ints, random: np.random.Generator) -> Questions:
+    """A location at random of each user's, among those that both histograms have; a user without any is not asked."""
+    in_both = (tables.before > 0) & (tables.after > 0)
+    asked, entries = [], []
+    for user in users.tolist():
+        begin, end = tables.offset[user : user + 2]
+        candidates = begin + np.flatnonzero(in_both[begin:end])
+        if candidates.size:
+            asked.append(user)
+            entries.append(random.choice(candidates))
+    chosen = np.array(entries, dtype=np.int64)
+    return Questions(np.array(asked, dtype=np.int64), tables.location[chosen], tables.before[chosen].astype(np.float64))
+
+
+def _without(matrix: csr_array, columns: Ints) -> csr_array:
+    """The matrix without the entry of each row in the column that is named for it."""
+    from scipy.sparse import csr_array
+
+    rows = np.repeat(np.arange(len(columns)), np.diff(matrix.indptr))
+    kept = matrix.indices != columns[rows]
+    begins = np.append(0, np.cumsum(np.bincount(rows[kept], minlength=len(columns))))
+    return csr_array((matrix.data[kept], matrix.indices[kept], begins), shape=matrix.shape)
+
+
+def _correlation(own: csr_array, theirs: csr_array) -> tuple[Floats, Floats]:
+    r"""Pearson's correlation of each row with each of the others', and over how many common locations it is.
+
+    .. math:: \mathrm{PCC}(u, a) = \frac{\sum (f_a - \mu_a) (f_u - \mu_u)}
+                                      {\sqrt{\sum (f_a - \mu_a)^2 \sum (f_u - \mu_u)^2}}
+
+    over the common locations; 0 where the root is 0. It is rounded, so that what is equal ties.
+    """
+    visited, they_visited = _with(own, np.ones(own.nnz)), _with(theirs, np.ones(theirs.nnz))
+    product = (own @ theirs.T).toarray()
+    squares = (own.power(2) @ they_visited.T).toarray() * (visited @ theirs.power(2).T).toarray()
+    correlation = np.divide(product, np.sqrt(squares), out=np.zeros(product.shape), where=squares > 0)
+    return correlation.round(12), (visited @ they_visited.T).toarray()
+
+
+def _nearest(correlation: Floats, common: Floats, most: int) -> Ints:
+    """The most similar, in order."""
+    similar = np.flatnonzero(correlation > 0)
+    if similar.size > most:
+        least = np.partition(correlation[similar], -most)[-most]
+        similar = similar[correlation[similar] >= least]
+    return similar[np.lexsort((-common[similar], -correlation[similar]))[:most]]
+
+
+def _with(matrix: csr_array, data: Floats) -> csr_array:
+    """The matrix with other numbers at its entries."""
+    from scipy.sparse import csr_array
+
+    return csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _contrast(errors: Floats) -> Contrast:
+    original, sanitized = errors
+    return Contrast(_estimate(original), _estimate(sanitized), _estimate(sanitized - original))
+
+
+def _estimate(values: Floats) -> Estimate:
+    """The mean over the splits, with Student's interval for it."""
+    from scipy.special import stdtrit
+
+    mean = float(values.mean())
+    half = float(stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / np.sqrt(len(values)))
+    return Estimate(mean, mean - half, mean + half)
