@@ -56,8 +56,8 @@ def _left_out(tables: Tables) -> list[str]:
         "of the original without a visit": tables.empty,
         "of the sanitized table whom the original does not have": tables.unknown,
     }
-    return [f"{_users(number)} {which} left out." for which, number in left_out.items() if number]
-
-
-def _users(number: int) -> str:
-    return f"{number:,} user{'' if number == 1 else 's'}"
+    return [
+        f"{number:,} user{'' if number == 1 else 's'} {which} {'is' if number == 1 else 'are'} left out."
+        for which, number in left_out.items()
+        if number
+    ]

@@ -20,8 +20,8 @@ def conditional_entropies(tables: Tables, clusters: int = 3) -> Floats:
     where C and C' are the optimal clusters of the counts before and after, and the probability of a set of bins is its
     share of the bins of the original. With a single new cluster NCE is 0.
 
-    >>> before = {"a": 1, "b": 1, "c": 9, "d": 9}
-    >>> conditional_entropies(Tables.of({"ann": before}, {"ann": {"a": 2, "b": 9, "c": 1, "d": 9}}), clusters=2).tolist()
+    >>> before, after = {"a": 1, "b": 1, "c": 9, "d": 9}, {"a": 2, "b": 9, "c": 1, "d": 9}
+    >>> conditional_entropies(Tables.of({"ann": before}, {"ann": after}), clusters=2).tolist()
     [1.0]
     """
     from elsewhere.evaluation.clusters import cluster_all

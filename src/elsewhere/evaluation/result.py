@@ -30,8 +30,8 @@ class Spread:
     def of(cls, values: Floats) -> Spread:
         """The spread of one value a user.
 
-        >>> Spread.of(np.array([0.0, 1.0, np.inf]))
-        Spread(median=1.0, ninth_decile=inf, mean=inf, greatest=inf, zero=0.3333333333333333, infinite=0.3333333333333333)
+        >>> Spread.of(np.array([0.0, 1.0, 2.0, np.inf]))
+        Spread(median=1.0, ninth_decile=inf, mean=inf, greatest=inf, zero=0.25, infinite=0.25)
         """
         ordered = np.sort(values)
         median, ninth = (float(ordered[math.ceil(share * len(ordered)) - 1]) for share in (0.5, 0.9))
