@@ -194,8 +194,10 @@ def test_errors_over_splits() -> None:
         order = random.permutation(40)
         tested = [names[at] for at in sorted(order[:4])]
         others = [names[at] for at in sorted(order[4:])]
+        turn = {(user, name): random.random() for user in names for name in sorted(users[user])}
         hidden = {
-            user: random.choice(sorted(name for name in users[user] if released[user].get(name))) for user in tested
+            user: min((name for name in users[user] if name in released[user]), key=lambda name: turn[user, name])
+            for user in tested
         }
         truth = [users[user][hidden[user]] for user in tested]
         predicted = [

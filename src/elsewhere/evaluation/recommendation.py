@@ -92,25 +92,31 @@ def predict(counts: csr_array, others: Ints, questions: Questions, neighbours: i
         there = visits[:, questions.locations[block]].toarray()
         for at in range(len(correlation)):
             nearest = _nearest(correlation[at], common[at], neighbours)
-            weights = correlation[at, nearest]
             if nearest.size:
+                weights = correlation[at, nearest]
                 above = there[nearest, at] - means[others[nearest]]
                 predicted[begin + at] += (weights * above).sum() / weights.sum()
     return predicted
 
 
 def _questions(tables: Tables, users: Ints, random: np.random.Generator) -> Questions:
-    """A location at random of each user's, among those that both histograms have; a user without any is not asked."""
-    in_both = (tables.before > 0) & (tables.after > 0)
-    asked, entries = [], []
-    for user in users.tolist():
-        begin, end = tables.offset[user : user + 2]
-        candidates = begin + np.flatnonzero(in_both[begin:end])
-        if candidates.size:
-            asked.append(user)
-            entries.append(random.choice(candidates))
+    """A location at random of each user's, among those that both histograms have; a user without any is not asked.
+
+    The locations of the original are shuffled and the first that the release has is taken, so that other releases
+    of the same users are asked the same wherever they can be.
+    """
+    visited = tables.before > 0
+    turn = np.full(len(visited), np.inf)
+    turn[visited] = random.random(np.count_nonzero(visited))
+    turn[tables.after == 0] = np.inf
+    entries = [
+        begin + turn[begin:end].argmin()
+        for begin, end in zip(tables.offset[users], tables.offset[users + 1], strict=True)
+    ]
     chosen = np.array(entries, dtype=np.int64)
-    return Questions(np.array(asked, dtype=np.int64), tables.location[chosen], tables.before[chosen].astype(np.float64))
+    asked = turn[chosen] < np.inf
+    chosen = chosen[asked]
+    return Questions(users[asked], tables.location[chosen], tables.before[chosen].astype(np.float64))
 
 
 def _without(matrix: csr_array, columns: Ints) -> csr_array:
