@@ -246,7 +246,7 @@ def test_users_who_are_left_out_are_counted() -> None:
         "1 user of the original without a visit is left out.",
         "1 user of the sanitized table whom the original does not have is left out.",
     )
-    assert "there are not 25 neighbours" in notes[3]
+    assert "25 neighbours are wanted, but the users with a release are 1" in notes[3]
 
 
 def test_command_reads_files_and_folders(run: Run, tmp_path: Path) -> None:
@@ -285,6 +285,7 @@ def test_command_reads_files_and_folders(run: Run, tmp_path: Path) -> None:
         (("users.csv", "huge.csv"), "the user 'ann'"),
         (("users.csv", "users.csv", "--clusters", "0"), "clusters is 0"),
         (("users.csv", "users.csv", "--splits", "1"), "splits is 1"),
+        (("users.csv", "users.csv", "--neighbours", "0"), "neighbours is 0"),
         (("users.csv", "users.csv", "--seed", "-1"), "seed is -1"),
         (("users.csv", "users.csv", "--user-column", "who"), "it has no column 'who'"),
     ],

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from elsewhere.evaluation.nce import conditional_entropies
 from elsewhere.evaluation.quality import quality_losses
-from elsewhere.evaluation.recommendation import recommendation_errors
+from elsewhere.evaluation.recommendation import TooFewUsers, recommendation_errors
 from elsewhere.evaluation.result import Contrast, Estimate, Evaluation, Recommendation, Spread
 from elsewhere.evaluation.tables import Tables
-from elsewhere.model.errors import InputError, quoted
 
 __all__ = [
     "Contrast",
@@ -16,6 +15,7 @@ __all__ = [
     "Recommendation",
     "Spread",
     "Tables",
+    "TooFewUsers",
     "conditional_entropies",
     "evaluate",
     "quality_losses",
@@ -35,16 +35,12 @@ def evaluate(tables: Tables, *, clusters: int = 3, neighbours: int = 25, splits:
     neighbours, splits, seed
         As in `recommendation_errors`, which is left out, with a note, where there are too few users for it.
     """
-    limits = {"clusters": (clusters, 1), "neighbours": (neighbours, 1), "splits": (splits, 2), "seed": (seed, 0)}
-    for name, (value, least) in limits.items():
-        if not isinstance(value, int) or value < least:
-            raise InputError(f"{name} is {quoted(value)}; it is a whole number from {least} on")
     notes = _left_out(tables)
     losses = {name: Spread.of(values) for name, values in quality_losses(tables).items()}
     groups = Spread.of(conditional_entropies(tables, clusters))
     try:
         recommended = recommendation_errors(tables, neighbours, splits, seed)
-    except InputError as error:
+    except TooFewUsers as error:
         recommended = None
         notes.append(f"Recommendation is not measured: {error}.")
     return Evaluation(len(tables.users), len(tables.locations), losses, clusters, groups, recommended, tuple(notes))

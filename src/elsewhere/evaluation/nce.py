@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from elsewhere.evaluation.choices import check_whole
 from elsewhere.evaluation.tables import Tables
 from elsewhere.model.arrays import Floats, Ints
 
@@ -26,11 +27,12 @@ def conditional_entropies(tables: Tables, clusters: int = 3) -> Floats:
     """
     from elsewhere.evaluation.clusters import cluster_all
 
+    check_whole("clusters", clusters, 1)
     rows = tables.rows[tables.in_original]
     lengths = np.bincount(rows)
     offset = np.append(0, np.cumsum(lengths))
     old, new = (
-        cluster_all(counts[tables.in_original].astype(np.float64), offset, clusters)
+        cluster_all(counts[tables.in_original].astype(np.float64), offset, min(clusters, len(rows)))
         for counts in (tables.before, tables.after)
     )
     most = 1 + max(old.max(), new.max())

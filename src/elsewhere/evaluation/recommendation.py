@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from elsewhere.evaluation.choices import check_whole
 from elsewhere.evaluation.result import Contrast, Estimate, Recommendation
 from elsewhere.evaluation.tables import Tables
 from elsewhere.model.arrays import Floats, Ints
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 _TESTED_SHARE = 0.1
+#: Who is tested is compared with everybody else; that many predictions a split are enough for any number of users.
+_MOST_TESTED = 1000
 #: Correlations that are held at a time: enough to be quick, few enough for little memory.
 _CORRELATIONS = 1 << 22
 
@@ -30,7 +33,8 @@ def recommendation_errors(tables: Tables, neighbours: int = 25, splits: int = 10
     Parameters
     ----------
     tables
-        The users; in each split a tenth of them is tested, and the others are whom they may be similar to.
+        The users; in each split a tenth of them, at most 1,000, is tested, and the others are whom they may be
+        similar to.
     neighbours
         How many of the most similar users a prediction is made from.
     splits
@@ -38,15 +42,18 @@ def recommendation_errors(tables: Tables, neighbours: int = 25, splits: int = 10
     seed
         The same one gives the same splits and hidden locations.
     """
+    for name, value, least in (("neighbours", neighbours, 1), ("splits", splits, 2), ("seed", seed, 0)):
+        check_whole(name, value, least)
     try:
         matrices = tables.matrices()
     except ImportError:
         raise InputError("recommendation needs SciPy; install it with: pip install 'elsewhere[evaluate]'") from None
-    tested = max(1, round(_TESTED_SHARE * len(tables.users)))
-    if len(tables.users) - tested < neighbours:
-        raise InputError(
-            f"there are not {neighbours} neighbours: {len(tables.users)} users have a release, and a tenth of them, "
-            f"{tested}, is tested with the others"
+    tested = min(max(1, round(_TESTED_SHARE * len(tables.users))), _MOST_TESTED)
+    left = len(tables.users) - tested
+    if left < neighbours:
+        raise TooFewUsers(
+            f"{neighbours} neighbours are wanted, but the users with a release are {len(tables.users)}, of whom {left} "
+            "are left when some are set apart for testing"
         )
     mae, rmse = np.empty((2, splits)), np.empty((2, splits))
     for split in range(splits):
@@ -54,12 +61,16 @@ def recommendation_errors(tables: Tables, neighbours: int = 25, splits: int = 10
         order = random.permutation(len(tables.users))
         questions = _questions(tables, np.sort(order[:tested]), random)
         if not questions.users.size:
-            raise InputError(f"no user who is tested in split {split + 1} has a location in both histograms")
+            raise TooFewUsers(f"no user who is tested in split {split + 1} has a location in both histograms")
         for which, matrix in enumerate(matrices):
             error = predict(matrix, np.sort(order[tested:]), questions, neighbours) - questions.truth
             mae[which, split] = np.abs(error).mean()
             rmse[which, split] = np.sqrt((error**2).mean())
     return Recommendation(_contrast(mae), _contrast(rmse), neighbours, splits, tested)
+
+
+class TooFewUsers(InputError):
+    """There are not enough users to make and test predictions."""
 
 
 class Questions(NamedTuple):
