@@ -33,12 +33,13 @@ def evaluate(
     """
     from elsewhere.evaluation import Tables
     from elsewhere.evaluation import evaluate as measure
+    from elsewhere.release.report import PRIVATE
     from elsewhere.release.report import as_json as written
 
     tables = Tables.read(original, sanitized, **columns)
     found = measure(tables, clusters=clusters, neighbours=neighbours, splits=splits, seed=seed)
     if as_json:
-        click.echo(written(found.as_dict()), nl=False)
+        click.echo(written({"private": PRIVATE, **found.as_dict()}), nl=False)
         return
     for note in found.notes:
         click.echo(note, err=True)

@@ -70,7 +70,7 @@ class Recommendation:
     rmse: Contrast
     neighbours: int
     splits: int
-    #: How many users are tested in a split.
+    #: How many users are set apart for testing in a split.
     tested: int
 
 
