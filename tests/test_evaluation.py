@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from fractions import Fraction
 from importlib import import_module
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import elsewhere as ew
 from elsewhere.evaluation import Spread, Tables, conditional_entropies, evaluate, quality_losses, recommendation_errors
 from elsewhere.evaluation.clusters import cluster_all
-from elsewhere.evaluation.recommendation import Questions, predict
+from elsewhere.evaluation.recommendation import predict
 from elsewhere.model.distances import DISTANCES
 from tests.test_cli import Run, run
 
@@ -137,10 +137,10 @@ def literal_prediction(user: Counts, hidden: str, others: list[Counts], neighbou
     for at, other in enumerate(others):
         common = [name for name in user if name != hidden and user[name] and other.get(name, 0)]
         pairs = [(user[name] - mean(user), other[name] - mean(other)) for name in common]
-        product = sum((a * u for a, u in pairs), Fraction(0))
+        together = sum((a * u for a, u in pairs), Fraction(0))
         squares = sum((a * a for a, _ in pairs), Fraction(0)) * sum((u * u for _, u in pairs), Fraction(0))
-        if product > 0:
-            similar.append((-product * product / squares, -len(common), at))
+        if together > 0:
+            similar.append((-together * together / squares, -len(common), at))
     above = below = 0.0
     for square, _, at in sorted(similar)[:neighbours]:
         correlation = math.sqrt(-square)
@@ -155,10 +155,8 @@ def test_predictions_are_the_formulas(users: list[Counts], neighbours: int, data
     both = numbered([(h, h) for h in users])
     tested = data.draw(st.integers(1, len(users) - 1))
     hidden = [data.draw(st.sampled_from(sorted(name for name in h if h[name]))) for h in users[:tested]]
-    questions = Questions(
-        np.arange(tested), np.array([both.locations.index(name) for name in hidden]), np.zeros(tested)
-    )
-    found = predict(both.matrices()[0], np.arange(tested, len(users)), questions, neighbours)
+    counts, columns = both.matrices()[0], np.array([both.locations.index(name) for name in hidden])
+    found = predict(counts[:tested], counts[tested:], columns, neighbours)
     expected = [literal_prediction(h, name, users[tested:], neighbours) for h, name in zip(users, hidden, strict=False)]
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
@@ -167,7 +165,8 @@ def test_prediction_by_hand() -> None:
     """Of ann, whose mean is 3, c is hidden: bob is correlated by 1 and was there 3 above his mean 5, eve by -1."""
     ann, bob, eve = {"a": 1, "b": 5, "c": 3}, {"a": 2, "b": 5, "c": 8}, {"a": 9, "b": 1, "c": 5}
     both = numbered([(h, h) for h in (ann, bob, eve)])
-    assert predict(both.matrices()[0], np.array([1, 2]), Questions(np.array([0]), np.array([2]), np.ones(1)), 2) == [6]
+    counts = both.matrices()[0]
+    assert predict(counts[:1], counts[1:], np.array([2]), 2).tolist() == [6]
 
 
 def random_users(number: int) -> dict[str, dict[str, int]]:
@@ -202,17 +201,17 @@ def test_errors_over_splits(monkeypatch: pytest.MonkeyPatch) -> None:
         }
         truth = [users[user][hidden[user]] for user in tested]
         predicted = [
-            [literal_prediction(table[user], hidden[user], [table[other] for other in others], 6) for user in tested]
-            for table in (users, released)
+            [literal_prediction(one[user], hidden[user], [rest[other] for other in others], 6) for user in tested]
+            for one, rest in ((users, users), (released, users), (released, released))
         ]
         misses = np.array(predicted) - truth
         errors["mae"].append(np.abs(misses).mean(axis=1).tolist())
         errors["rmse"].append(np.sqrt((misses**2).mean(axis=1)).tolist())
     found = recommendation_errors(Tables.of(users, released), neighbours=6, splits=3, seed=5)
     assert (found.tested, found.splits, found.neighbours) == (4, 3, 6)
-    for name, rows in errors.items():
-        original, sanitized = np.array(rows).T
-        contrast = getattr(found, name)
+    for name, (case, errors_found) in product(errors, ((1, found.alone), (2, found.everybody))):
+        original, sanitized = np.array(errors[name]).T[[0, case]]
+        contrast = getattr(errors_found, name)
         assert contrast.original.mean == pytest.approx(original.mean())
         assert contrast.sanitized.mean == pytest.approx(sanitized.mean())
         half = 4.302652729911275 * (sanitized - original).std(ddof=1) / math.sqrt(3)  # Student's, 2 degrees of freedom
@@ -224,8 +223,8 @@ def test_what_is_not_changed_differs_by_nothing() -> None:
     users = random_users(40)
     found = evaluate(Tables.of(users, dict(reversed(users.items()))), neighbours=6)
     assert found.recommendation is not None
-    assert found.recommendation.rmse.difference.mean == found.recommendation.mae.difference.high == 0
-    assert found.recommendation.mae.original.mean > 0
+    assert found.recommendation.everybody.rmse.difference.mean == found.recommendation.alone.mae.difference.high == 0
+    assert found.recommendation.alone.mae.original.mean > 0
     assert {spread.greatest for spread in (*found.quality_loss.values(), found.nce)} == {0}
     assert found == evaluate(Tables.of(users, users), neighbours=6)
     assert found != evaluate(Tables.of(users, users), neighbours=6, seed=2)
@@ -271,7 +270,9 @@ def test_command_reads_files_and_folders(run: Run, tmp_path: Path) -> None:
     assert "rivate" in found["private"]
     assert found["nce"]["mean"] == expected.nce.mean
     assert expected.recommendation is not None
-    assert found["recommendation"]["mae"]["difference"]["low"] == expected.recommendation.mae.difference.low
+    assert (
+        found["recommendation"]["alone"]["mae"]["difference"]["low"] == expected.recommendation.alone.mae.difference.low
+    )
     status, out, err = run(*asked)
     assert (status, out) == (0, f"{expected}\n")
     assert err == "40 users and 14 locations are compared.\n"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from elsewhere.evaluation.nce import conditional_entropies
 from elsewhere.evaluation.quality import quality_losses
 from elsewhere.evaluation.recommendation import TooFewUsers, recommendation_errors
-from elsewhere.evaluation.result import Contrast, Estimate, Evaluation, Recommendation, Spread
+from elsewhere.evaluation.result import Contrast, Errors, Estimate, Evaluation, Recommendation, Spread
 from elsewhere.evaluation.tables import Tables
 
 __all__ = [
     "Contrast",
+    "Errors",
     "Estimate",
     "Evaluation",
     "Recommendation",

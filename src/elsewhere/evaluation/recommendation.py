@@ -2,7 +2,8 @@
 
 User-based collaborative filtering as in the paper's evaluation section. Some users are tested: one location of each
 is hidden, and the visits to it are predicted from the most similar of the other users. The releases face the same
-users, hidden locations and true counts as the originals, so that the two errors can be compared.
+users, hidden locations and true counts as the originals, so that the two errors can be compared. The paper leaves open
+whether the other users are sanitized as well; both are measured.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from elsewhere.evaluation.choices import check_whole
-from elsewhere.evaluation.result import Contrast, Estimate, Recommendation
+from elsewhere.evaluation.result import Contrast, Errors, Estimate, Recommendation
 from elsewhere.evaluation.tables import Tables
 from elsewhere.model.arrays import Floats, Ints
 from elsewhere.model.errors import InputError
@@ -45,7 +46,7 @@ def recommendation_errors(tables: Tables, neighbours: int = 25, splits: int = 10
     for name, value, least in (("neighbours", neighbours, 1), ("splits", splits, 2), ("seed", seed, 0)):
         check_whole(name, value, least)
     try:
-        matrices = tables.matrices()
+        before, after = tables.matrices()
     except ImportError:
         raise InputError("recommendation needs SciPy; install it with: pip install 'elsewhere[evaluate]'") from None
     tested = min(max(1, round(_TESTED_SHARE * len(tables.users))), _MOST_TESTED)
@@ -55,18 +56,20 @@ def recommendation_errors(tables: Tables, neighbours: int = 25, splits: int = 10
             f"{neighbours} neighbours are wanted, but the users with a release are {len(tables.users)}, of whom {left} "
             "are left when some are set apart for testing"
         )
-    mae, rmse = np.empty((2, splits)), np.empty((2, splits))
+    errors = np.empty((3, 2, splits))
     for split in range(splits):
         random = np.random.default_rng([seed, split])
         order = random.permutation(len(tables.users))
         questions = _questions(tables, np.sort(order[:tested]), random)
         if not questions.users.size:
             raise TooFewUsers(f"no user who is tested in split {split + 1} has a location in both histograms")
-        for which, matrix in enumerate(matrices):
-            error = predict(matrix, np.sort(order[tested:]), questions, neighbours) - questions.truth
-            mae[which, split] = np.abs(error).mean()
-            rmse[which, split] = np.sqrt((error**2).mean())
-    return Recommendation(_contrast(mae), _contrast(rmse), neighbours, splits, tested)
+        others = np.sort(order[tested:])
+        for case, (one, rest) in enumerate(((before, before), (after, before), (after, after))):
+            predicted = predict(one[questions.users], rest[others], questions.locations, neighbours)
+            error = predicted - questions.truth
+            errors[case, :, split] = np.abs(error).mean(), np.sqrt((error**2).mean())
+    original, alone, everybody = errors
+    return Recommendation(_errors(original, alone), _errors(original, everybody), neighbours, splits, tested)
 
 
 class TooFewUsers(InputError):
@@ -81,8 +84,8 @@ class Questions(NamedTuple):
     truth: Floats
 
 
-def predict(counts: csr_array, others: Ints, questions: Questions, neighbours: int) -> Floats:
-    r"""The predicted visits of each user a to the location L that is hidden of them.
+def predict(tested: csr_array, others: csr_array, hidden: Ints, neighbours: int) -> Floats:
+    r"""The predicted visits of each tested user a to the location L that is hidden of them.
 
     .. math:: r_a(L) = \mu_a + \frac{\sum_u (f_u(L) - \mu_u) \mathrm{PCC}(u, a)}{\sum_u \mathrm{PCC}(u, a)}
 
@@ -91,21 +94,19 @@ def predict(counts: csr_array, others: Ints, questions: Questions, neighbours: i
     neighbours; with none the prediction is :math:`\mu_a`. Of equally similar users those with more common locations
     come first, then the first by name.
     """
-    lengths = np.diff(counts.indptr)
-    means = counts.sum(axis=1) / lengths
-    deviations = _with(counts, counts.data - np.repeat(means, lengths))
-    theirs, own = deviations[others], _without(deviations[questions.users], questions.locations)
-    visits, predicted = counts[others].tocsc(), means[questions.users]
-    step = max(1, _HELD // max(len(others), counts.shape[1]))
+    own, predicted = _centred(tested)
+    theirs, means = _centred(others)
+    own, visits = _without(own, hidden), others.tocsc()
+    step = max(1, _HELD // max(others.shape))
     for begin in range(0, len(predicted), step):
         block = slice(begin, begin + step)
         correlation, common = _correlation(own[block], theirs)
-        there = visits[:, questions.locations[block]].toarray()
+        there = visits[:, hidden[block]].toarray()
         for at in range(len(correlation)):
             nearest = _nearest(correlation[at], common[at], neighbours)
             if nearest.size:
                 weights = correlation[at, nearest]
-                above = there[nearest, at] - means[others[nearest]]
+                above = there[nearest, at] - means[nearest]
                 predicted[begin + at] += (weights * above).sum() / weights.sum()
     return predicted
 
@@ -128,6 +129,13 @@ def _questions(tables: Tables, users: Ints, random: np.random.Generator) -> Ques
     asked = turn[chosen] < np.inf
     chosen = chosen[asked]
     return Questions(users[asked], tables.location[chosen], tables.before[chosen].astype(np.float64))
+
+
+def _centred(counts: csr_array) -> tuple[csr_array, Floats]:
+    """The counts minus the mean of their row, and those means."""
+    lengths = np.diff(counts.indptr)
+    means = counts.sum(axis=1) / lengths
+    return _with(counts, counts.data - np.repeat(means, lengths)), means
 
 
 def _without(matrix: csr_array, columns: Ints) -> csr_array:
@@ -173,9 +181,10 @@ def _with(matrix: csr_array, data: Floats) -> csr_array:
     return csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def _contrast(errors: Floats) -> Contrast:
-    original, sanitized = errors
-    return Contrast(_estimate(original), _estimate(sanitized), _estimate(sanitized - original))
+def _errors(original: Floats, sanitized: Floats) -> Errors:
+    """What two rows of figures of splits, MAE and RMSE, come to."""
+    mae, rmse = (Contrast(*map(_estimate, (o, x, x - o))) for o, x in zip(original, sanitized, strict=True))
+    return Errors(mae, rmse)
 
 
 def _estimate(values: Floats) -> Estimate:

@@ -61,13 +61,23 @@ class Contrast:
 
 
 @dataclass(frozen=True)
-class Recommendation:
+class Errors:
     """How far predicted visits are from the true ones."""
 
     #: The mean absolute error.
     mae: Contrast
     #: The root of the mean square error.
     rmse: Contrast
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """How well visits are predicted."""
+
+    #: Only the tested user gives a release away, and everybody else the original.
+    alone: Errors
+    #: All users give releases away.
+    everybody: Errors
     neighbours: int
     splits: int
     #: How many users are set apart for testing in a split.
@@ -109,8 +119,9 @@ def _cells(spread: Spread) -> list[str]:
 
 def _recommended(found: Recommendation) -> list[str]:
     lines = [f"{'recommendation':<16}{'original':<27}{'sanitized':<27}difference"]
-    for name, error in (("MAE", found.mae), ("RMSE", found.rmse)):
-        lines.append(f"{name:<16}{error.original!s:<27}{error.sanitized!s:<27}{error.difference}")
+    for who, errors in (("alone", found.alone), ("all", found.everybody)):
+        for name, error in (("MAE", errors.mae), ("RMSE", errors.rmse)):
+            lines.append(f"{name + ', ' + who:<16}{error.original!s:<27}{error.sanitized!s:<27}{error.difference}")
     return lines
 
 
