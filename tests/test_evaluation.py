@@ -110,6 +110,7 @@ def test_nce_by_hand() -> None:
 # Quality loss
 
 
+@settings(deadline=None)
 @given(tables)
 def test_quality_loss_is_the_distance(pairs: list[tuple[Counts, Counts]]) -> None:
     losses = quality_losses(numbered(pairs))
