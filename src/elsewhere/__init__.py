@@ -72,7 +72,7 @@ def __getattr__(name: str) -> Any:
             module = import_module(home)
             globals().update({other: getattr(module, other) for other in names})
             return globals()[name]
-    if name in ("paper", "profiles"):
+    if name in ("evaluation", "paper", "profiles"):
         return import_module(f"elsewhere.{name}")
     raise AttributeError(f"module 'elsewhere' has no attribute {name!r}")
 

@@ -14,6 +14,7 @@ from click.exceptions import NoArgsIsHelpError
 from elsewhere import __version__
 from elsewhere.cli.batch import batch
 from elsewhere.cli.demo import demo
+from elsewhere.cli.evaluate import evaluate
 from elsewhere.cli.frontier import frontier
 from elsewhere.cli.profile import profile
 from elsewhere.cli.release import avoid, hide, resemble
@@ -51,7 +52,7 @@ def commands() -> None:
     """
 
 
-for command in (hide, resemble, avoid, frontier, verify, profile, taxonomy, batch, demo):
+for command in (hide, resemble, avoid, frontier, verify, profile, taxonomy, batch, evaluate, demo):
     commands.add_command(command)
 
 

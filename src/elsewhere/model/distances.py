@@ -20,6 +20,8 @@ from elsewhere.model.histogram import TableLike, parse_weights
 
 #: A built-in distance by name, or a function of (reference count, count) for one bin.
 DistanceLike: TypeAlias = str | Callable[[float, int], float]
+#: The size of the histogram that all bins belong to, or that of each bin's histogram.
+Size: TypeAlias = float | Floats
 
 _SLACK = 1e-12
 
@@ -29,7 +31,7 @@ def slack(limit: float) -> float:
     return _SLACK + 4.0 * float(np.finfo(np.float64).eps) * limit if limit < math.inf else 0.0
 
 
-def _js(r: Floats, x: Floats, r_size: float, x_size: float) -> Floats:
+def _js(r: Floats, x: Floats, r_size: Size, x_size: Size) -> Floats:
     a, b = r / r_size, x / x_size
     middle = 0.5 * (a + b)
     both = (a > 0) & (b > 0)
@@ -41,28 +43,28 @@ def _js(r: Floats, x: Floats, r_size: float, x_size: float) -> Floats:
     return np.where(both, np.maximum(0.5 * (from_a + from_b), 0.0), middle)
 
 
-def _jeffreys(r: Floats, x: Floats, r_size: float, x_size: float) -> Floats:
+def _jeffreys(r: Floats, x: Floats, r_size: Size, x_size: Size) -> Floats:
     a, b = r / r_size, x / x_size
     both = (a > 0) & (b > 0)
     ratio = np.divide(a, b, out=np.ones(np.broadcast(a, b).shape), where=both)
     return np.where(both, (a - b) * np.log(ratio), np.where(a == b, 0.0, math.inf))
 
 
-def _variational(r: Floats, x: Floats, r_size: float, x_size: float) -> Floats:
+def _variational(r: Floats, x: Floats, r_size: Size, x_size: Size) -> Floats:
     return np.abs(r / r_size - x / x_size)
 
 
-def _squared_l2(r: Floats, x: Floats, r_size: float, x_size: float) -> Floats:
+def _squared_l2(r: Floats, x: Floats, r_size: Size, x_size: Size) -> Floats:
     return (x - r) ** 2
 
 
-def _pearson(r: Floats, x: Floats, r_size: float, x_size: float) -> Floats:
+def _pearson(r: Floats, x: Floats, r_size: Size, x_size: Size) -> Floats:
     r, x = np.broadcast_arrays(r, x)
     with np.errstate(over="ignore"):
         return np.divide((x - r) ** 2, r, out=np.where(x > 0, math.inf, 0.0), where=r > 0)
 
 
-def _neyman(r: Floats, x: Floats, r_size: float, x_size: float) -> Floats:
+def _neyman(r: Floats, x: Floats, r_size: Size, x_size: Size) -> Floats:
     return _pearson(x, r, x_size, r_size)
 
 
@@ -71,7 +73,7 @@ class Distance:
     """A distance: its terms over arrays, and what the solvers need to know of it."""
 
     name: str
-    terms: Callable[[Floats, Floats, float, float], Floats]
+    terms: Callable[[Floats, Floats, Size, Size], Floats]
     builtin: bool = True
     root: bool = False
     #: Whether some term is infinite.
@@ -106,10 +108,10 @@ def find_distance(wanted: DistanceLike) -> Distance:
     return DISTANCES[wanted]
 
 
-def _vectorised(term: Callable[[float, int], float]) -> Callable[[Floats, Floats, float, float], Floats]:
+def _vectorised(term: Callable[[float, int], float]) -> Callable[[Floats, Floats, Size, Size], Floats]:
     name = getattr(term, "__name__", "own function")
 
-    def terms(r: Floats, x: Floats, r_size: float, x_size: float) -> Floats:
+    def terms(r: Floats, x: Floats, r_size: Size, x_size: Size) -> Floats:
         known: dict[tuple[float, int], float] = {}
         r, x = np.broadcast_arrays(r, x)
         result = np.empty(x.shape)

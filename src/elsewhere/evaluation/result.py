@@ -1,0 +1,129 @@
+"""What an evaluation finds, as figures that print well and go to JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from elsewhere.model.arrays import Floats
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How a figure is spread over users. A quantile is the figure of a user: the least that so many do not exceed."""
+
+    median: float
+    #: What nine users in ten do not exceed.
+    ninth_decile: float
+    mean: float
+    greatest: float
+    #: The share of users for whom it is 0.
+    zero: float
+    #: The share of users for whom it is infinite.
+    infinite: float
+
+    @classmethod
+    def of(cls, values: Floats) -> Spread:
+        """The spread of one value a user.
+
+        >>> Spread.of(np.array([0.0, 1.0, 2.0, np.inf]))
+        Spread(median=1.0, ninth_decile=inf, mean=inf, greatest=inf, zero=0.25, infinite=0.25)
+        """
+        ordered = np.sort(values)
+        median, ninth = (float(ordered[math.ceil(share * len(ordered)) - 1]) for share in (0.5, 0.9))
+        zero, infinite = float((values == 0).mean()), float(np.isinf(values).mean())
+        return cls(median, ninth, float(values.mean()), float(ordered[-1]), zero, infinite)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over splits, and the 95% confidence interval of it."""
+
+    mean: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.mean:.4g} ({self.low:.4g} to {self.high:.4g})"
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """An error on the original histograms, on the sanitized ones, and the second minus the first, split by split."""
+
+    original: Estimate
+    sanitized: Estimate
+    difference: Estimate
+
+
+@dataclass(frozen=True)
+class Errors:
+    """How far predicted visits are from the true ones."""
+
+    #: The mean absolute error.
+    mae: Contrast
+    #: The root of the mean square error.
+    rmse: Contrast
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """How well visits are predicted."""
+
+    #: Only the tested user gives a release away, and everybody else the original.
+    alone: Errors
+    #: All users give releases away.
+    everybody: Errors
+    neighbours: int
+    splits: int
+    #: How many users are set apart for testing in a split.
+    tested: int
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How much of the original histograms' use the sanitized ones keep."""
+
+    users: int
+    locations: int
+    #: By name of the distance.
+    quality_loss: Mapping[str, Spread]
+    clusters: int
+    nce: Spread
+    recommendation: Recommendation | None
+    #: Sentences for the person: who was left out, what could not be measured.
+    notes: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The figures as plain numbers."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        columns = ("median", "9 in 10", "mean", "greatest", "zero", "infinite")
+        lines = [_line("quality loss", columns)]
+        lines += [_line(name, _cells(spread)) for name, spread in self.quality_loss.items()]
+        lines += ["", _line(f"clusters ({self.clusters})", columns), _line("NCE", _cells(self.nce))]
+        if self.recommendation is not None:
+            lines += ["", *_recommended(self.recommendation)]
+        return "\n".join(lines)
+
+
+def _cells(spread: Spread) -> list[str]:
+    values = (spread.median, spread.ninth_decile, spread.mean, spread.greatest)
+    return [*(f"{value:.4g}" for value in values), f"{spread.zero:.1%}", f"{spread.infinite:.1%}"]
+
+
+def _recommended(found: Recommendation) -> list[str]:
+    lines = [f"{'recommendation':<16}{'original':<27}{'sanitized':<27}difference"]
+    for who, errors in (("alone", found.alone), ("all", found.everybody)):
+        for name, error in (("MAE", errors.mae), ("RMSE", errors.rmse)):
+            lines.append(f"{name + ', ' + who:<16}{error.original!s:<27}{error.sanitized!s:<27}{error.difference}")
+    return lines
+
+
+def _line(name: str, cells: Iterable[str]) -> str:
+    return f"{name:<14}" + "".join(f"{cell:>12}" for cell in cells)

@@ -1,0 +1,138 @@
+"""Two tables of users' histograms, original and sanitized, side by side."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elsewhere.histories import read_users
+from elsewhere.model.arrays import Flags, Floats, Ints
+from elsewhere.model.distances import align
+from elsewhere.model.errors import InputError, quoted
+from elsewhere.model.histogram import Histogram, TableLike
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The histograms of the users that have both, over the union of all locations.
+
+    An entry is a location that a user has in either histogram; those of user u are offset[u]:offset[u + 1].
+    """
+
+    users: tuple[str, ...]
+    locations: tuple[str, ...]
+    offset: Ints
+    #: For each entry the number of its location, its count in either histogram, and whether the original has it.
+    location: Ints
+    before: Ints
+    after: Ints
+    in_original: Flags
+    #: How many users of the original have no visit there, and how many others have none in the sanitized table.
+    empty: int
+    unreleased: int
+    #: How many users only the sanitized table has.
+    unknown: int
+
+    @classmethod
+    def read(
+        cls,
+        original: str | PathLike[str],
+        sanitized: str | PathLike[str],
+        *,
+        user_column: str | None = None,
+        location_column: str | None = None,
+        count_column: str | None = None,
+    ) -> Tables:
+        """The tables in two files, or folders of Parquet parts as a batch writes them.
+
+        The columns are those of the original, if they are not called user, location and count.
+        """
+        columns = {"user_column": user_column, "location_column": location_column, "count_column": count_column}
+        return cls.of(_read(original, columns), _read(sanitized, {}))
+
+    @classmethod
+    def of(cls, original: Mapping[str, TableLike], sanitized: Mapping[str, TableLike]) -> Tables:
+        """The tables that map users to histograms.
+
+        >>> tables = Tables.of({"ann": {"gym": 2, "spa": 1}, "bob": {"spa": 4}}, {"ann": {"gym": 3}})
+        >>> tables.users, tables.locations, tables.before.tolist(), tables.after.tolist(), tables.unreleased
+        (('ann',), ('gym', 'spa'), [2, 1], [3, 0], 1)
+        """
+        visits = {user: history for user in sorted(original) if (history := _histogram(user, original[user])).size}
+        releases = {user: _histogram(user, sanitized[user]) for user in visits if user in sanitized}
+        users = tuple(user for user in visits if user in releases and releases[user].size)
+        if not users:
+            raise InputError(
+                f"no user has visits in both tables; users of the original are {quoted(sorted(original))}, "
+                f"users of the sanitized one {quoted(sorted(sanitized))}"
+            )
+        unions = [tuple(sorted({*visits[user].locations, *releases[user].locations})) for user in users]
+        locations = tuple(sorted(set().union(*unions)))
+        number = {name: at for at, name in enumerate(locations)}
+        pairs = [(visits[user], releases[user], union) for user, union in zip(users, unions, strict=True)]
+        return cls(
+            users,
+            locations,
+            offset=np.cumsum([0, *map(len, unions)], dtype=np.int64),
+            location=np.array([number[name] for union in unions for name in union], dtype=np.int64),
+            before=np.concatenate([align(union, h.locations, h.counts) for h, _, union in pairs]),
+            after=np.concatenate([align(union, x.locations, x.counts) for _, x, union in pairs]),
+            in_original=np.array([name in h for h, _, union in pairs for name in union], dtype=np.bool_),
+            empty=len(original) - len(visits),
+            unreleased=len(visits) - len(users),
+            unknown=len(sanitized.keys() - original.keys()),
+        )
+
+    @property
+    def rows(self) -> Ints:
+        """The number of each entry's user."""
+        return np.repeat(np.arange(len(self.users)), np.diff(self.offset))
+
+    def sums(self, values: Floats | Ints) -> Floats:
+        """The sum over the entries of each user."""
+        return np.add.reduceat(values.astype(np.float64), self.offset[:-1])
+
+    def matrices(self) -> tuple[csr_array, csr_array]:
+        """The positive counts before and after as sparse matrices, a row a user and a column a location."""
+        from scipy.sparse import csr_array
+
+        shape = (len(self.users), len(self.locations))
+        both = [
+            csr_array((counts.astype(np.float64), self.location, self.offset), shape=shape, copy=True)
+            for counts in (self.before, self.after)
+        ]
+        for matrix in both:
+            matrix.eliminate_zeros()
+        return both[0], both[1]
+
+
+def _read(path: str | PathLike[str], columns: Mapping[str, str | None]) -> dict[str, Counter[str]]:
+    """The counts of every user in a file, or in the Parquet parts of a folder."""
+    if path == "-" or not Path(path).is_dir():
+        return read_users(path, **columns)
+    parts = sorted(Path(path).glob("*.parquet"))
+    if not parts:
+        raise InputError(f"the folder {quoted(str(path))} has no Parquet file")
+    histories: dict[str, Counter[str]] = {}
+    for part in parts:
+        for user, counts in read_users(part, **columns).items():
+            known = histories.setdefault(user, counts)
+            if known is not counts:
+                known.update(counts)
+    return histories
+
+
+def _histogram(user: str, counts: TableLike) -> Histogram:
+    try:
+        return counts if isinstance(counts, Histogram) else Histogram(counts)
+    except InputError as error:
+        raise InputError(f"the user {quoted(user)}: {error}") from None
