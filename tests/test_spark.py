@@ -25,6 +25,8 @@ pa: Any = import_module("pyarrow")
 pq: Any = import_module("pyarrow.parquet")
 ROOT = Path(__file__).parents[1]
 PARTITIONS = 4
+# Whatever ends the tests ends what they have started.
+BRIEF = ("setpriv", "--pdeathsig", "KILL")
 # Processes that live for seconds start sooner if Java does not try hard.
 JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
 # A cluster this small need not wait for those who are dead, and compile nothing.
@@ -95,7 +97,7 @@ class Cluster:
     def drive(self, script: str, *arguments: Any) -> subprocess.Popen[bytes]:
         """A driver in a process of its own."""
         command = [sys.executable, "-c", script, *map(str, arguments)]
-        process = subprocess.Popen(command, env={**os.environ, **self.settings}, start_new_session=True)
+        process = subprocess.Popen([*BRIEF, *command], env={**os.environ, **self.settings}, start_new_session=True)
         self.processes.append(process)
         return process
 
@@ -107,7 +109,7 @@ class Cluster:
         command = [f"{self.settings['SPARK_HOME']}/bin/spark-class", f"org.apache.spark.deploy.{name}"]
         with (self.folder / "log").open("ab") as log:
             process = subprocess.Popen(
-                [*command, "--host", "127.0.0.1", "--webui-port", "0", *options],
+                [*BRIEF, *command, "--host", "127.0.0.1", "--webui-port", "0", *options],
                 env={**os.environ, **self.settings}, stdout=log, stderr=log, start_new_session=True,
             )  # fmt: skip
         self.processes.append(process)
@@ -130,7 +132,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def wait_for(condition: Callable[[], Any], seconds: float = 90.0) -> Any:
+def wait_for(condition: Callable[[], Any], seconds: float = 180.0) -> Any:
     end = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < end, "this takes too long"
