@@ -171,6 +171,13 @@ def test_choices_of_users_own(tmp_path: Path) -> None:
         assert found.get(user) == expected(policy, {user: histograms[user]}).get(user), user
 
 
+def test_two_rows_of_choices_are_refused(tmp_path: Path) -> None:
+    write(tmp_path / "in.parquet", people(3))
+    pq.write_table(pa.table({"user": ["user 00001"] * 2, "redistribute": [0, 1]}), tmp_path / "own.parquet")
+    with pytest.raises(ew.InputError, match="'user 00001' has more than one row"):
+        ew.batch(ew.Policy("hide"), tmp_path / "in.parquet", tmp_path / "out", personal=tmp_path / "own.parquet")
+
+
 BAD: list[tuple[str, str]] = [
     ("user,location,count\n,café,3\nann,café,1\n", "1 rows have no user"),
     ("user,location,count\nann,,3\nann,café,1\n", "'ann' has rows without a location"),

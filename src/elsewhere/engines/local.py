@@ -264,6 +264,7 @@ def _grouped(connection: Any, source: Source, personal: Source | None, after: An
     if personal is not None:
         mine = _described(connection, personal)
         key = find_column(mine, "user", personal.user_column)
+        _check_once(connection, personal, key)
         own = [name for name in mine if name in PERSONAL]
         chosen = "".join(f", own.{_name(name)}" for name in own)
         query = (
@@ -273,6 +274,15 @@ def _grouped(connection: Any, source: Source, personal: Source | None, after: An
     ordered = f'SELECT * FROM ({query}) ORDER BY hash("user"), "user"'
     batches: Iterable[Batch] = connection.sql(ordered).to_arrow_reader(_READ_ROWS)
     return batches
+
+
+def _check_once(connection: Any, personal: Source, key: str) -> None:
+    """A user with two rows of choices would get the counts of both."""
+    twice = connection.sql(
+        f"SELECT {_name(key)} FROM {personal.table()} GROUP BY 1 HAVING count(*) > 1 ORDER BY 1 LIMIT 1"
+    ).fetchall()
+    if twice:
+        raise InputError(f"the user {quoted(twice[0][0])} has more than one row of choices of their own")
 
 
 def _sum(name: str, type_: str) -> tuple[str, str]:
