@@ -10,14 +10,8 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-from elsewhere.files import write_whole
 from elsewhere.model.errors import InputError, quoted
 from elsewhere.model.histogram import Histogram
-
-
-def write_release(histogram: Histogram, path: str | os.PathLike[str]) -> None:
-    """Write the release as CSV, JSON or Parquet, as the ending of the path says."""
-    write_whole(path, release_form(path)(histogram), private=False)
 
 
 def release_form(path: str | os.PathLike[str]) -> Callable[[Histogram], bytes]:
