@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import elsewhere as ew
+from elsewhere.engines import local
 from elsewhere.engines.kernel import outcomes, releases, sanitize_batches
 from tests.instances import DISTANCES
 
@@ -118,6 +119,23 @@ def test_lists_of_a_user_are_as_rows() -> None:
     assert of_lists.equals(of_rows)
     assert set(outcomes(of_lists).schema.names).isdisjoint({"location", "count"})
     assert "clinic" not in releases(of_lists).column("location").to_pylist()
+
+
+def test_users_with_equal_hashes_are_kept_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    histograms = people(300)
+    write(tmp_path / "people.parquet", histograms)
+    policy = ew.Policy("hide", sensitive=("clinic",))
+    ew.batch(policy, tmp_path / "people.parquet", tmp_path / "usual")
+    monkeypatch.setattr(local, "_hash", lambda expression: f"hash({expression}) % 3")
+    ew.batch(policy, tmp_path / "people.parquet", tmp_path / "crowded")
+    assert released(tmp_path / "crowded") == released(tmp_path / "usual") != {}
+
+
+def test_the_dictionary_of_a_part_has_no_hidden_name(tmp_path: Path) -> None:
+    write(tmp_path / "people.parquet", people(50))
+    ew.batch(ew.Policy("hide", sensitive=("clinic",)), tmp_path / "people.parquet", tmp_path / "out")
+    part = pq.read_table(tmp_path / "out" / "part-00000.parquet", read_dictionary=["location"])
+    assert set(part.column("location").chunk(0).dictionary.to_pylist()) == set(NAMES) - {"clinic"}
 
 
 @pytest.mark.parametrize("goal", ["hide", "resemble", "avoid"])

@@ -125,5 +125,6 @@ def check_apart(folder: Path, private: Path) -> None:
 
 def _parquet(batch: Batch) -> bytes:
     content = io.BytesIO()
-    pq.write_table(pa.Table.from_batches([batch]), content, store_schema=False, compression="zstd")
+    table = pa.Table.from_batches([batch])
+    pq.write_table(table, content, store_schema=False, write_statistics=False, compression="zstd")
     return content.getvalue()

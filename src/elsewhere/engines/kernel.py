@@ -24,16 +24,17 @@ from elsewhere.policy import Plan, Policy
 PERSONAL = (
     "sensitive", "spared", "max_quality_loss", "max_distance", "min_distance", "redistribute", "candidates"
 )  # fmt: skip
+_TEXT = pa.string()
 _LISTS = ("sensitive", "spared", "candidates")
 _PLANS = 4096
 
 
-def result_schema(user: DataType) -> Schema:
+def result_schema(user: DataType, location: DataType = _TEXT) -> Schema:
     """A row a user: the release, which is null where there is none, and the private outcome."""
     return pa.schema(
         [
             pa.field("user", user),
-            pa.field("location", pa.list_(pa.string())),
+            pa.field("location", pa.list_(location)),
             pa.field("count", pa.list_(pa.int64())),
             pa.field("status", pa.string()),
             pa.field("quality_loss", pa.float64()),
@@ -53,17 +54,28 @@ def sanitize_batches(policy: Policy | Plan, batches: Iterable[Batch]) -> Iterato
     """
     plans = Plans(policy if isinstance(policy, Plan) else policy.plan())
     for table in whole_users(batches):
-        yield sanitize_users(plans, table)
+        results = sanitize_users(plans, table)
+        yield results.cast(result_schema(results.schema.field("user").type))
 
 
 def releases(results: Batch) -> Batch:
     """The releases alone: user, location, count; one row a location."""
     given = results.filter(pc.is_valid(results.column("location")))
     lengths = pc.list_value_length(given.column("location")).to_numpy()
-    rows = pa.array(np.repeat(np.arange(len(given)), lengths))
-    return pa.record_batch(
-        [given.column("user").take(rows), given.column("location").flatten(), given.column("count").flatten()],
-        names=["user", "location", "count"],
+    rows = pa.array(np.repeat(np.arange(len(given), dtype=np.int32), lengths))
+    location, count = (given.column(name).flatten() for name in ("location", "count"))
+    user = pa.DictionaryArray.from_arrays(rows, given.column("user"))
+    if pa.types.is_dictionary(location.type):
+        location = _without_others(location)
+    return pa.record_batch([user, location, count], names=["user", "location", "count"])
+
+
+def _without_others(encoded: Array) -> Array:
+    """The same values with a dictionary of nothing else: the other names are not released."""
+    codes = encoded.indices.to_numpy()
+    used = np.bincount(codes, minlength=len(encoded.dictionary)) > 0
+    return pa.DictionaryArray.from_arrays(
+        pa.array((np.cumsum(used) - 1).astype(np.int32)[codes]), encoded.dictionary.filter(pa.array(used))
     )
 
 
@@ -137,8 +149,8 @@ class _Outcome:
         order = np.argsort(of, kind="stable")
         offset = pa.array(np.append(0, np.cumsum(np.bincount(of, minlength=len(user)))).astype(np.int32))
         without = pa.array(self.status == "none")
-        # As plain values: a dictionary would carry the names that are not released.
-        locations = pa.array(self.names, pa.string()).take(pa.array(location[order]))
+        codes = pa.array(location[order].astype(np.int32))
+        locations = pa.DictionaryArray.from_arrays(codes, pa.array(self.names, pa.string()))
         return pa.RecordBatch.from_arrays(
             [
                 user,
@@ -150,12 +162,12 @@ class _Outcome:
                 pa.array(self.gap, from_pandas=True),
                 pa.array(self.reason, pa.string()),
             ],
-            schema=result_schema(user.type),
+            schema=result_schema(user.type, locations.type),
         )
 
 
 def sanitize_users(plans: Plans, rows: Table) -> Batch:
-    """The results of the users whose rows these are."""
+    """The results of the users whose rows these are, with locations encoded: hidden ones are in their dictionary."""
     users = users_of(rows)
     outcome = _Outcome(users)
     size = np.add.reduceat(users.counts.astype(np.float64), users.offset[:-1])

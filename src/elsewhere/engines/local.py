@@ -22,7 +22,7 @@ from elsewhere.engines.arrow import Batch, Table, pa, pc
 from elsewhere.engines.columns import COLUMNS, complaint, find_column, kind_of
 from elsewhere.engines.folder import Output
 from elsewhere.engines.kernel import PERSONAL, Plans, is_plain, sanitize_users
-from elsewhere.engines.users import whole_users
+from elsewhere.engines.users import starts, whole_users
 from elsewhere.files import passing_folder
 from elsewhere.model.errors import InputError, quoted
 from elsewhere.policy import Plan
@@ -31,7 +31,9 @@ from elsewhere.release.report import PRIVATE
 #: Rows of a part, and of what a worker gets at a time: a user of its own takes long if there is anything to search.
 _PART_ROWS = 1 << 20
 _PLAIN_ROWS, _SEARCHED_ROWS = 1 << 18, 1 << 13
-_READ_ROWS = 1 << 16
+_READ_ROWS = 1 << 18
+#: A column of our own.
+_HASH = "hash of user"
 #: Of the memory, in eighths; the rest is for what is worked on.
 _DUCKDB_SHARE = 5
 _WHOLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
@@ -103,7 +105,8 @@ def run(
             batches = _grouped(connection, source, personal, output.journal["last"])
         checked = _checked(batches, on_error, progress)
         part = output.journal["parts"]
-        for table in _parts(_in_order(pool, plan, whole_users(checked, rows))):
+        chunks = map(_apart, whole_users(checked, rows, together=_HASH))
+        for table in _parts(_in_order(pool, plan, chunks)):
             _write(output, part, table, progress)
             part += 1
             if report is not None:
@@ -187,7 +190,7 @@ def _workers(plan: Plan, threads: int) -> Iterator[tuple[Executor, int]]:
         pool: Executor = ThreadPoolExecutor(threads)
     else:
         context = get_context("forkserver")
-        context.set_forkserver_preload(["elsewhere.answers"])
+        context.set_forkserver_preload(["elsewhere.engines.ready"])
         pool = ProcessPoolExecutor(threads, context, _prepare, (plan,))
     with pool:
         yield pool, _PLAIN_ROWS if is_plain(plan.policy) else _SEARCHED_ROWS
@@ -247,17 +250,19 @@ def _number_of_users(connection: Any, source: Source) -> int:
 
 
 def _grouped(connection: Any, source: Source, personal: Source | None, after: Any) -> Iterable[Batch]:
-    """One row a location of a user, in that order: the count, how many rows it is of, and how many of them are bad."""
+    """One row a location of a user, and the users in the order of their hashes.
+
+    If there is a column of counts, how many rows went into a count, and how many of them are bad.
+    """
     columns = _described(connection, source)
     user, location, count = (find_column(columns, name, getattr(source, f"{name}_column")) for name in COLUMNS)
     user_sql = _name(user) if columns[user] in _WHOLE else f"nullif(CAST({_name(user)} AS VARCHAR), '')"
     location_sql = f"nullif(CAST({_name(location)} AS VARCHAR), '')"
-    counted, bad = ("count(*)", "CAST(0 AS BIGINT)") if count is None else _sum(_name(count), columns[count])
-    # By hash: numbers are sorted in a fraction of the time that names take, and any order of the users will do.
+    counted = "count(*) AS count" if count is None else _sum(_name(count), columns[count])
     last = "" if after is None else _literal(after)
-    condition = last and f"WHERE (hash({user_sql}), {user_sql}) > (hash({last}), {last})"
+    condition = last and f"WHERE ({_hash(user_sql)}, {user_sql}) > ({_hash(last)}, {last})"
     query = (
-        f'SELECT {user_sql} AS "user", {location_sql} AS location, {counted} AS count, {bad} AS bad, count(*) AS rows '
+        f'SELECT {user_sql} AS "user", {location_sql} AS location, {counted} '
         f"FROM {source.table()} {condition} GROUP BY ALL"
     )
     chosen = ""
@@ -271,7 +276,8 @@ def _grouped(connection: Any, source: Source, personal: Source | None, after: An
             f"SELECT grouped.*{chosen} FROM ({query}) grouped LEFT JOIN {personal.table()} own "
             f'ON grouped."user" = CAST(own.{_name(key)} AS {"BIGINT" if columns[user] in _WHOLE else "VARCHAR"})'
         )
-    ordered = f'SELECT * FROM ({query}) ORDER BY hash("user"), "user"'
+    # By hash: numbers are sorted in a fraction of the time that names take, and any order of the users will do.
+    ordered = f"SELECT *, {_hash(_name('user'))} AS {_name(_HASH)} FROM ({query}) ORDER BY {_name(_HASH)}"
     batches: Iterable[Batch] = connection.sql(ordered).to_arrow_reader(_READ_ROWS)
     return batches
 
@@ -285,29 +291,42 @@ def _check_once(connection: Any, personal: Source, key: str) -> None:
         raise InputError(f"the user {quoted(twice[0][0])} has more than one row of choices of their own")
 
 
-def _sum(name: str, type_: str) -> tuple[str, str]:
-    """The sum of the counts that are some, and the number of those that are not."""
+def _sum(name: str, type_: str) -> str:
+    """The sum of the counts that are some, the number of those that are not, and of all."""
     if type_ not in _WHOLE and not type_.startswith(_NUMBER):
         raise InputError(f"the column {name} is of type {type_}; counts are whole numbers")
     whole = f"TRY_CAST({name} AS BIGINT)"
     same = "" if type_ in _WHOLE else f" AND {whole} = TRY_CAST({name} AS DOUBLE)"
     good = f"({whole} >= 0{same}) IS TRUE"
-    return f"CAST(sum({whole}) FILTER (WHERE {good}) AS BIGINT)", f"count(*) FILTER (WHERE NOT {good})"
+    return (
+        f"CAST(sum({whole}) FILTER (WHERE {good}) AS BIGINT) AS count, "
+        f"count(*) FILTER (WHERE NOT {good}) AS bad, count(*) AS rows"
+    )
 
 
 def _checked(batches: Iterable[Batch], on_error: str, progress: Progress) -> Iterator[Batch]:
     """The rows that make sense; the others are counted, or end the run."""
     for batch in batches:
-        user, location, count, bad = (batch.column(at) for at in range(4))
+        user, location, count = (batch.column(at) for at in range(3))
         missing = pc.or_(user.is_null(), location.is_null())
+        of_counts = "bad" in batch.schema.names
+        bad, rows = (batch.column("bad"), batch.column("rows")) if of_counts else (pc.multiply(count, 0), count)
         wrong = pc.greater(bad, 0)
         if pc.any(pc.or_(missing, wrong)).as_py():
             if on_error == "stop":
                 first = batch.filter(pc.or_(missing, wrong)).slice(0, 1).to_pylist()[0]
                 raise InputError(complaint(first))
-            progress.skipped_rows += int(pc.sum(pc.if_else(missing, batch.column("rows"), bad)).as_py())
+            progress.skipped_rows += int(pc.sum(pc.if_else(missing, rows, bad)).as_py())
             batch = batch.filter(pc.and_(pc.invert(missing), count.is_valid()))
-        yield batch.drop_columns(["bad", "rows"])
+        yield batch.drop_columns(["bad", "rows"]) if of_counts else batch
+
+
+def _apart(table: Table) -> Table:
+    """The rows of users whose hashes are equal, which lie among each other, one user after the other."""
+    user, hashes = table.column("user"), table.column(_HASH)
+    if len(starts(user)) > len(starts(hashes)):
+        table = table.sort_by([(_HASH, "ascending"), ("user", "ascending")])
+    return table.drop_columns([_HASH])
 
 
 def _described(connection: Any, source: Source) -> dict[str, str]:
@@ -325,6 +344,10 @@ def _files(path: str) -> list[str]:
     if not files:
         raise InputError(f"there is no file at {quoted(path)}")
     return files
+
+
+def _hash(expression: str) -> str:
+    return f"hash({expression})"
 
 
 def _name(column: str) -> str:

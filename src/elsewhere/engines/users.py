@@ -28,11 +28,11 @@ class Users(NamedTuple):
     own: dict[str, Array]
 
 
-def whole_users(batches: Iterable[Batch], most: int = _ROWS) -> Iterator[Table]:
+def whole_users(batches: Iterable[Batch], most: int = _ROWS, together: str = "user") -> Iterator[Table]:
     """The rows of some users at a time, from batches in which the rows of a user are together.
 
     The columns are user, location and count, or lists of locations and of counts; any others are choices of the
-    user's own.
+    user's own. `together` is the column whose equal values are together.
     """
     waiting: list[Table] = []
     rows = 0
@@ -42,7 +42,7 @@ def whole_users(batches: Iterable[Batch], most: int = _ROWS) -> Iterator[Table]:
         rows += len(table)
         if rows < most:
             continue
-        whole, rest = _cut(pa.concat_tables(waiting))
+        whole, rest = _cut(pa.concat_tables(waiting), together)
         waiting, rows = [rest], len(rest)
         if len(whole):
             yield whole
@@ -78,16 +78,16 @@ def _cast(table: Table, name: str, to: DataType) -> Array:
         raise InputError(f"the column {name!r} is of type {column.type}; {to} is needed") from None
 
 
-def _cut(table: Table) -> tuple[Table, Table]:
+def _cut(table: Table, together: str) -> tuple[Table, Table]:
     """The rows of all users but the last, of whom more may come, and those of the last."""
     table = table.combine_chunks()
-    starts = _starts(table.column("user").chunk(0))
-    return table.slice(0, starts[-1]), table.slice(starts[-1])
+    last = starts(table.column(together))[-1]
+    return table.slice(0, last), table.slice(last)
 
 
-def _starts(user: Array) -> Ints:
-    """Where the rows of another user begin."""
-    differs = pc.fill_null(pc.not_equal(user[1:], user[:-1]), True).to_numpy(zero_copy_only=False)
+def starts(values: Array) -> Ints:
+    """Where another value begins."""
+    differs = pc.fill_null(pc.not_equal(values[1:], values[:-1]), True).to_numpy()
     return np.append(0, 1 + np.flatnonzero(differs))
 
 
@@ -98,7 +98,7 @@ def users_of(table: Table) -> Users:
     for name, column in (("user", user), ("location", location), ("count", count)):
         if column.null_count:
             raise InputError(f"a row has no {name}")
-    starts = _starts(user)
+    first = starts(table.column("user"))
     encoded = location.dictionary_encode()
     spelt = encoded.dictionary.to_pylist()
     names = sorted(spelt)
@@ -109,10 +109,10 @@ def users_of(table: Table) -> Users:
         at = int(np.flatnonzero(counts < 0)[0])
         whose, where = quoted(user[at].as_py()), quoted(location[at].as_py())
         raise InputError(f"the user {whose} has the count {counts[at]} at {where}; counts are not negative")
-    own = {name: table.column(name).chunk(0).take(pa.array(starts)) for name in table.column_names if name not in _ROW}
-    offset = np.append(starts, len(user))
+    own = {name: table.column(name).chunk(0).take(pa.array(first)) for name in table.column_names if name not in _ROW}
+    offset = np.append(first, len(user))
     offset, codes, counts = _sorted(offset, codes, counts)
-    return Users(user.take(pa.array(starts)), offset, codes, names, counts, own)
+    return Users(user.take(pa.array(first)), offset, codes, names, counts, own)
 
 
 _ROW = ("user", "location", "count")

@@ -336,6 +336,10 @@ def hide_all(
                 hidden += original[i]
         received = hidden if redistribute < 0 else redistribute
         after = size - hidden + received
+        if hidden == 0 and received == 0 and size > 0:
+            released[first:last] = original[first:last]
+            loss[u] = 0.0
+            continue
         r = original[first:last].astype(np.float64)
         low = np.where(sensitive[first:last], 0, original[first:last])
         high = np.where(sensitive[first:last], 0, after)
