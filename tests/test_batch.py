@@ -265,7 +265,7 @@ ew.batch(ew.Policy("hide", sensitive=("clinic", "casino")), sys.argv[1], sys.arg
 
 @pytest.mark.skipif(os.name != "posix", reason="kills processes")
 def test_killed_at_any_moment_it_goes_on(tmp_path: Path) -> None:
-    histograms = people(4000)
+    histograms = people(2000)
     write(tmp_path / "in.parquet", histograms)
 
     def start(folder: str) -> subprocess.Popen[bytes]:
@@ -275,7 +275,7 @@ def test_killed_at_any_moment_it_goes_on(tmp_path: Path) -> None:
     whole = {path.name: path.read_bytes() for path in (tmp_path / "whole").iterdir()}
     assert len(whole) > 10
     seen = []
-    for _ in range(6):
+    for _ in range(4):
         process = start("killed")
         done = len(list((tmp_path / "killed").glob("part-*"))) if (tmp_path / "killed").exists() else 0
         while process.poll() is None and len(list((tmp_path / "killed").glob("part-*"))) < done + 2:
