@@ -59,14 +59,16 @@ def sanitize_batches(policy: Policy | Plan, batches: Iterable[Batch]) -> Iterato
 
 
 def releases(results: Batch) -> Batch:
-    """The releases alone: user, location, count; one row a location."""
+    """The releases alone: user, location, count; one row a location. Where locations are encoded, users are too."""
     given = results.filter(pc.is_valid(results.column("location")))
     lengths = pc.list_value_length(given.column("location")).to_numpy()
     rows = pa.array(np.repeat(np.arange(len(given), dtype=np.int32), lengths))
     location, count = (given.column(name).flatten() for name in ("location", "count"))
-    user = pa.DictionaryArray.from_arrays(rows, given.column("user"))
     if pa.types.is_dictionary(location.type):
+        user = pa.DictionaryArray.from_arrays(rows, given.column("user"))
         location = _without_others(location)
+    else:
+        user = given.column("user").take(rows)
     return pa.record_batch([user, location, count], names=["user", "location", "count"])
 
 
