@@ -72,8 +72,10 @@ def _long(table: Table) -> Table:
 
 def _cast(table: Table, name: str, to: DataType) -> Array:
     column = table.column(name)
+    if column.type == to or (pa.types.is_dictionary(column.type) and column.type.value_type == to):
+        return column
     try:
-        return column if column.type == to else column.cast(to)
+        return column.cast(to)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise InputError(f"the column {name!r} is of type {column.type}; {to} is needed") from None
 
