@@ -24,12 +24,14 @@ def detect(setting: Setting) -> list[Attack]:
     changed, genuine = halves(setting, "the releases are not detected")
     labels = np.arange(len(changed) + len(genuine)) < len(changed)
     others = deleted(setting.table.counts[genuine], setting.sensitive)
-    found = []
-    for protection, releases in protections(setting, setting.table.counts[changed]).items():
-        features = Features.of(vstack([releases, others], format="csr"), setting.sensitive)
-        right = guess(features, labels, setting.seed)
-        found.append(Attack("released or genuine", protection, len(changed), len(genuine), right))
-    return found
+    kinds = protections(setting, setting.table.counts[changed])
+    both = {protection: vstack([releases, others], format="csr") for protection, releases in kinds.items()}
+    seen = {"size alone": Features.of_size(both["hide"])}
+    seen |= {protection: Features.of(counts, setting.sensitive) for protection, counts in both.items()}
+    return [
+        Attack("released or genuine", protection, len(changed), len(genuine), guess(features, labels, setting.seed))
+        for protection, features in seen.items()
+    ]
 
 
 def halves(setting: Setting, what: str) -> tuple[Ints, Ints]:

@@ -97,4 +97,5 @@ def _name_order(counts: csr_array, count: int) -> Floats:
         number = np.bincount(rows[which], minlength=users)
         total = np.bincount(rows[which], place[which], minlength=users)
         means.append(np.divide(total, number, out=np.full(users, np.nan), where=number > 0))
-    return np.nan_to_num(means[0] - means[1])
+    earlier: Floats = np.nan_to_num(means[0] - means[1])
+    return earlier

@@ -1,7 +1,7 @@
 """Repeated release: what two releases of a growing histogram give away, with and without `lower`.
 
-A table has no times, so growth is drawn: each visit was there already at the first release with a probability of 80%. As
-in detection, half of the users with something to hide give releases away, and of the others the attacker gets the
+A table has no times, so growth is drawn: each visit was there already at the first release with a probability of 80%.
+As in detection, half of the users with something to hide give releases away, and of the others the attacker gets the
 genuine counts, twice.
 """
 
@@ -18,6 +18,7 @@ from elsewhere.attacks.learning import enough, guess, share
 from elsewhere.attacks.result import Attack, Repetition
 from elsewhere.attacks.setting import Setting
 from elsewhere.attacks.table import as_histogram, entry_rows, with_counts
+from elsewhere.model.arrays import Flags
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -40,13 +41,17 @@ def repeat(setting: Setting) -> Repetition:
 
     others = [deleted(counts[~labels], setting.sensitive) for counts in (early, later)]
     pairs = _pairs(setting, early[labels], later[labels])
-    seen = {"hide, the second alone": Features.of(vstack([pairs["hide"][1], others[1]], format="csr"), setting.sensitive)}
+    seen = {
+        "hide, the second alone": Features.of(vstack([pairs["hide"][1], others[1]], format="csr"), setting.sensitive)
+    }
     for protection, pair in pairs.items():
         first, second = (vstack([one, other], format="csr") for one, other in zip(pair, others, strict=True))
         seen[protection] = Features.of_two(first, second, setting.sensitive)
     number = int(labels.sum())
     attacks = [
-        Attack("two releases or genuine", protection, number, len(labels) - number, guess(features, labels, setting.seed))
+        Attack(
+            "two releases or genuine", protection, number, len(labels) - number, guess(features, labels, setting.seed)
+        )
         for protection, features in seen.items()
     ]
     return Repetition(tuple(attacks), {protection: share(_falls(*pair)) for protection, pair in pairs.items()})
@@ -78,7 +83,7 @@ def _not_below(setting: Setting, first: csr_array, later: csr_array) -> csr_arra
     return csr_array((counts, (rows, columns)), shape=later.shape)
 
 
-def _falls(first: csr_array, second: csr_array) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _falls(first: csr_array, second: csr_array) -> Flags:
     """Whether a count of a user falls, which no growing history's does: the releases are proven to be changed."""
     change = second - first
     return np.bincount(entry_rows(change)[change.data < 0], minlength=change.shape[0]) > 0

@@ -104,7 +104,9 @@ def _repeated(found: Repetition | None) -> list[str]:
     if found is None:
         return []
     numbers = f"{found.attacks[0].yes:,} users with releases, {found.attacks[0].no:,} with genuine histograms"
-    lines = [f"Repeated release: of two releases and two genuine histograms, the attacker names the releases ({numbers})"]
+    lines = [
+        f"Repeated release: of two releases and two genuine histograms, the attacker names the releases ({numbers})"
+    ]
     lines += _rows((attack.protection, attack.right) for attack in found.attacks)
     lines.append("  a count falls, which proves that something is hidden, for this share of the users with releases")
     return lines + _rows(found.proven.items())

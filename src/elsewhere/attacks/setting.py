@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from elsewhere.attacks.table import Table
 from elsewhere.model.arrays import Flags
 from elsewhere.policy import Plan
@@ -30,7 +32,7 @@ class Setting:
     @cached_property
     def sensitive(self) -> Flags:
         """The columns that are sensitive."""
-        return sum(self.classes.values()) > 0
+        return np.logical_or.reduce(list(self.classes.values()))
 
     @cached_property
     def hiding(self) -> Flags:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elsewhere.model.arrays import Flags, Ints
+from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.errors import InputError, quoted
 from elsewhere.model.histogram import Histogram, TableLike
 
@@ -76,7 +76,7 @@ def entry_rows(counts: csr_array) -> Ints:
     return np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
 
 
-def with_counts(counts: csr_array, data: Ints) -> csr_array:
+def with_counts(counts: csr_array, data: Ints | Floats) -> csr_array:
     """The matrix with other numbers at its entries; what is 0 is no entry."""
     from scipy.sparse import csr_array
 

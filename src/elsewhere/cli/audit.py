@@ -36,10 +36,10 @@ import click
 def audit(table: str, as_json: bool, output: str | None, **given: Any) -> None:
     """Attack the releases that the users of TABLE would give away, and say how often the attackers are right.
 
-    With --sensitive: is a user's visit to a hidden class of places inferred from the rest, is a release told from a genuine
+    With --sensitive: are visits to a hidden class of places inferred from the rest, is a release told from a genuine
     histogram, and what do two releases tell? With --target: how often is the adversary of the paper wrong about those
-    who resemble or avoid it, and how often one who knows the method? Attackers learn from other users than those whom
-    they are tested on. All of it is private.
+    who resemble or avoid it, and how often is one right who knows the method? Attackers learn from other users than
+    those whom they are tested on. All of it is private.
 
     \b
     Examples:
