@@ -82,6 +82,7 @@ class _Attacker:
     def __init__(self, table: Table) -> None:
         self._table = table
         self._notes: list[str] = []
+        self._refused: list[TooFewUsers] = []
         self._inference: list[Attack] = []
         self._detection: list[Attack] = []
         self._profiling: list[Profiling] = []
@@ -120,13 +121,14 @@ class _Attacker:
             self._notes.append(f"No more than {MOST:,} users of a kind, drawn at random, are attacked at a time.")
         found = (tuple(self._inference), tuple(self._detection), tuple(self._profiling), self._repetition)
         if not any(found):
-            raise TooFewUsers(self._notes[-1].rstrip("."))
+            raise self._refused[0]
         return AuditResult(users, locations, seed, *found, tuple(self._notes))
 
     def _tried(self, attack: Callable[Given, Found], *given: Given.args, **named: Given.kwargs) -> Found | None:
         try:
             return attack(*given, **named)
         except TooFewUsers as error:
+            self._refused.append(error)
             self._notes.append(f"{error}.")
             return None
 

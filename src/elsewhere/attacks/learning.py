@@ -123,9 +123,16 @@ def _learners(features: Features, seed: int) -> list[Callable[[Flags, Ints, Ints
         return linear.LogisticRegression(C=strength, solver="liblinear", max_iter=1000, random_state=seed)
 
     trees = ensemble.HistGradientBoostingClassifier(
-        max_iter=50, max_leaf_nodes=8, min_samples_leaf=10, max_bins=64, early_stopping=False, random_state=seed
+        learning_rate=0.15,
+        max_iter=30,
+        max_leaf_nodes=8,
+        min_samples_leaf=10,
+        max_bins=64,
+        early_stopping=False,
+        random_state=seed,
     )
     return [
+        _scorer(logistic(1.0), scaled),
         _scorer(logistic(0.1), everything),
         _scorer(logistic(1.0), everything),
         _scorer(trees, features.shape),

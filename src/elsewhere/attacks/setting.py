@@ -32,7 +32,8 @@ class Setting:
     @cached_property
     def sensitive(self) -> Flags:
         """The columns that are sensitive."""
-        return np.logical_or.reduce(list(self.classes.values()))
+        covered: Flags = np.any(list(self.classes.values()), axis=0)
+        return covered
 
     @cached_property
     def hiding(self) -> Flags:
