@@ -22,7 +22,7 @@ from elsewhere.attacks.inference import infer
 from elsewhere.attacks.learning import auc, guess, share
 from elsewhere.attacks.result import Attack, Rate
 from elsewhere.attacks.setting import Setting
-from elsewhere.attacks.table import Table
+from elsewhere.attacks.table import Table, as_histogram
 from elsewhere.model.arrays import Flags
 from elsewhere.policy import Policy
 from tests.test_cli import Run, run
@@ -140,18 +140,16 @@ def test_releases_are_those_of_hide() -> None:
     table = Table.of(users)
     found = sanitized(Policy("hide", ("clinic",)).plan(), table.locations, table.counts)
     for at, user in enumerate(sorted(users)):
-        assert (
-            Table(table.locations, found, 0).histogram(at)
-            == ew.hide(users[user], {"clinic"} & users[user].keys()).histogram
-        )
+        release = ew.hide(users[user], {"clinic"} & users[user].keys()).histogram
+        assert as_histogram(table.locations, found, at) == release
 
 
 # The attacks
 
 
-def inferred(users: Mapping[str, Mapping[str, int]], *sensitive: str, seed: int = 1) -> tuple[Attack, ...]:
+def inferred(users: Mapping[str, Mapping[str, int]], *sensitive: str) -> tuple[Attack, ...]:
     table = Table.of(users)
-    setting = Setting.of(table, Policy("hide", sensitive).plan(), sensitive, seed)
+    setting = Setting.of(table, Policy("hide", sensitive).plan(), 1)
     return tuple(infer(setting, "clinic", setting.classes["clinic"]))
 
 
@@ -227,6 +225,7 @@ def test_command(run: Run) -> None:
         (("--sensitive", "preset:helth"), "there is no preset 'helth'"),
         (("--sensitive", "preset:politics"), "20 of either are needed"),
         (("--sensitive", "home"), "home is not inferred: there are 6 users who were there and 0 users who were not"),
+        (("--sensitive", "clinic", "--spare", "gym"), "the spared location 'gym' is not in the history"),
         (("--sensitive", "clinic", "--seed", "-1"), "seed is -1"),
         (("--target", "nobody", "--max-quality-loss", "0.1"), "the target 'nobody' is neither a file nor a profile"),
         (("--target", "target.csv"), "resemble needs max_quality_loss"),

@@ -61,7 +61,7 @@ def audit(
     if not names and target is None:
         raise InputError("there is nothing to attack: name sensitive places to hide, or a target")
     limit = None if threshold is None else nonnegative("threshold", threshold)
-    hiding = Policy("hide", names, tuple(spared), taxonomy, quality=quality).plan()
+    hiding = Policy("hide", names, tuple(listed("spared", spared, "names")), taxonomy, quality=quality).plan()
     targeting = None
     if target is not None:
         targeting = Policy(
@@ -70,7 +70,7 @@ def audit(
     table = Table.of(users, () if targeting is None else targeting.target or ())
     attacker = _Attacker(table)
     if names:
-        attacker.hidden_places(Setting.of(table, hiding, names, seed))
+        attacker.hidden_places(Setting.of(table, hiding, seed))
     if targeting is not None:
         attacker.profiles(targeting, limit, seed)
     return attacker.result(seed)
@@ -117,7 +117,7 @@ class _Attacker:
     def result(self, seed: int) -> AuditResult:
         """All that was found; an error if no attack could be made."""
         users, locations = self._table.counts.shape
-        if users > 2 * MOST:
+        if users > MOST:
             self._notes.append(f"No more than {MOST:,} users of a kind, drawn at random, are attacked at a time.")
         found = (tuple(self._inference), tuple(self._detection), tuple(self._profiling), self._repetition)
         if not any(found):

@@ -57,6 +57,9 @@ class Repetition:
     proven: Mapping[str, Rate]
 
 
+_HEADING = "How often an attacker says rightly which of two is which: 50% is a coin. With 95% confidence intervals."
+
+
 @dataclass(frozen=True)
 class AuditResult:
     """What attackers get out of the releases of many users."""
@@ -76,18 +79,21 @@ class AuditResult:
         return asdict(self)
 
     def __str__(self) -> str:
-        parts = [_inferred(self.inference), _detected(self.detection), _repeated(self.repetition)]
-        parts.append(_profiled(self.profiling))
+        parts = (
+            [_HEADING],
+            _inferred(self.inference),
+            _detected(self.detection),
+            _repeated(self.repetition),
+            _profiled(self.profiling),
+        )
         return "\n\n".join("\n".join(part) for part in parts if part)
 
 
 def _inferred(attacks: tuple[Attack, ...]) -> list[str]:
-    if not attacks:
-        return []
-    lines = ["Inference: of two users, one who was there and one who was not, the attacker names the right one"]
+    lines = ["Inference: which of two users was there"] if attacks else []
     for question in dict.fromkeys(attack.question for attack in attacks):
         of = [attack for attack in attacks if attack.question == question]
-        lines.append(f"  {question}: {of[0].yes:,} users who were there, {of[0].no:,} who were not (50% is a coin)")
+        lines.append(f"  {question}: {of[0].yes:,} users who were there, {of[0].no:,} who were not")
         lines += _rows((attack.protection, attack.right) for attack in of)
     return lines
 
@@ -95,21 +101,23 @@ def _inferred(attacks: tuple[Attack, ...]) -> list[str]:
 def _detected(attacks: tuple[Attack, ...]) -> list[str]:
     if not attacks:
         return []
-    numbers = f"{attacks[0].yes:,} releases, {attacks[0].no:,} genuine histograms"
-    lines = [f"Detection: of a release and a genuine histogram, the attacker names the release ({numbers})"]
-    return lines + _rows((attack.protection, attack.right) for attack in attacks)
+    return [
+        "Detection: which of two histograms is a release, and which is genuine",
+        f"  {attacks[0].yes:,} releases, {attacks[0].no:,} genuine histograms",
+        *_rows((attack.protection, attack.right) for attack in attacks),
+    ]
 
 
 def _repeated(found: Repetition | None) -> list[str]:
     if found is None:
         return []
-    numbers = f"{found.attacks[0].yes:,} users with releases, {found.attacks[0].no:,} with genuine histograms"
-    lines = [
-        f"Repeated release: of two releases and two genuine histograms, the attacker names the releases ({numbers})"
+    return [
+        "Repeated release: the same, of users of whom two histograms are known",
+        f"  {found.attacks[0].yes:,} with releases, {found.attacks[0].no:,} with genuine histograms",
+        *_rows((attack.protection, attack.right) for attack in found.attacks),
+        "  users with releases of whom a count falls, which proves that something is hidden",
+        *_rows(found.proven.items()),
     ]
-    lines += _rows((attack.protection, attack.right) for attack in found.attacks)
-    lines.append("  a count falls, which proves that something is hidden, for this share of the users with releases")
-    return lines + _rows(found.proven.items())
 
 
 def _profiled(found: tuple[Profiling, ...]) -> list[str]:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-
-import numpy as np
 
 from elsewhere.attacks.table import Table
 from elsewhere.model.arrays import Flags
@@ -21,19 +18,19 @@ class Setting:
     plan: Plan
     #: The columns of each sensitive class.
     classes: dict[str, Flags]
+    #: The columns that are sensitive.
+    sensitive: Flags
     seed: int
 
     @classmethod
-    def of(cls, table: Table, plan: Plan, names: Iterable[str], seed: int) -> Setting:
-        """The setting in which the classes of that name are hidden; a class that there is not is refused."""
+    def of(cls, table: Table, plan: Plan, seed: int) -> Setting:
+        """The setting of a plan; a sensitive class that there is not is refused."""
         totals = table.totals()
-        return cls(table, plan, {name: table.columns(plan.caught(name, totals)) for name in names}, seed)
-
-    @cached_property
-    def sensitive(self) -> Flags:
-        """The columns that are sensitive."""
-        covered: Flags = np.any(list(self.classes.values()), axis=0)
-        return covered
+        sensitive = table.columns(plan.sensitive(totals))
+        classes = {name: table.columns(plan.caught(name, totals)) for name in plan.policy.sensitive}
+        if len(classes) > 1:
+            classes["any of them"] = sensitive
+        return cls(table, plan, classes, sensitive, seed)
 
     @cached_property
     def hiding(self) -> Flags:

@@ -50,10 +50,6 @@ class Table:
         matrix.eliminate_zeros()
         return cls(locations, matrix, len(users) - len(rows))
 
-    def histogram(self, row: int) -> Histogram:
-        """The histogram of a user."""
-        return as_histogram(self.locations, self.counts, row)
-
     def totals(self) -> Histogram:
         """The visits of all users together."""
         return Histogram(zip(self.locations, self.counts.sum(axis=0).tolist(), strict=True))

@@ -32,8 +32,8 @@ import click
 @click.option("--location-column", metavar="NAME", help="The column that has the locations.")
 @click.option("--count-column", metavar="NAME", help="The column that has the counts.")
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
-@click.option("-o", "--output", metavar="FILE", help="Write the figures as JSON. Private.")
-def audit(table: str, as_json: bool, output: str | None, **given: Any) -> None:
+@click.option("-o", "--report", metavar="FILE", help="Write the figures as JSON. Private.")
+def audit(table: str, as_json: bool, report: str | None, **given: Any) -> None:
     """Attack the releases that the users of TABLE would give away, and say how often the attackers are right.
 
     With --sensitive: are visits to a hidden class of places inferred from the rest, is a release told from a genuine
@@ -52,14 +52,14 @@ def audit(table: str, as_json: bool, output: str | None, **given: Any) -> None:
     from elsewhere.release.report import PRIVATE
     from elsewhere.release.report import as_json as written
 
-    options.check_paths(table, {**given, "output": output, "as_json": as_json}, ("output",))
+    options.check_paths(table, {**given, "report": report}, ("report",))
     columns = {name: given.pop(name) for name in ("user_column", "location_column", "count_column")}
     found = ew.audit(ew.read_users(table, **columns), given.pop("sensitive"), **given)
-    report = written({"private": PRIVATE, **found.as_dict()})
-    if output is not None:
-        write_whole(output, report.encode(), private=True)
+    figures = written({"private": PRIVATE, **found.as_dict()})
+    if report is not None:
+        write_whole(report, figures.encode(), private=True)
     if as_json:
-        click.echo(report, nl=False)
+        click.echo(figures, nl=False)
         return
     for note in found.notes:
         click.echo(note, err=True)
