@@ -30,18 +30,18 @@ def guess(features: Features, labels: Flags, seed: int) -> Rate:
     """How often an attacker who is shown two users, one of either label, says rightly which is which (AUC).
 
     Users are split into five parts, and those of each part are judged by an attacker who learned from the others. Of
-    several kinds of learner the attacker takes the one that does best on a third of those others after learning from
-    the rest of them, so that nothing about the users who are judged goes into the choice. A user is one row, and
-    therefore never in two parts.
+    several kinds of learner the attacker takes the one that does best among those others, which are split once more for
+    that, so that nothing about the users who are judged goes into the choice. A user is one row, and therefore never in
+    two parts.
     """
     learners = _learners(features, seed)
     judged = []
     # Several threads for so little work wait for each other longer than they work.
     with import_module("threadpoolctl").threadpool_limits(1):
         for train, test in _split(labels, _FOLDS, seed):
-            known, held = next(_split(labels[train], _INNER, seed))
-            tries = [auc(learn(labels, train[known], train[held]), labels[train[held]])[0] for learn in learners]
-            best = learners[int(np.argmax(tries))]
+            inner = [(train[known], train[held]) for known, held in _split(labels[train], _INNER, seed)]
+            tried = [[auc(learn(labels, *parts), labels[parts[1]])[0] for parts in inner] for learn in learners]
+            best = learners[int(np.argmax(np.mean(tried, axis=1)))]
             judged.append(auc(best(labels, train, test), labels[test]))
     return _mean(judged, labels)
 
