@@ -21,7 +21,7 @@ _SMALL = 8
 class Features:
     """A row a user."""
 
-    #: By location, the root of its share of the visits and whether it was visited: sparse.
+    #: By location, the root of its share of the visits: sparse.
     places: csr_array
     #: A few numbers about the counts as such.
     shape: Floats
@@ -29,12 +29,8 @@ class Features:
     @classmethod
     def of(cls, counts: csr_array, watched: Flags) -> Features:
         """What is to be seen in histograms by somebody who watches out for some of the locations."""
-        from scipy.sparse import hstack
-
-        rows, sizes = entry_rows(counts), counts.sum(axis=1)
-        shares = with_counts(counts, np.sqrt(counts.data / sizes[rows]))
-        visited = with_counts(counts, np.ones(counts.nnz))
-        return cls(hstack([shares, visited], format="csr"), _shape(counts, watched))
+        shares = counts.data / counts.sum(axis=1)[entry_rows(counts)]
+        return cls(with_counts(counts, np.sqrt(shares)), _shape(counts, watched))
 
     @classmethod
     def of_two(cls, first: csr_array, second: csr_array, watched: Flags) -> Features:

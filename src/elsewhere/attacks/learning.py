@@ -113,7 +113,7 @@ def _learners(features: Features, seed: int) -> list[Callable[[Flags, Ints, Ints
 
     linear, ensemble = import_module("sklearn.linear_model"), import_module("sklearn.ensemble")
     scaled = features.shape / np.maximum(np.abs(features.shape).max(axis=0), 1e-12)
-    everything = hstack([features.places, csr_array(scaled)], format="csr")
+    everything = hstack([features.places, features.places > 0, csr_array(scaled)], format="csr", dtype=np.float64)
     everything.indptr, everything.indices = everything.indptr.astype(np.int32), everything.indices.astype(np.int32)
     visited = np.bincount(features.places.indices, minlength=features.places.shape[1])
     often = np.sort(np.argsort(-visited, kind="stable")[:_SHOWN])
