@@ -221,7 +221,7 @@ def test_command(run: Run) -> None:
     assert (status, out) == (0, f"{expected}\n")
     assert "1 user is left out: no visit at all." in err
     assert "1 user is left out: with nothing but sensitive visits" in err
-    assert "the releases are not detected: there are 11 users with something to hide" in err
+    assert "the releases are not detected: the users with something to hide who release it are 11, those" in err
     report = json.loads(Path("report.json").read_text(encoding="utf-8"))
     assert report["inference"][0]["right"]["value"] == expected.inference[0].right.value
     assert "rivate" in report["private"]
@@ -235,7 +235,7 @@ def test_command(run: Run) -> None:
         (("--sensitive", "clinik"), "the sensitive location 'clinik' is not in the history; did you mean 'clinic'?"),
         (("--sensitive", "preset:helth"), "there is no preset 'helth'"),
         (("--sensitive", "preset:politics"), "20 of either are needed"),
-        (("--sensitive", "home"), "home is not inferred: there are 6 users who were there and 0 users who were not"),
+        (("--sensitive", "home"), "home is not inferred: the users who were there are 6, those who were not 0, and 20"),
         (("--sensitive", "clinic", "--spare", "gym"), "the spared location 'gym' is not in the history"),
         (("--sensitive", "clinic", "--seed", "-1"), "seed is -1"),
         (("--target", "nobody", "--max-quality-loss", "0.1"), "the target 'nobody' is neither a file nor a profile"),

@@ -39,5 +39,5 @@ def halves(setting: Setting, what: str) -> tuple[Ints, Ints]:
     rows = drawn(setting.hiding & setting.releasable, setting.seed, 2 * MOST)
     order = np.random.default_rng(setting.seed).permutation(rows)
     changed, genuine = np.sort(order[: len(rows) // 2]), np.sort(order[len(rows) // 2 :])
-    enough(what, "users with something to hide, half of them", changed, "the other half", genuine)
+    enough(what, "users with something to hide who release it", changed, "those who do not", genuine)
     return changed, genuine

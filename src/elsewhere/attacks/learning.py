@@ -86,7 +86,7 @@ class TooFewUsers(InputError):
 def enough(what: str, ones: str, one: Ints | Flags, others: str, other: Ints | Flags) -> None:
     """Raise unless there are enough users of two kinds to learn from and to be tested on."""
     if min(len(one), len(other)) < FEWEST:
-        numbers = f"there are {len(one)} {ones} and {len(other)} {others}"
+        numbers = f"the {ones} are {len(one)}, {others} {len(other)}"
         raise TooFewUsers(f"{what}: {numbers}, and {FEWEST} of either are needed")
 
 

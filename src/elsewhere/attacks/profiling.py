@@ -58,7 +58,7 @@ def profile(group: Group, goal: Literal["resemble", "avoid"]) -> Profiling:
     rows, genuine = drawn(concerned, group.seed), drawn(~concerned, group.seed)
     where = ("outside", "inside") if goal == "resemble" else ("inside", "outside")
     within = f"distance {group.threshold:.4g} of the target"
-    enough(f"{goal} is not attacked", f"users {where[0]} the {within}", rows, f"users {where[1]} it", genuine)
+    enough(f"{goal} is not attacked", f"users {where[0]} the {within}", rows, f"those {where[1]} it", genuine)
     plan = group.plan.with_choices({"goal": goal, limit: group.threshold})
     releases = sanitized(plan, group.table.locations, group.table.counts[rows])
     released = releases.sum(axis=1) > 0

@@ -37,7 +37,13 @@ def repeat(setting: Setting) -> Repetition:
     both = deleted(early, setting.sensitive).sum(axis=1) > 0
     labels = (np.arange(len(rows)) < len(changed))[both]
     later, early = later[both], early[both]
-    enough("repeated releases are not attacked", "releases", labels[labels], "genuine histograms", labels[~labels])
+    enough(
+        "repeated releases are not attacked",
+        "users with two releases",
+        labels[labels],
+        "those with none",
+        labels[~labels],
+    )
 
     others = [deleted(counts[~labels], setting.sensitive) for counts in (early, later)]
     pairs = _pairs(setting, early[labels], later[labels])
