@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from elsewhere.attacks import AuditResult, audit
     from elsewhere.engines import batch
     from elsewhere.histories import History, read, read_users, read_weights
     from elsewhere.model.distances import distance
@@ -27,6 +28,7 @@ __version__ = "0.1.0"
 
 #: Where each public name is; a module is imported when one of its names is first used.
 _HOMES = {
+    "elsewhere.attacks": ("AuditResult", "audit"),
     "elsewhere.engines": ("batch",),
     "elsewhere.histories": ("History", "read", "read_users", "read_weights"),
     "elsewhere.model.distances": ("distance",),
@@ -40,6 +42,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "AuditResult",
     "Certificate",
     "Check",
     "ElsewhereError",
@@ -53,6 +56,7 @@ __all__ = [
     "Profile",
     "Sanitized",
     "Taxonomy",
+    "audit",
     "avoid",
     "batch",
     "distance",

@@ -12,6 +12,7 @@ import click
 from click.exceptions import NoArgsIsHelpError
 
 from elsewhere import __version__
+from elsewhere.cli.audit import audit
 from elsewhere.cli.batch import batch
 from elsewhere.cli.demo import demo
 from elsewhere.cli.evaluate import evaluate
@@ -52,7 +53,7 @@ def commands() -> None:
     """
 
 
-for command in (hide, resemble, avoid, frontier, verify, profile, taxonomy, batch, evaluate, demo):
+for command in (hide, resemble, avoid, frontier, verify, profile, taxonomy, batch, evaluate, audit, demo):
     commands.add_command(command)
 
 

@@ -1,0 +1,63 @@
+"""The releases that are attacked: those of the package, and what somebody without it might do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elsewhere.attacks.table import entry_rows, with_counts
+from elsewhere.model.arrays import Flags
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from elsewhere.attacks.setting import Setting
+    from elsewhere.policy import Plan
+
+
+def sanitized(plan: Plan, locations: tuple[str, ...], counts: csr_array) -> csr_array:
+    """The release of each row under a plan, by the kernel of every batch; a row without a release is empty."""
+    from scipy.sparse import csr_array
+
+    from elsewhere.engines.arrow import pa, pc
+    from elsewhere.engines.kernel import releases, sanitize_batches
+
+    names = pa.array(locations, pa.string())
+    columns = [pa.array(entry_rows(counts)), names.take(pa.array(counts.indices)), pa.array(counts.data)]
+    batch = pa.record_batch(columns, names=["user", "location", "count"])
+    rows = pa.Table.from_batches([releases(results) for results in sanitize_batches(plan, [batch])])
+    user, location, count = (rows.column(name) for name in ("user", "location", "count"))
+    places = pc.index_in(location, value_set=names).to_numpy()
+    return csr_array((count.to_numpy(), (user.to_numpy(), places)), shape=counts.shape)
+
+
+def deleted(counts: csr_array, sensitive: Flags) -> csr_array:
+    """The visits to places that are not sensitive, and nothing in the place of the others."""
+    return with_counts(counts, np.where(sensitive[counts.indices], 0, counts.data))
+
+
+def rounded(counts: csr_array, sensitive: Flags) -> csr_array:
+    """Proportional rounding: the other counts scaled up to the old size, what is missing to the largest remainders.
+
+    Of equal remainders the first by name gets it. A row with nothing but sensitive visits becomes empty.
+    """
+    sizes = counts.sum(axis=1)
+    kept = deleted(counts, sensitive)
+    rows, left = entry_rows(kept), kept.sum(axis=1)
+    scaled = kept.data * sizes[rows]
+    result, remainder = np.divmod(scaled, left[rows])
+    missing = sizes - np.bincount(rows, result, minlength=len(sizes)).astype(np.int64)
+    order = np.lexsort((kept.indices, -remainder, rows))
+    place = np.empty(len(rows), np.int64)
+    place[order] = np.arange(len(rows)) - kept.indptr[rows]
+    return with_counts(kept, result + (place < missing[rows]))
+
+
+def protections(setting: Setting, counts: csr_array) -> dict[str, csr_array]:
+    """The releases of the rows by kind."""
+    return {
+        "deletion": deleted(counts, setting.sensitive),
+        "rounding": rounded(counts, setting.sensitive),
+        "hide": sanitized(setting.plan, setting.table.locations, counts),
+    }

@@ -1,0 +1,97 @@
+"""What an attacker looks at: which places with what share, and the shape of the counts whatever the places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elsewhere.attacks.table import entry_rows, with_counts
+from elsewhere.model.arrays import Flags, Floats
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+#: Counts up to this one are looked at one by one.
+_SMALL = 8
+
+
+@dataclass(frozen=True)
+class Features:
+    """A row a user."""
+
+    #: By location, the root of its share of the visits: sparse.
+    places: csr_array
+    #: A few numbers about the counts as such.
+    shape: Floats
+
+    @classmethod
+    def of(cls, counts: csr_array, watched: Flags) -> Features:
+        """What is to be seen in histograms by somebody who watches out for some of the locations."""
+        shares = counts.data / counts.sum(axis=1)[entry_rows(counts)]
+        return cls(with_counts(counts, np.sqrt(shares)), _shape(counts, watched))
+
+    @classmethod
+    def of_two(cls, first: csr_array, second: csr_array, watched: Flags) -> Features:
+        """What is to be seen in the second of two releases, and in how it differs from the first."""
+        from scipy.sparse import hstack
+
+        change = second - first
+        falls = np.maximum(-change.data, 0)
+        fallen = np.bincount(entry_rows(change), falls, minlength=change.shape[0])
+        one, more = cls.of(second, watched), cls.of(with_counts(change, np.maximum(change.data, 0)), watched)
+        places = hstack([one.places, more.places], format="csr")
+        return cls(places, np.column_stack([one.shape, more.shape, np.log1p(fallen)]))
+
+    @classmethod
+    def of_size(cls, counts: csr_array) -> Features:
+        """What is to be seen by somebody who is told the size of the histogram and nothing else."""
+        return cls(counts[:, :0].astype(np.float64), np.log(counts.sum(axis=1))[:, None])
+
+
+def _shape(counts: csr_array, watched: Flags) -> Floats:
+    """Size, length, the greatest count, small counts, ties, remainders and the order of names.
+
+    A release rounds many counts at once and breaks ties by name: multiples, gaps between counts, and higher counts at
+    the names that sort first may show that.
+    """
+    rows, data = entry_rows(counts), counts.data
+    users = counts.shape[0]
+    lengths = np.maximum(np.diff(counts.indptr), 1)
+    sizes = np.maximum(counts.sum(axis=1), 1)
+
+    def share(which: Flags) -> Floats:
+        return np.bincount(rows[which], minlength=users) / lengths
+
+    greatest = np.zeros(users)
+    np.maximum.at(greatest, rows, data)
+    distinct = np.unique(np.column_stack([rows, data]), axis=0)
+    small = [share(data == count) for count in range(1, _SMALL + 1)]
+    return np.column_stack(
+        [
+            np.log(sizes),
+            np.log(lengths),
+            greatest / sizes,
+            np.bincount(rows, (data / sizes[rows]) ** 2, minlength=users),
+            np.bincount(distinct[:, 0], minlength=users) / lengths,
+            *small,
+            *(share((data > 1) & (data % divisor == 0)) for divisor in (2, 3)),
+            *(_name_order(counts, count) for count in (1, 2, 3)),
+            np.bincount(rows, watched[counts.indices] * data, minlength=users) / sizes,
+        ]
+    )
+
+
+def _name_order(counts: csr_array, count: int) -> Floats:
+    """How much earlier among a user's names those with one more than a count come than those with that count."""
+    rows, users = entry_rows(counts), counts.shape[0]
+    place = (np.arange(counts.nnz) - counts.indptr[rows]) / np.maximum(np.diff(counts.indptr), 1)[rows]
+    means = []
+    for value in (count, count + 1):
+        which = counts.data == value
+        number = np.bincount(rows[which], minlength=users)
+        total = np.bincount(rows[which], place[which], minlength=users)
+        means.append(np.divide(total, number, out=np.full(users, np.nan), where=number > 0))
+    earlier: Floats = np.nan_to_num(means[0] - means[1])
+    return earlier

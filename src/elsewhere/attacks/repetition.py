@@ -1,0 +1,95 @@
+"""Repeated release: what two releases of a growing histogram give away, with and without `lower`.
+
+A table has no times, so growth is drawn: each visit was there already at the first release with a probability of 80%.
+As in detection, half of the users with something to hide give releases away, and of the others the attacker gets the
+genuine counts, twice.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elsewhere.attacks.baselines import deleted, protections
+from elsewhere.attacks.detection import halves
+from elsewhere.attacks.features import Features
+from elsewhere.attacks.learning import enough, guess, share
+from elsewhere.attacks.result import Attack, Repetition
+from elsewhere.attacks.setting import Setting
+from elsewhere.attacks.table import as_histogram, entry_rows, with_counts
+from elsewhere.model.arrays import Flags
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+_EARLY = 0.8
+
+
+def repeat(setting: Setting) -> Repetition:
+    """How well releases are told from genuine histograms by one release and by two, and how often two prove it."""
+    from scipy.sparse import vstack
+
+    changed, genuine = halves(setting, "repeated releases are not attacked")
+    rows = np.append(changed, genuine)
+    later = setting.table.counts[rows]
+    early = with_counts(later, np.random.default_rng(setting.seed).binomial(later.data, _EARLY))
+    both = deleted(early, setting.sensitive).sum(axis=1) > 0
+    labels = (np.arange(len(rows)) < len(changed))[both]
+    later, early = later[both], early[both]
+    enough(
+        "repeated releases are not attacked",
+        "users with two releases",
+        labels[labels],
+        "those with none",
+        labels[~labels],
+    )
+
+    others = [deleted(counts[~labels], setting.sensitive) for counts in (early, later)]
+    pairs = _pairs(setting, early[labels], later[labels])
+    seen = {
+        "hide, the second alone": Features.of(vstack([pairs["hide"][1], others[1]], format="csr"), setting.sensitive)
+    }
+    for protection, pair in pairs.items():
+        first, second = (vstack([one, other], format="csr") for one, other in zip(pair, others, strict=True))
+        seen[protection] = Features.of_two(first, second, setting.sensitive)
+    number = int(labels.sum())
+    attacks = [
+        Attack(
+            "two releases or genuine", protection, number, len(labels) - number, guess(features, labels, setting.seed)
+        )
+        for protection, features in seen.items()
+    ]
+    return Repetition(tuple(attacks), {protection: share(_falls(*pair)) for protection, pair in pairs.items()})
+
+
+def _pairs(setting: Setting, early: csr_array, later: csr_array) -> dict[str, tuple[csr_array, csr_array]]:
+    """The two releases of each user, by kind."""
+    first, second = protections(setting, early), protections(setting, later)
+    pairs = {protection: (first[protection], second[protection]) for protection in first}
+    return {**pairs, "hide with lower": (first["hide"], _not_below(setting, first["hide"], later))}
+
+
+def _not_below(setting: Setting, first: csr_array, later: csr_array) -> csr_array:
+    """The releases of the later histograms in which no count is below that of the first release."""
+    from scipy.sparse import csr_array
+
+    from elsewhere.verbs import hide
+
+    locations = setting.table.locations
+    number = {name: at for at, name in enumerate(locations)}
+    entries: list[tuple[int, int, int]] = []
+    for row in range(later.shape[0]):
+        history = as_histogram(locations, later, row)
+        sensitive = [name for name in history if setting.sensitive[number[name]]]
+        lower = as_histogram(locations, first, row)
+        release = hide(history, sensitive, setting.plan.policy.quality, lower=lower).histogram
+        entries += [(row, number[name], count) for name, count in release.items()]
+    rows, columns, counts = np.array(entries, dtype=np.int64).T
+    return csr_array((counts, (rows, columns)), shape=later.shape)
+
+
+def _falls(first: csr_array, second: csr_array) -> Flags:
+    """Whether a count of a user falls, which no growing history's does: the releases are proven to be changed."""
+    change = second - first
+    return np.bincount(entry_rows(change)[change.data < 0], minlength=change.shape[0]) > 0

@@ -1,0 +1,137 @@
+"""What an audit finds, as figures that print well and go to JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A share, and the 95% confidence interval of it."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.1%} ({self.low:.1%} to {self.high:.1%})"
+
+
+@dataclass(frozen=True)
+class Attack:
+    """How well an attacker tells two kinds of user apart."""
+
+    question: str
+    #: What is done to the histograms that the attacker gets.
+    protection: str
+    #: How many users of either kind there are: those of whom the answer is yes, and the others.
+    yes: int
+    no: int
+    #: How often, of one user of either kind, the attacker says rightly which is which (AUC); a coin has 50%.
+    right: Rate
+
+
+@dataclass(frozen=True)
+class Profiling:
+    """How often a user is taken for another kind of user."""
+
+    goal: str
+    #: The privacy parameter c: who is within it of the target belongs to the group.
+    threshold: float
+    #: How many users there are who want to be judged otherwise.
+    users: int
+    #: About how many of them the paper's adversary is wrong; the others have no release within the quality loss.
+    wrong: Rate
+    #: The adversary who knows the method; None where too few have a release.
+    wiser: Attack | None
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """What two releases of a growing histogram give away."""
+
+    attacks: tuple[Attack, ...]
+    #: By protection, the share of users of whom some count falls, which proves that something was changed.
+    proven: Mapping[str, Rate]
+
+
+_HEADING = "How often an attacker says rightly which of two is which: 50% is a coin. With 95% confidence intervals."
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """What attackers get out of the releases of many users."""
+
+    users: int
+    locations: int
+    seed: int
+    inference: tuple[Attack, ...]
+    detection: tuple[Attack, ...]
+    profiling: tuple[Profiling, ...]
+    repetition: Repetition | None
+    #: Sentences for the person: who was left out, what was sampled, what could not be measured.
+    notes: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The figures as plain numbers."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        parts = (
+            [_HEADING],
+            _inferred(self.inference),
+            _detected(self.detection),
+            _repeated(self.repetition),
+            _profiled(self.profiling),
+        )
+        return "\n\n".join("\n".join(part) for part in parts if part)
+
+
+def _inferred(attacks: tuple[Attack, ...]) -> list[str]:
+    lines = ["Inference: which of two users was there"] if attacks else []
+    for question in dict.fromkeys(attack.question for attack in attacks):
+        of = [attack for attack in attacks if attack.question == question]
+        lines.append(f"  {question}: {of[0].yes:,} users who were there, {of[0].no:,} who were not")
+        lines += _rows((attack.protection, attack.right) for attack in of)
+    return lines
+
+
+def _detected(attacks: tuple[Attack, ...]) -> list[str]:
+    if not attacks:
+        return []
+    return [
+        "Detection: which of two histograms is a release, and which is genuine",
+        f"  {attacks[0].yes:,} releases, {attacks[0].no:,} genuine histograms",
+        *_rows((attack.protection, attack.right) for attack in attacks),
+    ]
+
+
+def _repeated(found: Repetition | None) -> list[str]:
+    if found is None:
+        return []
+    return [
+        "Repeated release: the same, of users of whom two histograms are known",
+        f"  {found.attacks[0].yes:,} with releases, {found.attacks[0].no:,} with genuine histograms",
+        *_rows((attack.protection, attack.right) for attack in found.attacks),
+        "  users with releases of whom a count falls, which proves that something is hidden",
+        *_rows(found.proven.items()),
+    ]
+
+
+def _profiled(found: tuple[Profiling, ...]) -> list[str]:
+    if not found:
+        return []
+    lines = [f"Profiling: who is within distance {found[0].threshold:.4g} of the target belongs to the group"]
+    for one in found:
+        kind = "do not belong, and resemble" if one.goal == "resemble" else "belong, and avoid"
+        lines.append(f"  {one.goal}: {one.users:,} users who {kind} the target")
+        lines += _rows([("the paper's adversary is wrong", one.wrong)])
+        if one.wiser is not None:
+            lines += _rows([("one who knows the method is right", one.wiser.right)])
+    return lines
+
+
+def _rows(rows: Iterable[tuple[str, Rate]]) -> list[str]:
+    return [f"    {name:<36}{rate}" for name, rate in rows]

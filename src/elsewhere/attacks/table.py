@@ -1,0 +1,91 @@
+"""The histograms of many users as one sparse matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elsewhere.model.arrays import Flags, Floats, Ints
+from elsewhere.model.errors import InputError, quoted
+from elsewhere.model.histogram import Histogram, TableLike
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+#: With more visits of one user, products of counts would not fit into 64 bits.
+_MOST_VISITS = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Table:
+    """A row a user with at least one visit, a column a location, in the order of the names."""
+
+    locations: tuple[str, ...]
+    counts: csr_array
+    #: How many users are left out because they have no visit.
+    empty: int
+
+    @classmethod
+    def of(cls, users: Mapping[str, TableLike], others: Iterable[str] = ()) -> Table:
+        """The histograms of users by name; `others` are locations that are to have a column even if nobody was there.
+
+        >>> table = Table.of({"bob": {"spa": 4}, "ann": {"gym": 2, "spa": 1}, "eve": {"gym": 0}})
+        >>> table.locations, table.counts.toarray().tolist(), table.empty
+        (('gym', 'spa'), [[2, 1], [0, 4]], 1)
+        """
+        from scipy.sparse import csr_array
+
+        rows = [history for user in sorted(users) if (history := _histogram(user, users[user])).size]
+        if not rows:
+            raise InputError(f"none of the {len(users)} users has a visit, so there is nothing to attack")
+        locations = tuple(sorted(set(others).union(*(history.locations for history in rows))))
+        number = {name: at for at, name in enumerate(locations)}
+        offset = np.cumsum([0, *(history.length for history in rows)])
+        columns = np.fromiter((number[name] for history in rows for name in history.locations), np.int64, offset[-1])
+        counts = np.concatenate([history.counts for history in rows])
+        matrix = csr_array((counts, columns, offset), shape=(len(rows), len(locations)))
+        matrix.eliminate_zeros()
+        return cls(locations, matrix, len(users) - len(rows))
+
+    def totals(self) -> Histogram:
+        """The visits of all users together."""
+        return Histogram(zip(self.locations, self.counts.sum(axis=0).tolist(), strict=True))
+
+    def columns(self, names: Iterable[str]) -> Flags:
+        """Which columns have these names."""
+        chosen = set(names)
+        return np.array([name in chosen for name in self.locations], dtype=np.bool_)
+
+
+def as_histogram(locations: tuple[str, ...], counts: csr_array, row: int) -> Histogram:
+    """A row of counts with the names of its locations."""
+    entries = slice(counts.indptr[row], counts.indptr[row + 1])
+    names = [locations[at] for at in counts.indices[entries]]
+    return Histogram(zip(names, counts.data[entries].tolist(), strict=True))
+
+
+def entry_rows(counts: csr_array) -> Ints:
+    """The row of each entry."""
+    return np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+
+
+def with_counts(counts: csr_array, data: Ints | Floats) -> csr_array:
+    """The matrix with other numbers at its entries; what is 0 is no entry."""
+    from scipy.sparse import csr_array
+
+    changed = csr_array((data, counts.indices, counts.indptr), shape=counts.shape, copy=True)
+    changed.eliminate_zeros()
+    return changed
+
+
+def _histogram(user: str, counts: TableLike) -> Histogram:
+    try:
+        history = counts if isinstance(counts, Histogram) else Histogram(counts)
+    except InputError as error:
+        raise InputError(f"the user {quoted(user)}: {error}") from None
+    if history.size > _MOST_VISITS:
+        raise InputError(f"the user {quoted(user)} has {history.size} visits; attacks take up to {_MOST_VISITS}")
+    return history
