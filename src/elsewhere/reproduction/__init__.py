@@ -78,8 +78,9 @@ def reproduce(
     for note in (*([reports.GENERATED] if users.generated else []), *users.notes):
         say(note)
     study = Study(users.sets, seed, QUICK if quick else FULL)
-    found = running.run(chosen, study, Cache(folder / "done", study, users.digest()), say)
-    parts = reports.sections(found, known)
+    cache = Cache(folder / "done", study, users.digest())
+    found = running.run(chosen, study, cache, folder, reports.footer(users), say)
+    parts = [reports.section(name, known[name], outcome) for name, outcome in found.items()]
     for part in parts:
         if part.outcome.refused:
             say(f"{part.name} is left out: {part.outcome.refused}")

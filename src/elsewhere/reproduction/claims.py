@@ -1,7 +1,8 @@
 """Sentences of the paper's evaluation beside what was measured. The verdict follows from the measured value.
 
-What counts as the same was fixed beforehand, for all claims alike: a number within a quarter of the paper's; a share or an
-NCE within 0.05 of it; an exponent within 0.25; a trend if chance alone would show one as strong in at most 5% of cases.
+What counts as the same was fixed beforehand, for all claims alike: a number within a quarter of the paper's; a share
+or an NCE within 0.05 of it; an exponent within 0.25; a trend if chance alone would show one as strong in at most 5% of
+cases. Undecided is what the 95% confidence interval leaves open: the paper's exponent, or a trend of at least 0.3.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ from numpy.typing import ArrayLike
 
 from elsewhere.reproduction import fits
 
-Verdict: TypeAlias = Literal["holds", "differs", "not measured", "not in the paper"]
+Verdict: TypeAlias = Literal["holds", "differs", "undecided", "not measured", "not in the paper"]
 
 _SHARE_OFF, _NUMBER_OFF, _EXPONENT_OFF, _CHANCE = 0.05, 0.25, 0.25, 0.05
+#: A rank correlation from which on a trend is worth the name.
+_MODERATE = 0.3
+_TOO_FEW = "too few points to tell"
 
 
 @dataclass(frozen=True)
@@ -67,13 +71,16 @@ def moves(says: str, way: Literal["rises", "falls", "stays"], x: ArrayLike, y: A
         return Claim(says, way, "too few points", on, "not measured")
     seen = "stays" if found.chance > _CHANCE else "rises" if found.correlation > 0 else "falls"
     ours = f"{seen} (rank correlation {found.correlation:.2f})"
-    return Claim(says, way, ours, on, "holds", "") if seen == way else Claim(says, way, ours, on, "differs", why)
+    if seen == way:
+        return Claim(says, way, ours, on, "holds")
+    missed = seen == "stays" and (found.high if way == "rises" else -found.low) >= _MODERATE
+    return Claim(says, way, ours, on, "undecided" if missed else "differs", _TOO_FEW if missed else why)
 
 
 def grows_as(says: str, exponent: float, x: ArrayLike, y: ArrayLike, on: str, why: str) -> Claim:
     """A runtime that grows as a power of something.
 
-    >>> grows_as("runtime against K", 2, [1, 2, 3, 4], [1, 4.1, 9, 15.8], "LHO", "").verdict
+    >>> grows_as("runtime against K", 2, [1, 2, 3, 4, 5, 6], [1, 4.1, 9, 15.8, 25, 37], "LHO", "").verdict
     'holds'
     """
     law = fits.power_law(x, y)
@@ -83,6 +90,8 @@ def grows_as(says: str, exponent: float, x: ArrayLike, y: ArrayLike, on: str, wh
     ours = f"{law.exponent:.2f} ({law.low:.2f} to {law.high:.2f}), R² {law.r_squared:.2f}"
     if abs(law.exponent - exponent) <= _EXPONENT_OFF:
         return Claim(says, paper, ours, on, "holds")
+    if law.low <= exponent <= law.high:
+        return Claim(says, paper, ours, on, "undecided", _TOO_FEW)
     return Claim(says, paper, ours, on, "differs", why)
 
 

@@ -87,8 +87,8 @@ def _characteristics(dataset: Dataset) -> str:
     lengths = [history.length for history in dataset.histograms]
     sizes = [history.size for history in dataset.histograms]
     return (
-        f"{dataset.name}: {len(lengths):,} histograms, mean length {np.mean(lengths):.2f}, greatest length {max(lengths)}, "
-        f"mean size {np.mean(sizes):.2f}."
+        f"{dataset.name}: {len(lengths):,} histograms, mean length {np.mean(lengths):.2f}, greatest length "
+        f"{max(lengths)}, mean size {np.mean(sizes):.2f}."
     )
 
 
@@ -106,9 +106,10 @@ class _Shape(NamedTuple):
 
 
 _TABLE: dict[Like, _Shape] = {
-    "NYC": _Shape(1_083, 40.28, 139, 209.99, 251, 8.0),
-    "TKY": _Shape(2_293, 32.36, 158, 221.57, 247, 8.0),
+    "NYC": _Shape(1_083, 40.28, 139, 209.99, 251, 10.0),
+    "TKY": _Shape(2_293, 32.36, 158, 221.57, 247, 7.5),
 }
+#: The research files have no user with fewer check-ins than that.
 _LEAST_SIZE, _LARGEST_SIZE = 100, 3_000
 
 
@@ -121,9 +122,8 @@ def _generated(like: Like, seed: int) -> Dataset:
     lengths.sort()
     # The longest is given, and its neighbours make up for it.
     lengths[-2:] += [lengths[-1] - shape.greatest_length, shape.greatest_length - lengths[-1]]
-    sizes = _adjusted(
-        random.lognormal(sigma=0.9, size=shape.users), shape.mean_size, _LEAST_SIZE, _LARGEST_SIZE, random
-    )
+    beyond = random.pareto(2.0, size=shape.users)
+    sizes = _LEAST_SIZE + _adjusted(beyond, shape.mean_size - _LEAST_SIZE, 0, _LARGEST_SIZE - _LEAST_SIZE, random)
     # Who goes to more places goes out more often, on the whole.
     order = np.argsort(np.argsort(np.argsort(sizes)) + random.normal(scale=0.3 * shape.users, size=shape.users))
     sizes = sizes[order]

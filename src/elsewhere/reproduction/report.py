@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from elsewhere.reproduction.cache import Outcome
 from elsewhere.reproduction.claims import Claim, Verdict
 from elsewhere.reproduction.data import Data
 from elsewhere.reproduction.drawing import draw
-from elsewhere.reproduction.experiment import Experiment, Study
+from elsewhere.reproduction.experiment import Drawing, Experiment, Study
 
 PAGE = "report.html"
 GENERATED = "Generated data: made-up users, calibrated to the paper's table of characteristics."
@@ -38,38 +38,44 @@ class Section(NamedTuple):
         """Runtimes are never twice the same, and so kept apart from what is."""
         return "runtime" if self.experiment.timed else "quality"
 
+    def drawings(self) -> Sequence[Drawing]:
+        """Its figures."""
+        return self.experiment.draw(self.outcome.rows) if self.outcome.rows else ()
 
-def sections(found: Mapping[str, Outcome], known: Mapping[str, Experiment]) -> list[Section]:
-    """What goes into the report, in its order."""
-    return [
-        Section(name, known[name], outcome, tuple(known[name].claims(outcome.rows)) if outcome.rows else ())
-        for name, outcome in found.items()
-    ]
+
+def section(name: str, experiment: Experiment, outcome: Outcome) -> Section:
+    """An experiment with its claims."""
+    return Section(name, experiment, outcome, tuple(experiment.claims(outcome.rows)) if outcome.rows else ())
 
 
 def write(folder: Path, parts: Sequence[Section], study: Study, data: Data) -> Path:
-    """Everything at its place in the folder; the page's path."""
-    footer = GENERATED if data.generated else "Data: " + ", ".join(dataset.name for dataset in data.sets)
+    """Everything at its place in the folder, save for the figures, which are there; the page's path."""
     body = []
-    with canvas.settings():
-        for part in parts:
-            figures = []
-            make(folder / part.folder)
-            if part.outcome.rows:
-                _put(folder / part.folder / f"{part.name}.csv", part.outcome.rows.as_csv().encode())
-            for drawing in part.experiment.draw(part.outcome.rows) if part.outcome.rows else ():
-                figure = draw(drawing, footer)
-                stem = folder / part.folder / f"{part.name}-{drawing.name}"
-                svg = rendered(figure, ".svg")
-                _put(stem.with_suffix(".svg"), svg)
-                _put(stem.with_suffix(".png"), rendered(figure, ".png"))
-                figures.append(f'<figure aria-label="{escape(drawing.title)}">{of_the_page(svg.decode())}</figure>')
-            body.append(_section(part, figures))
+    for part in parts:
+        make(folder / part.folder)
+        if part.outcome.rows:
+            _put(folder / part.folder / f"{part.name}.csv", part.outcome.rows.as_csv().encode())
+        body.append(_section(part, list(_figures(folder, part))))
     for kind in dict.fromkeys(part.folder for part in parts):
         _put(folder / kind / "claims.csv", _claims_csv([part for part in parts if part.folder == kind]).encode())
     page = folder / PAGE
     _put(page, _page(parts, body, study, data).encode())
     return page
+
+
+def draw_all(folder: Path, part: Section, footer: str) -> None:
+    """The figures of an experiment, as SVG and as PNG."""
+    make(folder / part.folder)
+    with canvas.settings():
+        for drawing in part.drawings():
+            figure = draw(drawing, footer)
+            for ending in (".svg", ".png"):
+                _put(_path(folder, part, drawing, ending), rendered(figure, ending))
+
+
+def footer(data: Data) -> str:
+    """What stands below every figure."""
+    return GENERATED if data.generated else "Data: " + ", ".join(dataset.name for dataset in data.sets)
 
 
 def make(folder: Path) -> None:
@@ -83,9 +89,29 @@ def make(folder: Path) -> None:
 def verdicts(parts: Sequence[Section]) -> str:
     """How many claims hold, in words."""
     counts = Counter(claim.verdict for part in parts for claim in part.claims)
-    named: dict[Verdict, str] = {"holds": "hold", "differs": "differ", "not measured": "could not be measured"}
+    named: dict[Verdict, str] = {
+        "holds": "hold",
+        "differs": "differ",
+        "undecided": "are undecided",
+        "not measured": "could not be measured",
+    }
     words = [f"{counts[verdict]} {word}" for verdict, word in named.items() if counts[verdict]]
     return f"Of the paper's claims {', '.join(words)}." if words else "No claim of the paper was measured."
+
+
+def _figures(folder: Path, part: Section) -> Iterator[str]:
+    for drawing in part.drawings():
+        try:
+            svg = _path(folder, part, drawing, ".svg").read_text(encoding="utf-8")
+        except OSError as error:
+            raise InputError(
+                f"the figure {quoted(error.filename)} is gone; remove the folder 'done' beside it"
+            ) from None
+        yield f'<figure aria-label="{escape(drawing.title)}">{of_the_page(svg)}</figure>'
+
+
+def _path(folder: Path, part: Section, drawing: Drawing, ending: str) -> Path:
+    return folder / part.folder / f"{part.name}-{drawing.name}{ending}"
 
 
 def _put(path: Path, content: bytes) -> None:
@@ -148,19 +174,21 @@ def _claims_of(part: Section) -> Iterator[str]:
 
 
 _SOURCE = (
-    "Grigorios Loukides and George Theodorakopoulos: Location histogram privacy by Sensitive Location Hiding and Target "
-    "Histogram Avoidance/Resemblance (Knowledge and Information Systems, 2020, extended version). Figures are numbered as there."
+    "Grigorios Loukides and George Theodorakopoulos: Location histogram privacy by Sensitive Location Hiding and "
+    "Target Histogram Avoidance/Resemblance (Knowledge and Information Systems, 2020, extended version). Figures "
+    "are numbered as there."
 )
 _RULE = (
-    "What counts as the same was fixed beforehand: a number within a quarter of the paper's, a share or an NCE within 0.05, "
-    "a fitted exponent within 0.25, a trend that chance would show in at most 5% of cases."
+    "What counts as the same was fixed beforehand: a number within a quarter of the paper's, a share or an NCE within "
+    "0.05, a fitted exponent within 0.25, a trend that chance would show in at most 5% of cases."
 )
 _STYLE = """
 :root { color-scheme: light; }
 body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 system-ui, sans-serif; color: #1f2329;
   background: #fff; }
 h1, h2 { line-height: 1.2; } h2 { margin-top: 2.5rem; }
-.banner { position: sticky; top: 0; margin: 0; padding: 0.4rem 1rem; background: #fff3d6; border: 1px solid #e69f00; z-index: 1; }
+.banner { position: sticky; top: 0; margin: 0; padding: 0.4rem 1rem; background: #fff3d6; border: 1px solid #e69f00;
+  z-index: 1; }
 figure { margin: 1.5rem 0; } svg { width: 100%; height: auto; }
 table { border-collapse: collapse; width: 100%; font-size: 0.85rem; }
 th, td { text-align: left; vertical-align: top; padding: 0.25rem 0.6rem 0.25rem 0; border-top: 1px solid #d5d8dc; }
@@ -172,7 +200,7 @@ small { color: #555; } .files { color: #555; font-size: 0.85rem; }
 @media print {
   body { margin: 0; max-width: none; font-size: 9.5pt; padding: 0; }
   .banner { position: fixed; top: -12mm; left: 0; right: 0; padding: 1mm 3mm; font-size: 8pt; }
-  nav { display: none; } figure, tr { break-inside: avoid; } h2 { break-after: avoid; } thead { display: table-header-group; }
+  nav { display: none; } figure, tr { break-inside: avoid; } h2 { break-after: avoid; }
   figure svg { max-height: 235mm; }
 }
 """

@@ -8,19 +8,22 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
+from pathlib import Path
 
 from elsewhere.model.errors import ElsewhereError, InputError
-from elsewhere.reproduction import experiments
+from elsewhere.reproduction import experiments, report
 from elsewhere.reproduction.cache import Cache, Outcome
 from elsewhere.reproduction.experiment import Study
 from elsewhere.reproduction.rows import Rows
 
 
-def run(names: Sequence[str], study: Study, cache: Cache, say: Callable[[str], None]) -> Mapping[str, Outcome]:
-    """What each experiment found, from the cache where that is still right."""
+def run(
+    names: Sequence[str], study: Study, cache: Cache, folder: Path, footer: str, say: Callable[[str], None]
+) -> Mapping[str, Outcome]:
+    """What each experiment found, from the cache where that is still right; the others also draw their figures."""
     known = experiments.modules()
     due = [name for name in names if not _is_done(name, cache, say)]
-    workers = _Workers(study, cache, say, len(due))
+    workers = _Workers((study, cache, folder, footer), say, len(due))
     together = [name for name in due if not known[name].EXPERIMENT.timed]
     workers.work(together, os.cpu_count() or 1)
     workers.work([name for name in due if name not in together], 1)
@@ -41,8 +44,8 @@ def _is_done(name: str, cache: Cache, say: Callable[[str], None]) -> bool:
 class _Workers:
     """Processes that end with their experiment, so that none is left behind when this one is killed."""
 
-    def __init__(self, study: Study, cache: Cache, say: Callable[[str], None], due: int) -> None:
-        self._study, self._cache, self._say, self._due = study, cache, say, due
+    def __init__(self, given: tuple[Study, Cache, Path, str], say: Callable[[str], None], due: int) -> None:
+        self._given, self._say, self._due = given, say, due
         self._done = 0
 
     def work(self, names: Sequence[str], side_by_side: int) -> None:
@@ -52,7 +55,7 @@ class _Workers:
                 while waiting and len(busy) < side_by_side:
                     name = waiting.pop(0)
                     process = multiprocessing.get_context("spawn").Process(
-                        target=_experiment, args=(name, self._study, self._cache)
+                        target=_experiment, args=(name, *self._given)
                     )
                     process.start()
                     busy[process] = (name, time.monotonic())
@@ -70,8 +73,8 @@ class _Workers:
         self._say(f"{name}: {time.monotonic() - begun:.0f} s ({self._done} of {self._due})")
 
 
-def _experiment(name: str, study: Study, cache: Cache) -> None:
-    """What a process does."""
+def _experiment(name: str, study: Study, cache: Cache, folder: Path, footer: str) -> None:
+    """What a process does. Only what is drawn as well is kept as done."""
     module = experiments.modules()[name]
     try:
         outcome = Outcome(module.EXPERIMENT.run(study))
@@ -79,4 +82,5 @@ def _experiment(name: str, study: Study, cache: Cache) -> None:
         outcome = Outcome(Rows(), f"{error}.")
     except KeyboardInterrupt:
         raise SystemExit(130) from None
+    report.draw_all(folder, report.section(name, module.EXPERIMENT, outcome), footer)
     cache.put(name, module, outcome)

@@ -23,10 +23,10 @@ def run(study: Study) -> Rows:
 
 def draw(rows: Rows) -> list[Drawing]:
     return [
-        Drawing("js", "Figure 12 a, b", "Distribution of JS by |L'|", _panels(rows, "JS (LHO's path)", "js_path", True)),
+        Drawing("js", "Figure 12 a, b", "Distribution of JS by |L'|", _panels(rows, "JS, LHO's path", "js_path", True)),
         Drawing("nce", "Figure 12 c, d", "Distribution of NCE by |L'|", _panels(rows, "NCE", "nce", False)),
-        Drawing("l2", "Figure 26", "Distribution of L2 by |L'|", _panels(rows, "L2 (LHO's path)", "l2_path", True)),
-        Drawing("whole", "", "Distribution of JS over all bins by |L'|", _panels(rows, "JS (all bins)", "js", True)),
+        Drawing("l2", "Figure 26", "Distribution of L2 by |L'|", _panels(rows, "L2, LHO's path", "l2_path", True)),
+        Drawing("whole", "", "Distribution of JS over all bins by |L'|", _panels(rows, "JS, all bins", "js", True)),
     ]  # fmt: skip
 
 
@@ -52,8 +52,8 @@ def claims(rows: Rows) -> Iterator[Claim]:
                    f"hide, {name}, LHO's path", _OTHER_DATA, share=True)  # fmt: skip
         for number, paper in ((1, 0.7), (10, 0.2)):
             zero = float(np.mean(by[number].column("nce") == 0)) if number in by else np.nan
-            yield near(f"share of histograms with NCE = 0 at |L'| = {number}", paper, zero, f"hide, {name}", _OTHER_DATA,
-                       share=True)  # fmt: skip
+            yield near(f"share of histograms with NCE = 0 at |L'| = {number}", paper, zero, f"hide, {name}",
+                       _OTHER_DATA, share=True)  # fmt: skip
         for number, paper in _MEDIAN_NCE.items():
             yield near(f"median NCE at |L'| = {number}", paper, _median(by.get(number), "nce"), f"hide, {name}",
                        _OTHER_DATA, share=True)  # fmt: skip
@@ -75,8 +75,8 @@ def _panels(rows: Rows, measure: str, column: str, log: bool) -> Iterator[Panel]
 EXPERIMENT = Experiment(
     order=30,
     title="Hiding: impact of the number of sensitive locations |L'|",
-    method="1, 2, 5 and 10 locations of each user, chosen uniformly at random, are hidden. Users with no more locations than "
-    "that are left out.",
+    method="1, 2, 5 and 10 locations of each user, chosen uniformly at random, are hidden. Users with no more "
+    "locations than that are left out.",
     run=run,
     draw=draw,
     claims=claims,

@@ -43,8 +43,8 @@ def claims(rows: Rows) -> Iterator[Claim]:
 EXPERIMENT = Experiment(
     order=40,
     title="Hiding: recommendation",
-    method="Users with more than ten locations. In each split a tenth of the users is tested against the others. 'Alone': "
-    "only the tested user gives a release away; 'everybody': all do. The paper leaves open which it means.",
+    method="Users with more than ten locations. In each split a tenth of the users is tested against the others. "
+    "'Alone': only the tested user gives a release away; 'everybody': all do. The paper leaves open which it means.",
     run=run,
     draw=draw,
     claims=claims,

@@ -36,7 +36,8 @@ def run(study: Study) -> Rows:
 def draw(rows: Rows) -> list[Drawing]:
     return [Drawing("seconds", "Figure 15", "Runtime of hiding against the sensitive visits K", [
         Panel(f"{name}, each histogram with n = {own[0]['n']}", "sensitive visits K", "seconds",
-              [Series("LHO", own.column("K"), own.column("paper")), Series("hide", own.column("K"), own.column("verbs"))],
+              [Series("LHO", own.column("K"), own.column("paper")),
+               Series("hide", own.column("K"), own.column("verbs"))],
               log_x=True, log_y=True)
         for name, own in rows.sets()
     ])]  # fmt: skip
@@ -59,8 +60,8 @@ def claims(rows: Rows) -> Iterator[Claim]:
 EXPERIMENT = Experiment(
     order=60,
     title="Hiding: runtime against the number of sensitive visits K",
-    method="Histograms of one length (30 in NYC, 40 in TKY), five random locations of which are hidden, several times each. "
-    "LHO is not run where its graph would be too large for the memory of a usual machine.",
+    method="Histograms of one length (30 in NYC, 40 in TKY), five random locations of which are hidden, several times "
+    "each. LHO is not run where its graph would be too large for the memory of a usual machine.",
     run=run,
     draw=draw,
     claims=claims,

@@ -24,7 +24,8 @@ def draw(rows: Rows) -> list[Drawing]:
     return [
         Drawing("js", "Figure 10", "JS against the sensitive visits K", _panels(rows, "JS", "js_path", "js")),
         Drawing("nce", "Figure 11", "NCE against the sensitive visits K", [
-            Panel(f"{name}, medians", "sensitive visits K", "NCE", [Series("median", *own.medians("K", "nce"))], log_x=True)
+            Panel(f"{name}, medians", "sensitive visits K", "NCE", [Series("median", *own.medians("K", "nce"))],
+                  log_x=True)
             for name, own in rows.sets()
         ]),
         Drawing("l2", "Figure 25", "L2 against the sensitive visits K", _panels(rows, "L2", "l2_path", "l2")),
@@ -62,7 +63,7 @@ def _panels(rows: Rows, measure: str, path: str, whole: str) -> Iterator[Panel]:
 EXPERIMENT = Experiment(
     order=20,
     title="Hiding: impact of the number of sensitive visits K",
-    method="As before: five random locations of each user are hidden; K is the number of visits that they happen to have.",
+    method="As before: five random locations of each user are hidden; K is the number of visits that they have.",
     run=run,
     draw=draw,
     claims=claims,

@@ -10,6 +10,7 @@ from elsewhere.reproduction.experiment import Drawing, Experiment, Study, enough
 from elsewhere.reproduction.releases import excess
 from elsewhere.reproduction.rows import Rows
 
+_OTHER_CHOICE = "other data: the paper's claim is about the histograms that it chose"
 #: By how many percent RH's d_p is above RO's at most, by the set of the paper.
 _EXCESS = {"NYC": 1.0, "TKY": 2.1}
 
@@ -40,7 +41,7 @@ def claims(rows: Rows) -> Iterator[Claim]:
             yield moves("d_p decreases with n", "falls", group.column("n"), group.column("d_p"), on, OTHER_DATA)
             yield moves("d_q is not affected by n", "stays", group.column("n"), group.column("d_q"), on, OTHER_DATA)
         yield at_most("d_p of RH above that of RO", _EXCESS[own[0]["like"]], 100 * max(excess(resembling)),
-                      f"resemble, {name}", "other data: the paper's claim is about the histograms that it chose", "%")  # fmt: skip
+                      f"resemble, {name}", _OTHER_CHOICE, "%")  # fmt: skip
         yield from keeps_to(resembling, name)
         yield beyond("d_p of AH below that of AO, at most", 100 * max(excess(avoiding)), f"avoid, {name}", "%")
 

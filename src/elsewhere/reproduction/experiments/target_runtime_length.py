@@ -45,8 +45,8 @@ def claims(rows: Rows) -> Iterator[Claim]:
         for method, algorithm, paper in (("optimal", "RO", 2.3), ("heuristic", "RH", 0.0052)):
             example = own.where(goal="resemble", method=method, n=at)[0]
             for code, where in (("paper", algorithm), ("verbs", f"resemble ({algorithm})")):
-                yield near(f"seconds of {algorithm} at n = {_EXAMPLE}", paper, example[code], f"{where}, {name}, n = {at}",
-                           MACHINE if code == "paper" else "faster code")  # fmt: skip
+                yield near(f"seconds of {algorithm} at n = {_EXAMPLE}", paper, example[code],
+                           f"{where}, {name}, n = {at}", MACHINE if code == "paper" else "faster code")  # fmt: skip
 
 
 EXPERIMENT = Experiment(

@@ -18,6 +18,7 @@ _THRESHOLD, _LONG = 1e-5, 75
 _KINDS = {"long": "Figure 22 b, c", "padded": "Figures 22 d and 23 a"}
 #: How many are longer in the paper's sets, and the mean seconds over both.
 _NUMBER = {"NYC": 17, "TKY": 7}
+_CODES = {"paper": "to the letter", "lean": "RO, lean", "verbs": "resemble"}
 _SECONDS = {"optimal": 3.6, "heuristic": 0.0082}
 
 
@@ -51,22 +52,23 @@ def claims(rows: Rows) -> Iterator[Claim]:
         padded_rows = own.where(kind="padded", goal="resemble")
         for algorithm, group, code, why in series(padded_rows, "resemble", name):
             if group[0]["method"] == "heuristic":
-                yield grows_as("RH is close to linear in n, padded histograms", 1, group.column("n"), group.column(code),
-                               algorithm, why)  # fmt: skip
+                yield grows_as("RH is close to linear in n, padded histograms", 1, group.column("n"),
+                               group.column(code), algorithm, why)  # fmt: skip
     longer = rows.where(kind="long", goal="resemble")
     for method, paper in _SECONDS.items():
-        for code in ("paper", "lean", "verbs"):
+        for code in _CODES:
             times = longer.where(method=method).column(code)
             if np.isfinite(times).any():
                 yield near(f"mean seconds of {'RO' if method == 'optimal' else 'RH'} for n > {_LONG}", paper,
-                           float(np.nanmean(times)), {"verbs": "resemble", "lean": "RO, lean"}.get(code, "to the letter"),
+                           float(np.nanmean(times)), _CODES[code],
                            MACHINE if code != "verbs" else "faster code")  # fmt: skip
 
 
 EXPERIMENT = Experiment(
     order=130,
     title="Resembling and avoiding: runtime of long histograms",
-    method=f"Histograms longer than {_LONG}, and one with zeros appended up to length 400; the threshold is {_THRESHOLD:g}. {LITERAL}",
+    method=f"Histograms longer than {_LONG}, and one with zeros appended up to length 400; the threshold is "
+    f"{_THRESHOLD:g}. {LITERAL}",
     run=run,
     draw=draw,
     claims=claims,

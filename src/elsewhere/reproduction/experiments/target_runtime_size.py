@@ -42,8 +42,8 @@ def claims(rows: Rows) -> Iterator[Claim]:
         for method, algorithm, paper in (("optimal", "RO", 5.6), ("heuristic", "RH", 0.0067)):
             example = own.where(goal="resemble", method=method, N=at)[0]
             for code, where in (("paper", algorithm), ("verbs", f"resemble ({algorithm})")):
-                yield near(f"seconds of {algorithm} at N = {_EXAMPLE}", paper, example[code], f"{where}, {name}, N = {at}",
-                           MACHINE if code == "paper" else "faster code")  # fmt: skip
+                yield near(f"seconds of {algorithm} at N = {_EXAMPLE}", paper, example[code],
+                           f"{where}, {name}, N = {at}", MACHINE if code == "paper" else "faster code")  # fmt: skip
 
 
 EXPERIMENT = Experiment(

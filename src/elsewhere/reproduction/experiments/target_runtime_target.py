@@ -25,7 +25,7 @@ def run(study: Study) -> Rows:
         history = dataset.nearest(LENGTH, SIZE)
         for target in _targets(history):
             for goal in GOALS:
-                # The optimal algorithms to the letter are left out, as in the paper: a threshold this wide takes them too long.
+                # The optimal algorithms are left out, as in the paper: so wide a threshold takes them too long.
                 times = timing.heuristics(goal, history, target, _THRESHOLD, study.scale)
                 rows.append(dataset.row(distance=distance("js", target, history), **times))
     return rows
@@ -39,8 +39,8 @@ def claims(rows: Rows) -> Iterator[Claim]:
     for name, own in rows.sets():
         for code, algorithm in (("paper", "RH"), ("verbs", "resemble (RH)")):
             group = own.where(goal="resemble")
-            yield moves("runtime of RH increases with JS(H, H'')", "rises", group.column("distance"), group.column(code),
-                        f"{algorithm}, {name}", MACHINE)  # fmt: skip
+            yield moves("runtime of RH increases with JS(H, H'')", "rises", group.column("distance"),
+                        group.column(code), f"{algorithm}, {name}", MACHINE)  # fmt: skip
 
 
 def _targets(history: Histogram) -> Iterator[dict[str, float]]:
@@ -55,9 +55,9 @@ def _targets(history: Histogram) -> Iterator[dict[str, float]]:
 EXPERIMENT = Experiment(
     order=160,
     title="Resembling and avoiding: runtime against the distance to the target",
-    method=f"The histogram whose length and size are nearest to n = {LENGTH} and N = {SIZE}, and targets that lie on the way from "
-    "it to its opposite, in which the most visited location has the fewest visits, and so on. The paper does not say how its targets "
-    f"were made. The threshold is {_THRESHOLD:g}. Only the heuristics are run, as in the paper.",
+    method=f"The histogram whose length and size are nearest to n = {LENGTH} and N = {SIZE}, and targets that lie on the "
+    "way from it to its opposite, in which the most visited location has the fewest visits, and so on. The paper does not "
+    f"say how its targets were made. The threshold is {_THRESHOLD:g}. Only the heuristics are run, as in the paper.",
     run=run,
     draw=draw,
     claims=claims,

@@ -46,8 +46,8 @@ def claims(rows: Rows) -> Iterator[Claim]:
 EXPERIMENT = Experiment(
     order=90,
     title="Resembling and avoiding: impact of the size N",
-    method="Of the histograms of one length (25 in NYC, 35 in TKY, which the paper leaves out), one of each size, chosen at "
-    f"random. {TARGET_METHOD}",
+    method="Of the histograms of one length (25 in NYC, 35 in TKY, which the paper leaves out), one of each size, "
+    f"chosen at random. {TARGET_METHOD}",
     run=run,
     draw=draw,
     claims=claims,

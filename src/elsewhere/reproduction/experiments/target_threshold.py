@@ -51,8 +51,8 @@ def claims(rows: Rows) -> Iterator[Claim]:
 EXPERIMENT = Experiment(
     order=100,
     title="Resembling and avoiding: impact of the threshold",
-    method=f"The histogram whose length and size are nearest to n = {LENGTH} and N = {SIZE}. The paper names no thresholds; "
-    f"these are from {THRESHOLDS[0]:g} to {THRESHOLDS[-1]:g}. {TARGET_METHOD}",
+    method=f"The histogram whose length and size are nearest to n = {LENGTH} and N = {SIZE}. The paper names no "
+    f"thresholds; these are from {THRESHOLDS[0]:g} to {THRESHOLDS[-1]:g}. {TARGET_METHOD}",
     run=run,
     draw=draw,
     claims=claims,
