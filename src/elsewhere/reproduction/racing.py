@@ -16,8 +16,8 @@ _FASTER = "faster code: the exact search looks at a small part of the graph, so 
 _LEAN = "the paper's graph seems to have been larger: here RO is given no edge that alone exceeds the threshold"
 LITERAL = (
     "RO, RH, AO and AH are the paper's algorithms to the letter. 'Lean' is RO or AO on a graph without the edges that "
-    "alone exceed the threshold, as the paper's runtimes suggest. A run that takes too long, or whose graph would be too "
-    "large, is left out."
+    "alone exceed the threshold, as the paper's runtimes suggest. A run that takes too long, or whose graph would be "
+    "too large, is left out."
 )
 _CODES = (("paper", "{}"), ("lean", "{}, lean"), ("verbs", "{goal} ({})"))
 

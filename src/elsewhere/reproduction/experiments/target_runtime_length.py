@@ -21,7 +21,7 @@ def run(study: Study) -> Rows:
         size = dataset.defaults.size
         fitting = [history for history in dataset.histograms if history.size == size]
         fitting = list(enough(fitting, 4, dataset, f"of size {size}"))
-        for history in study.some(fitting, max(4, study.scale.timed // 5), dataset.name, "timed"):
+        for history in study.some(fitting, max(6, study.scale.timed // 4), dataset.name, "timed"):
             for goal in GOALS:
                 times = timing.targeting(goal, history, uniform(history), dataset.defaults.threshold, study.scale)
                 rows.extend(dataset.row(**row) for row in times)

@@ -27,7 +27,7 @@ def run(study: Study) -> Rows:
     rows = Rows()
     for dataset in study.sets:
         longer = [history for history in dataset.histograms if history.length > _LONG]
-        chosen = study.some(longer, study.scale.timed, dataset.name, "timed")
+        chosen = study.some(longer, study.scale.timed // 4, dataset.name, "timed")
         for kind, histograms in (("long", chosen), ("padded", padded(dataset))):
             for history in histograms:
                 for goal in GOALS:

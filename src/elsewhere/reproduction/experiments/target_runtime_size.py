@@ -21,7 +21,7 @@ def run(study: Study) -> Rows:
         length = dataset.defaults.length
         fitting = [history for history in dataset.histograms if history.length == length]
         fitting = list(enough(fitting, 4, dataset, f"of length {length}"))
-        for history in study.some(fitting, max(4, study.scale.timed // 4), dataset.name, "timed"):
+        for history in study.some(fitting, max(6, study.scale.timed // 4), dataset.name, "timed"):
             for goal in GOALS:
                 times = timing.targeting(goal, history, uniform(history), dataset.defaults.threshold, study.scale)
                 rows.extend(dataset.row(**row) for row in times)

@@ -55,9 +55,9 @@ def _targets(history: Histogram) -> Iterator[dict[str, float]]:
 EXPERIMENT = Experiment(
     order=160,
     title="Resembling and avoiding: runtime against the distance to the target",
-    method=f"The histogram whose length and size are nearest to n = {LENGTH} and N = {SIZE}, and targets that lie on the "
-    "way from it to its opposite, in which the most visited location has the fewest visits, and so on. The paper does not "
-    f"say how its targets were made. The threshold is {_THRESHOLD:g}. Only the heuristics are run, as in the paper.",
+    method=f"The histogram whose length and size are nearest to n = {LENGTH} and N = {SIZE}, and targets that lie on "
+    "the way from it to its opposite, in which the most visited location has the fewest visits, and so on. The paper "
+    f"does not say how its targets were made. The threshold is {_THRESHOLD:g}. Only the heuristics are run, as in the paper.",
     run=run,
     draw=draw,
     claims=claims,
