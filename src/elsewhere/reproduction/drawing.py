@@ -9,6 +9,7 @@ import numpy as np
 
 from elsewhere.pictures import canvas
 from elsewhere.reproduction.experiment import Drawing, Panel, Series
+from elsewhere.reproduction.fits import power_law
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,9 +65,15 @@ def _draw_series(axes: Axes, series: Series, colour: str, marker: str, panel: Pa
         axes.step(x, y, where="post", color=colour, label=series.label, linewidth=1.3)
         return
     order = np.argsort(x, kind="stable")
+    law = power_law(x, y) if panel.fit else None
+    label = series.label
+    if law is not None:
+        ends = np.geomspace(x[x > 0].min(), x.max(), 30)
+        axes.plot(ends, law.factor * ends**law.exponent, "--", color=colour, linewidth=0.9)
+        label = f"{label}, exponent {law.exponent:.2f}"
     line = "-" if series.style == "line" else ""
     size, alpha = (3.5, 1.0) if series.style == "line" else (3.0, 0.75)
-    axes.plot(x[order], y[order], f"{line}{marker}", color=colour, label=series.label, markersize=size, linewidth=1.1,
+    axes.plot(x[order], y[order], f"{line}{marker}", color=colour, label=label, markersize=size, linewidth=1.1,
               markeredgewidth=0, alpha=alpha)  # fmt: skip
 
 

@@ -67,7 +67,7 @@ class Scale:
     """How much is done."""
 
     name: Literal["full", "quick"]
-    #: Users of a set in experiments that go through all of them.
+    #: Users of a set that a recommender gets.
     users: int
     #: How often the sensitive locations of a user are drawn.
     draws: int
@@ -143,6 +143,8 @@ class Panel:
     series: Sequence[Series]
     log_x: bool = False
     log_y: bool = False
+    #: Whether a power law is fitted to every curve.
+    fit: bool = False
 
 
 @dataclass(frozen=True)
@@ -164,7 +166,8 @@ class Experiment:
     title: str
     #: How it is done, in a few sentences.
     method: str
-    run: Callable[[Study], Rows]
+    #: Is given one set at a time, so that one that is too small leaves the others alone.
+    run: Callable[[Study, Dataset], Rows]
     draw: Callable[[Rows], Sequence[Drawing]]
     claims: Callable[[Rows], Iterable[Claim]]
     #: Whether it measures runtimes, which no seed makes the same.

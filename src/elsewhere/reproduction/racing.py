@@ -33,7 +33,7 @@ def drawings(rows: Rows, by: str, label: str, figure: str, log_x: bool = False) 
                 Panel(name, label, "seconds", [
                     Series(algorithm.partition(", " + name)[0], group.column(by), group.column(code))
                     for algorithm, group, code, _ in series(own, goal, name)
-                ], log_x=log_x, log_y=True)
+                ], log_x=log_x, log_y=True, fit=True)
                 for name, own in rows.sets()
             ],
         )

@@ -54,7 +54,7 @@ def hidden(study: Study, dataset: Dataset, sensitive: int) -> Rows:
     found = Rows()
     for draw in range(study.scale.draws):
         random = study.random("sensitive", dataset.name, draw)
-        chosen = [(h, drawn(h, sensitive, random)) for h in study.users(dataset)]
+        chosen = [(h, drawn(h, sensitive, random)) for h in dataset.histograms]
         chosen = [(h, locations) for h, locations in chosen if len(locations) == sensitive < h.length]
         if chosen:
             found.extend(dataset.row(sensitive=sensitive, draw=draw, **row) for row in _hidden_rows(chosen))

@@ -180,7 +180,8 @@ _SOURCE = (
 )
 _RULE = (
     "What counts as the same was fixed beforehand: a number within a quarter of the paper's, a share or an NCE within "
-    "0.05, a fitted exponent within 0.25, a trend that chance would show in at most 5% of cases."
+    "0.05, a fitted exponent within 0.25, a trend that chance would show in at most 5% of cases. "
+    "Undecided is what the confidence interval leaves open."
 )
 _STYLE = """
 :root { color-scheme: light; }

@@ -10,7 +10,7 @@ from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
-from elsewhere.model.errors import ElsewhereError, InputError
+from elsewhere.model.errors import ElsewhereError
 from elsewhere.reproduction import experiments, report
 from elsewhere.reproduction.cache import Cache, Outcome
 from elsewhere.reproduction.experiment import Study
@@ -76,11 +76,17 @@ class _Workers:
 def _experiment(name: str, study: Study, cache: Cache, folder: Path, footer: str) -> None:
     """What a process does. Only what is drawn as well is kept as done."""
     module = experiments.modules()[name]
+    rows, refused = Rows(), []
     try:
-        outcome = Outcome(module.EXPERIMENT.run(study))
-    except InputError as error:
-        outcome = Outcome(Rows(), f"{error}.")
+        for dataset in study.sets:
+            try:
+                rows.extend(module.EXPERIMENT.run(study, dataset))
+            except ElsewhereError as error:
+                refused.append(f"{error}.")
     except KeyboardInterrupt:
         raise SystemExit(130) from None
+    if not rows and not refused:
+        refused.append("No histogram is fit for it.")
+    outcome = Outcome(rows, " ".join(refused))
     report.draw_all(folder, report.section(name, module.EXPERIMENT, outcome), footer)
     cache.put(name, module, outcome)

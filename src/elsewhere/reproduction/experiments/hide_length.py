@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from elsewhere.reproduction.claims import Claim, moves
-from elsewhere.reproduction.experiment import DEFAULTS, Drawing, Experiment, Panel, Series, Study
+from elsewhere.reproduction.experiment import DEFAULTS, Dataset, Drawing, Experiment, Panel, Series, Study
 from elsewhere.reproduction.releases import hidden
 from elsewhere.reproduction.rows import Rows
 
 _OTHER_DATA = "other data: how the size grows with the length decides it"
 
 
-def run(study: Study) -> Rows:
-    return Rows(row for dataset in study.sets for row in hidden(study, dataset, dataset.defaults.sensitive))
+def run(study: Study, dataset: Dataset) -> Rows:
+    return hidden(study, dataset, dataset.defaults.sensitive)
 
 
 def draw(rows: Rows) -> list[Drawing]:

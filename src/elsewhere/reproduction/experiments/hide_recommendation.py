@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from elsewhere.reproduction.claims import Claim, near
-from elsewhere.reproduction.experiment import Drawing, Experiment, Study
+from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Study
 from elsewhere.reproduction.experiments.hide_locations import NUMBERS
 from elsewhere.reproduction.recommending import READINGS, changes, errors, panels
 from elsewhere.reproduction.releases import drawn
@@ -17,14 +17,13 @@ from elsewhere.verbs import hide
 _WHY = "other data; the paper tests once, which is less than the splits differ among each other"
 
 
-def run(study: Study) -> Rows:
+def run(study: Study, dataset: Dataset) -> Rows:
     rows = Rows()
-    for dataset in study.sets:
-        users = [history for history in study.users(dataset) if history.length > max(NUMBERS)]
-        for number in NUMBERS:
-            random = study.random("sensitive", dataset.name, 0)
-            releases = [hide(history, drawn(history, number, random)).histogram for history in users]
-            rows.extend(dataset.row(sensitive=number, **row) for row in errors(study, dataset, users, releases))
+    users = [history for history in study.users(dataset) if history.length > max(NUMBERS)]
+    for number in NUMBERS:
+        random = study.random("sensitive", dataset.name, 0)
+        releases = [hide(history, drawn(history, number, random)).histogram for history in users]
+        rows.extend(dataset.row(sensitive=number, **row) for row in errors(study, dataset, users, releases))
     return rows
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from elsewhere.model.arrays import Floats
 from elsewhere.reproduction import timing
 from elsewhere.reproduction.claims import Claim, at_least, grows_as, moves, near
-from elsewhere.reproduction.experiment import Drawing, Experiment, Panel, Series, Study
+from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Panel, Series, Study
 from elsewhere.reproduction.experiments.hide_locations import NUMBERS
 from elsewhere.reproduction.fits import power_law
 from elsewhere.reproduction.releases import drawn
@@ -22,17 +22,16 @@ _LARGE = 1e5
 _CODES = (("paper", "LHO", _MACHINE), ("verbs", "hide", _FASTER))
 
 
-def run(study: Study) -> Rows:
+def run(study: Study, dataset: Dataset) -> Rows:
     timing.warm_up()
     rows = Rows()
-    for dataset in study.sets:
-        users = study.some(dataset.histograms, study.scale.timed, dataset.name, "timed")
-        for number in NUMBERS:
-            random = study.random("sensitive", dataset.name)
-            for history in users:
-                sensitive = drawn(history, number, random)
-                if len(sensitive) < history.length:
-                    rows.append(dataset.row(**timing.hiding(history, sensitive, study.scale)))
+    users = study.some(dataset.histograms, study.scale.timed, dataset.name, "timed")
+    for number in NUMBERS:
+        random = study.random("sensitive", dataset.name)
+        for history in users:
+            sensitive = drawn(history, number, random)
+            if len(sensitive) < history.length:
+                rows.append(dataset.row(**timing.hiding(history, sensitive, study.scale)))
     return rows
 
 
@@ -46,7 +45,9 @@ def draw(rows: Rows) -> list[Drawing]:
             ]
             distributions.append(Panel(f"{name}, {algorithm}", "seconds", "share of histograms", series, log_x=True))
         codes = [Series(algorithm, own.column("lambda"), own.column(code)) for code, algorithm, _ in _CODES]
-        joint.append(Panel(name, "λ = (n - |L'|) K² log((n - |L'|) K²)", "seconds", codes, log_x=True, log_y=True))
+        joint.append(
+            Panel(name, "λ = (n - |L'|) K² log((n - |L'|) K²)", "seconds", codes, log_x=True, log_y=True, fit=True)
+        )
     return [
         Drawing("distribution", "Figure 16 a, b", "Distribution of the runtime of hiding by |L'|", distributions),
         Drawing("joint", "Figure 16 c, d", "Runtime of hiding against the joint term λ", joint),

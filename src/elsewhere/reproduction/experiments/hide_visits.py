@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from elsewhere.reproduction.claims import Claim, moves, near
-from elsewhere.reproduction.experiment import DEFAULTS, Drawing, Experiment, Panel, Series, Study
+from elsewhere.reproduction.experiment import DEFAULTS, Dataset, Drawing, Experiment, Panel, Series, Study
 from elsewhere.reproduction.releases import hidden
 from elsewhere.reproduction.rows import Rows
 
@@ -16,8 +16,8 @@ _OTHER_DATA = "other data"
 _MEAN_NCE = {"NYC": 0.15, "TKY": 0.25}
 
 
-def run(study: Study) -> Rows:
-    return Rows(row for dataset in study.sets for row in hidden(study, dataset, dataset.defaults.sensitive))
+def run(study: Study, dataset: Dataset) -> Rows:
+    return hidden(study, dataset, dataset.defaults.sensitive)
 
 
 def draw(rows: Rows) -> list[Drawing]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from elsewhere.reproduction.claims import Claim, at_most, beyond, moves
 from elsewhere.reproduction.comparing import OTHER_DATA, TARGET_METHOD, compared, drawings, keeps_to, one_each
-from elsewhere.reproduction.experiment import Drawing, Experiment, Study, enough
+from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Study, enough
 from elsewhere.reproduction.releases import excess
 from elsewhere.reproduction.rows import Rows
 
@@ -15,16 +15,11 @@ _OTHER_CHOICE = "other data: the paper's claim is about the histograms that it c
 _EXCESS = {"NYC": 1.0, "TKY": 2.1}
 
 
-def run(study: Study) -> Rows:
-    rows = Rows()
-    for dataset in study.sets:
-        size = dataset.defaults.size
-        fitting = [history for history in dataset.histograms if history.size == size]
-        chosen = one_each(
-            enough(fitting, 4, dataset, f"of size {size}"), "length", study.random("length", dataset.name)
-        )
-        rows.extend(compared(dataset, chosen, [dataset.defaults.threshold]))
-    return rows
+def run(study: Study, dataset: Dataset) -> Rows:
+    size = dataset.defaults.size
+    fitting = [history for history in dataset.histograms if history.size == size]
+    chosen = one_each(enough(fitting, 4, dataset, f"of size {size}"), "length", study.random("length", dataset.name))
+    return Rows(compared(dataset, chosen, [dataset.defaults.threshold]))
 
 
 def draw(rows: Rows) -> list[Drawing]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from elsewhere.reproduction.claims import Claim, at_least, at_most
 from elsewhere.reproduction.comparing import OTHER_DATA
-from elsewhere.reproduction.experiment import Drawing, Experiment, Study
+from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Study
 from elsewhere.reproduction.recommending import READINGS, changes, errors, panels
 from elsewhere.reproduction.releases import GOALS, METHODS, NAMES, uniform
 from elsewhere.reproduction.rows import Rows
@@ -20,20 +20,19 @@ _SUBSTANTIAL = 0.05
 _VERBS = {"resemble": resemble, "avoid": avoid}
 
 
-def run(study: Study) -> Rows:
+def run(study: Study, dataset: Dataset) -> Rows:
     rows = Rows()
-    for dataset in study.sets:
-        users = study.users(dataset)
-        for goal in GOALS:
-            for method in METHODS:
-                for threshold in _THRESHOLDS:
-                    releases = [
-                        _VERBS[goal](history, uniform(history), threshold, method=method).histogram for history in users
-                    ]
-                    rows.extend(
-                        dataset.row(goal=goal, method=method, threshold=threshold, **row)
-                        for row in errors(study, dataset, users, releases)
-                    )
+    users = study.users(dataset)
+    for goal in GOALS:
+        for method in METHODS:
+            for threshold in _THRESHOLDS:
+                releases = [
+                    _VERBS[goal](history, uniform(history), threshold, method=method).histogram for history in users
+                ]
+                rows.extend(
+                    dataset.row(goal=goal, method=method, threshold=threshold, **row)
+                    for row in errors(study, dataset, users, releases)
+                )
     return rows
 
 

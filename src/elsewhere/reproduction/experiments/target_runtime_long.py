@@ -8,7 +8,7 @@ import numpy as np
 
 from elsewhere.reproduction import timing
 from elsewhere.reproduction.claims import Claim, grows_as, near
-from elsewhere.reproduction.experiment import Drawing, Experiment, Study
+from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Study
 from elsewhere.reproduction.padding import padded
 from elsewhere.reproduction.racing import LITERAL, MACHINE, drawings, faster, series
 from elsewhere.reproduction.releases import GOALS, uniform
@@ -22,17 +22,16 @@ _CODES = {"paper": "to the letter", "lean": "RO, lean", "verbs": "resemble"}
 _SECONDS = {"optimal": 3.6, "heuristic": 0.0082}
 
 
-def run(study: Study) -> Rows:
+def run(study: Study, dataset: Dataset) -> Rows:
     timing.warm_up()
     rows = Rows()
-    for dataset in study.sets:
-        longer = [history for history in dataset.histograms if history.length > _LONG]
-        chosen = study.some(longer, study.scale.timed // 4, dataset.name, "timed")
-        for kind, histograms in (("long", chosen), ("padded", padded(dataset))):
-            for history in histograms:
-                for goal in GOALS:
-                    times = timing.targeting(goal, history, uniform(history), _THRESHOLD, study.scale)
-                    rows.extend(dataset.row(kind=kind, number=len(longer), **row) for row in times)
+    longer = [history for history in dataset.histograms if history.length > _LONG]
+    chosen = study.some(longer, study.scale.timed // 4, dataset.name, "timed")
+    for kind, histograms in (("long", chosen), ("padded", padded(dataset))):
+        for history in histograms:
+            for goal in GOALS:
+                times = timing.targeting(goal, history, uniform(history), _THRESHOLD, study.scale)
+                rows.extend(dataset.row(kind=kind, number=len(longer), **row) for row in times)
     return rows
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from elsewhere.reproduction import timing
 from elsewhere.reproduction.claims import Claim, moves, near
-from elsewhere.reproduction.experiment import Drawing, Experiment, Study, enough
+from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Study, enough
 from elsewhere.reproduction.racing import LITERAL, MACHINE, drawings, faster, series
 from elsewhere.reproduction.releases import GOALS, uniform
 from elsewhere.reproduction.rows import Rows
@@ -14,17 +14,16 @@ from elsewhere.reproduction.rows import Rows
 _EXAMPLE = 109
 
 
-def run(study: Study) -> Rows:
+def run(study: Study, dataset: Dataset) -> Rows:
     timing.warm_up()
     rows = Rows()
-    for dataset in study.sets:
-        length = dataset.defaults.length
-        fitting = [history for history in dataset.histograms if history.length == length]
-        fitting = list(enough(fitting, 4, dataset, f"of length {length}"))
-        for history in study.some(fitting, max(6, study.scale.timed // 4), dataset.name, "timed"):
-            for goal in GOALS:
-                times = timing.targeting(goal, history, uniform(history), dataset.defaults.threshold, study.scale)
-                rows.extend(dataset.row(**row) for row in times)
+    length = dataset.defaults.length
+    fitting = [history for history in dataset.histograms if history.length == length]
+    fitting = list(enough(fitting, 4, dataset, f"of length {length}"))
+    for history in study.some(fitting, max(6, study.scale.timed // 4), dataset.name, "timed"):
+        for goal in GOALS:
+            times = timing.targeting(goal, history, uniform(history), dataset.defaults.threshold, study.scale)
+            rows.extend(dataset.row(**row) for row in times)
     return rows
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from elsewhere.reproduction import timing
 from elsewhere.reproduction.claims import Claim, grows_as, moves
-from elsewhere.reproduction.experiment import Drawing, Experiment, Study
+from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Study
 from elsewhere.reproduction.experiments.target_threshold import LENGTH, SIZE
 from elsewhere.reproduction.racing import LITERAL, drawings, faster, series
 from elsewhere.reproduction.releases import GOALS, uniform
@@ -18,15 +18,14 @@ _THRESHOLDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)
 _EXPONENTS = {"optimal": ("RO is quartic in the threshold", 4), "heuristic": ("RH is linear in the threshold", 1)}
 
 
-def run(study: Study) -> Rows:
+def run(study: Study, dataset: Dataset) -> Rows:
     timing.warm_up()
     rows = Rows()
-    for dataset in study.sets:
-        history = dataset.nearest(LENGTH, SIZE)
-        for threshold in _THRESHOLDS:
-            for goal in GOALS:
-                times = timing.targeting(goal, history, uniform(history), threshold, study.scale)
-                rows.extend(dataset.row(**row) for row in times)
+    history = dataset.nearest(LENGTH, SIZE)
+    for threshold in _THRESHOLDS:
+        for goal in GOALS:
+            times = timing.targeting(goal, history, uniform(history), threshold, study.scale)
+            rows.extend(dataset.row(**row) for row in times)
     return rows
 
 

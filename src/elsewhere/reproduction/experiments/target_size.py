@@ -6,21 +6,16 @@ from collections.abc import Iterator
 
 from elsewhere.reproduction.claims import Claim, at_most, beyond, moves
 from elsewhere.reproduction.comparing import OTHER_DATA, TARGET_METHOD, compared, drawings, keeps_to, one_each
-from elsewhere.reproduction.experiment import Drawing, Experiment, Study, enough
+from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Study, enough
 from elsewhere.reproduction.releases import excess
 from elsewhere.reproduction.rows import Rows
 
 
-def run(study: Study) -> Rows:
-    rows = Rows()
-    for dataset in study.sets:
-        length = dataset.defaults.length
-        fitting = [history for history in dataset.histograms if history.length == length]
-        chosen = one_each(
-            enough(fitting, 4, dataset, f"of length {length}"), "size", study.random("size", dataset.name)
-        )
-        rows.extend(compared(dataset, chosen, [dataset.defaults.threshold]))
-    return rows
+def run(study: Study, dataset: Dataset) -> Rows:
+    length = dataset.defaults.length
+    fitting = [history for history in dataset.histograms if history.length == length]
+    chosen = one_each(enough(fitting, 4, dataset, f"of length {length}"), "size", study.random("size", dataset.name))
+    return Rows(compared(dataset, chosen, [dataset.defaults.threshold]))
 
 
 def draw(rows: Rows) -> list[Drawing]:

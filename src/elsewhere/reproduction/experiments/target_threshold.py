@@ -8,15 +8,15 @@ import numpy as np
 
 from elsewhere.reproduction.claims import Claim, at_least, at_most, beyond, moves, near
 from elsewhere.reproduction.comparing import OTHER_DATA, TARGET_METHOD, THRESHOLDS, compared, drawings, keeps_to
-from elsewhere.reproduction.experiment import Drawing, Experiment, Study
+from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Study
 from elsewhere.reproduction.releases import excess
 from elsewhere.reproduction.rows import Rows
 
 LENGTH, SIZE = 40, 100
 
 
-def run(study: Study) -> Rows:
-    return Rows(row for dataset in study.sets for row in compared(dataset, [dataset.nearest(LENGTH, SIZE)], THRESHOLDS))
+def run(study: Study, dataset: Dataset) -> Rows:
+    return Rows(compared(dataset, [dataset.nearest(LENGTH, SIZE)], THRESHOLDS))
 
 
 def draw(rows: Rows) -> list[Drawing]:
