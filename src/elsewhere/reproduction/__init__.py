@@ -70,11 +70,10 @@ def reproduce(
     known = {name: module.EXPERIMENT for name, module in experiments.modules().items()}
     chosen = _chosen(only, known)
     columns = {"user_column": user_column, "location_column": location_column, "count_column": count_column}
+    read = None if data is None else load(data, columns)
     folder = Path(report)
     reports.make(folder)
-    if not os.access(folder, os.W_OK):
-        raise InputError(f"nothing can be written to the folder {quoted(str(report))}")
-    users = generate(seed) if data is None else load(data, columns)
+    users = read or generate(seed)
     for note in (*([reports.GENERATED] if users.generated else []), *users.notes):
         say(note)
     study = Study(users.sets, seed, QUICK if quick else FULL)

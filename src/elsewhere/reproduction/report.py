@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -79,11 +80,13 @@ def footer(data: Data) -> str:
 
 
 def make(folder: Path) -> None:
-    """Have the folder there."""
+    """Have the folder there, and refuse one that nothing can be written to."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"the folder {quoted(str(folder))} cannot be made: {error.strerror}") from None
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"nothing can be written to the folder {quoted(str(folder))}")
 
 
 def verdicts(parts: Sequence[Section]) -> str:
