@@ -70,7 +70,7 @@ def moves(says: str, way: Literal["rises", "falls", "stays"], x: ArrayLike, y: A
     if found is None:
         return Claim(says, way, "too few points", on, "not measured")
     seen = "stays" if found.chance > _CHANCE else "rises" if found.correlation > 0 else "falls"
-    ours = f"{seen} (rank correlation {found.correlation:.2f})"
+    ours = f"{seen} (rho {found.correlation:.2f})"
     if seen == way:
         return Claim(says, way, ours, on, "holds")
     missed = seen == "stays" and (found.high if way == "rises" else -found.low) >= _MODERATE

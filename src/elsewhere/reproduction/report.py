@@ -133,13 +133,14 @@ def _claims_csv(parts: Sequence[Section]) -> str:
 
 def _page(parts: Sequence[Section], body: Sequence[str], study: Study, data: Data) -> str:
     banner = f'<p class="banner">{escape(GENERATED)}</p>' if data.generated else ""
+    style = _STYLE + (_GENERATED_PRINT if data.generated else "")
     notes = "".join(f"<li>{escape(note)}</li>" for note in data.notes)
     scale = "all of it" if study.scale.name == "full" else "a quick look: fewer users, splits and runs"
     contents = "".join(f'<li><a href="#{part.name}">{escape(part.experiment.title)}</a></li>' for part in parts)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>The paper's evaluation, reproduced</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n{banner}\n"
+        f"<title>The paper's evaluation, reproduced</title>\n<style>{style}</style>\n</head>\n<body>\n{banner}\n"
         f"<h1>The paper's evaluation, reproduced</h1>\n<p>{escape(_SOURCE)}</p>\n<ul>{notes}"
         f"<li>elsewhere {escape(__version__)}, seed {study.seed}, {scale}.</li></ul>\n"
         f"<nav><h2>Contents</h2><ol><li><a href='#claims'>The paper's claims</a></li>{contents}</ol></nav>\n"
@@ -183,8 +184,8 @@ _SOURCE = (
 )
 _RULE = (
     "What counts as the same was fixed beforehand: a number within a quarter of the paper's, a share or an NCE within "
-    "0.05, a fitted exponent within 0.25, a trend that chance would show in at most 5% of cases. "
-    "Undecided is what the confidence interval leaves open."
+    "0.05, a fitted exponent within 0.25, a trend that chance would show in at most 5% of cases (rho is "
+    "Spearman's rank correlation). Undecided is what the confidence interval leaves open."
 )
 _STYLE = """
 :root { color-scheme: light; }
@@ -200,11 +201,14 @@ tbody th { padding-top: 1rem; border-top: 2px solid #1f2329; }
 td:nth-child(3) { font-variant-numeric: tabular-nums; }
 small { color: #555; } .files { color: #555; font-size: 0.85rem; }
 .holds b { color: #006b4f; } .differs b { color: #b34700; } .refused { color: #b34700; }
-@page { margin: 18mm 14mm; }
+@page { margin: 18mm 14mm; @bottom-right { content: counter(page); font: 8pt sans-serif; } }
 @media print {
   body { margin: 0; max-width: none; font-size: 9.5pt; padding: 0; }
-  .banner { position: fixed; top: -12mm; left: 0; right: 0; padding: 1mm 3mm; font-size: 8pt; }
-  nav { display: none; } figure, tr { break-inside: avoid; } h2 { break-after: avoid; }
+  .banner { position: static; }
+  nav { display: none; } figure, tr { break-inside: avoid; } h2, tr:has(th) { break-after: avoid; }
+  table { font-size: 8pt; }
   figure svg { max-height: 235mm; }
 }
 """
+#: What stands at the top of every printed page.
+_GENERATED_PRINT = f'@page {{ @top-left {{ content: "{GENERATED}"; font: 8pt sans-serif; }} }}\n'
