@@ -101,7 +101,7 @@ class _Shape(NamedTuple):
     mean_size: float
     #: How many locations there are in all.
     locations: int
-    #: The shape of a gamma distribution of lengths with as few above 75 as the paper says (17 and 7).
+    #: The shape of a gamma distribution of lengths with about as few above 75 as the paper says (17 and 7).
     evenness: float
 
 
