@@ -31,7 +31,7 @@ class Cache:
             "version": __version__,
             "data": digest,
             "seed": study.seed,
-            "scale": study.scale.name,
+            "scale": repr(study.scale),
         }
 
     def get(self, name: str, module: ModuleType) -> Outcome | str:

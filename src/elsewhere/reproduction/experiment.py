@@ -81,7 +81,7 @@ class Scale:
     edges: int
 
 
-FULL = Scale("full", users=1_000_000, draws=5, splits=10, timed=100, patience=20.0, edges=1_500_000)
+FULL = Scale("full", users=1_000_000, draws=5, splits=10, timed=40, patience=20.0, edges=1_000_000)
 QUICK = Scale("quick", users=150, draws=1, splits=3, timed=12, patience=1.0, edges=220_000)
 
 

@@ -183,9 +183,9 @@ _SOURCE = (
     "are numbered as there."
 )
 _RULE = (
-    "The tolerances were fixed before anything was measured: a number within a quarter of the paper's, a share or an NCE "
-    "within 0.05, a fitted exponent within 0.25, a trend that chance would show in at most 5% of cases (rho is Spearman's "
-    "rank correlation). Undecided is what the confidence interval leaves open."
+    "The tolerances were fixed before anything was measured: a number within a quarter of the paper's, a share or an "
+    "NCE within 0.05, a fitted exponent within 0.25, a trend that chance would show in at most 5% of cases (rho is "
+    "Spearman's rank correlation). Undecided is what the confidence interval leaves open."
 )
 _STYLE = """
 :root { color-scheme: light; }

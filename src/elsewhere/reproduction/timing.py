@@ -25,7 +25,6 @@ _PAPER: dict[tuple[Goal, Method], Callable[..., object]] = {
     ("avoid", "optimal"): paper.ao,
     ("avoid", "heuristic"): paper.ah,
 }
-
 _VERBS: dict[Goal, Callable[..., object]] = {"resemble": resemble, "avoid": avoid}
 
 
@@ -80,7 +79,7 @@ def _about(goal: Goal, method: Method, history: Histogram, threshold: float) -> 
 
 
 def seconds(function: Callable[..., object], *args: object, limit: float) -> float:
-    """How long it takes; NaN if that is longer than the limit."""
+    """Seconds of the processor that it takes; NaN if they are more than the limit."""
     try:
         with _ended_after(limit):
             return fastest(function, *args)
@@ -117,10 +116,10 @@ def _ended_after(limit: float) -> Iterator[None]:
     def end(*_: object) -> None:
         raise TimeoutError
 
-    before = signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, limit)
+    before = signal.signal(signal.SIGPROF, end)
+    signal.setitimer(signal.ITIMER_PROF, limit)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)

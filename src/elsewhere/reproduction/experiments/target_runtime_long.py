@@ -26,7 +26,7 @@ def run(study: Study, dataset: Dataset) -> Rows:
     timing.warm_up()
     rows = Rows()
     longer = [history for history in dataset.histograms if history.length > _LONG]
-    chosen = study.some(longer, study.scale.timed // 4, dataset.name, "timed")
+    chosen = study.some(longer, study.scale.timed // 2, dataset.name, "timed")
     for kind, histograms in (("long", chosen), ("padded", padded(dataset))):
         for history in histograms:
             for goal in GOALS:
