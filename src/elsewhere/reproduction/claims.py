@@ -2,8 +2,8 @@
 
 The tolerances were fixed before anything was measured, for all claims alike: a number within a quarter of the
 paper's; a share or an NCE within 0.05 of it; an exponent within 0.25; a trend if chance alone would show one as strong
-in at most 5% of cases. Undecided is what the 95% confidence interval leaves open: the paper's exponent, or a trend of at
-least 0.3.
+in at most 5% of cases. Undecided is what the 95% confidence interval leaves open: the paper's exponent, or a trend of
+at least 0.3.
 """
 
 from __future__ import annotations
