@@ -30,8 +30,11 @@ class Rows(list[dict[str, Any]]):
 
     def by(self, name: str) -> Iterator[tuple[Any, Rows]]:
         """Each value of a column, in order, with its rows."""
-        for value in sorted({row[name] for row in self}):
-            yield value, self.where(**{name: value})
+        groups: dict[Any, Rows] = {}
+        for row in self:
+            groups.setdefault(row[name], Rows()).append(row)
+        for value in sorted(groups):
+            yield value, groups[value]
 
     def medians(self, by: str, of: str) -> tuple[list[Any], list[float]]:
         """Each value of a column, and the median of another one there."""

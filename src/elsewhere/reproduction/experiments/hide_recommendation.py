@@ -14,7 +14,7 @@ from elsewhere.reproduction.releases import drawn
 from elsewhere.reproduction.rows import Rows
 from elsewhere.verbs import hide
 
-_WHY = "other data; the paper tests once, which is less than the splits differ among each other"
+_WHY = "other data; the paper says neither how often it splits the users, nor whether a change has a sign"
 
 
 def run(study: Study, dataset: Dataset) -> Rows:
