@@ -120,13 +120,15 @@ def _generated(like: Like, seed: int) -> Dataset:
         random.gamma(shape.evenness, size=shape.users), shape.mean_length, 3, shape.greatest_length, random
     )
     lengths.sort()
-    # The longest is given, and its neighbours make up for it.
+    # The longest is given, and the next one makes up for it.
     lengths[-2:] += [lengths[-1] - shape.greatest_length, shape.greatest_length - lengths[-1]]
     beyond = random.pareto(2.0, size=shape.users)
     sizes = _LEAST_SIZE + _adjusted(beyond, shape.mean_size - _LEAST_SIZE, 0, _LARGEST_SIZE - _LEAST_SIZE, random)
-    # Who goes to more places goes out more often, on the whole.
+    # Who goes to more places goes out more often: on the whole, and certainly the one with the most.
     order = np.argsort(np.argsort(np.argsort(sizes)) + random.normal(scale=0.3 * shape.users, size=shape.users))
     sizes = sizes[order]
+    largest = sizes.argmax()
+    sizes[[largest, -1]] = sizes[[-1, largest]]
     popularity = 1.0 / np.arange(1, shape.locations + 1)
     histograms = [
         _histogram(int(length), max(int(length), int(size)), popularity, random)
