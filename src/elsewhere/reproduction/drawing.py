@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # All in inches.
 _WIDTH, _PANEL_HEIGHT = 8.6, 2.55
-_ABOVE, _BELOW, _LEFT, _GAP, _ROW_GAP = 1.1, 0.95, 0.85, 0.95, 0.85
+_ABOVE, _BELOW, _LEFT, _GAP, _ROW_GAP = 1.1, 1.4, 0.85, 0.95, 1.35
 _COLUMNS = 2
 _COLOURS = (canvas.AFTER, canvas.SENSITIVE, canvas.TARGET, canvas.BEFORE, "#009e73", "#cc79a7")
 _MARKERS = "osD^vP"
@@ -52,8 +52,9 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
         axes.set_yscale("log")
     axes.grid(color=canvas.INK, alpha=0.15, linewidth=0.6)
     if len(panel.series) > 1:
-        axes.legend(fontsize=7, loc="best", borderaxespad=0.2, handletextpad=0.4, frameon=True, framealpha=0.8,
-                    edgecolor="none")  # fmt: skip
+        # Below the axes, where it hides nothing.
+        axes.legend(fontsize=7.5, loc="upper left", bbox_to_anchor=(-0.02, -0.19), ncols=2, columnspacing=1.2,
+                    handletextpad=0.4, borderaxespad=0)  # fmt: skip
 
 
 def _draw_series(axes: Axes, series: Series, colour: str, marker: str, panel: Panel) -> None:

@@ -11,9 +11,9 @@ from elsewhere.reproduction.experiment import Drawing, Panel, Series
 from elsewhere.reproduction.releases import GOALS, METHODS, NAMES
 from elsewhere.reproduction.rows import Rows
 
-MACHINE = "another machine and other code: RH to the letter works out every term of every move anew"
+MACHINE = "another machine and other code"
 _FASTER = "faster code: the exact search looks at a small part of the graph, so that little is left to be gained"
-_LEAN = "the paper's graph seems to have been larger: here RO is given no edge that alone exceeds the threshold"
+_LEAN = "the paper does not say which edges its graph had"
 LITERAL = (
     "RO, RH, AO and AH are the paper's algorithms to the letter. 'Lean' is RO or AO on a graph without the edges that "
     "alone exceed the threshold, as the paper's runtimes suggest. A run that takes too long, or whose graph would be "

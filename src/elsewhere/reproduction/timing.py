@@ -17,8 +17,8 @@ from elsewhere.reproduction.experiment import Scale
 from elsewhere.reproduction.releases import METHODS
 from elsewhere.verbs import avoid, hide, resemble
 
-#: What takes less than so many seconds is run so often.
-_SHORT, _REPEATS = 0.1, 5
+#: Seconds that are measured well enough.
+_LONG_ENOUGH = 0.05
 _PAPER: dict[tuple[Goal, Method], Callable[..., object]] = {
     ("resemble", "optimal"): paper.ro,
     ("resemble", "heuristic"): paper.rh,
@@ -40,7 +40,7 @@ def hiding(history: Histogram, sensitive: Sequence[str], scale: Scale) -> dict[s
         "bins": bins,
         "lambda": grown * math.log(grown) if grown > 1 else 0.0,
         "paper": seconds(paper.lho, history, sensitive, limit=scale.patience) if edges <= scale.edges else math.nan,
-        "verbs": fastest(hide, history, sensitive),
+        "verbs": mean_seconds(hide, history, sensitive),
     }
 
 
@@ -59,7 +59,7 @@ def targeting(
         **_about(goal, "optimal", history, threshold),
         "paper": literal,
         "lean": seconds(lean.optimal, goal, *question, limit=scale.patience),
-        "verbs": fastest(_VERBS[goal], *question),
+        "verbs": mean_seconds(_VERBS[goal], *question),
     }
     yield heuristics(goal, *question, scale)
 
@@ -70,7 +70,7 @@ def heuristics(goal: Goal, history: Histogram, target: TableLike, threshold: flo
         **_about(goal, "heuristic", history, threshold),
         "paper": seconds(_PAPER[goal, "heuristic"], history, target, threshold, limit=scale.patience),
         "lean": math.nan,
-        "verbs": fastest(_VERBS[goal], history, target, threshold, method="heuristic"),
+        "verbs": mean_seconds(_VERBS[goal], history, target, threshold, method="heuristic"),
     }
 
 
@@ -82,23 +82,23 @@ def seconds(function: Callable[..., object], *args: object, limit: float) -> flo
     """Seconds of the processor that it takes; NaN if they are more than the limit."""
     try:
         with _ended_after(limit):
-            return fastest(function, *args)
+            return mean_seconds(function, *args)
     except TimeoutError:
         return math.nan
 
 
-def fastest(function: Callable[..., object], *args: object, **kwargs: object) -> float:
-    """Seconds of the processor, which others on the machine disturb least; of what is short, the least of several.
+def mean_seconds(function: Callable[..., object], *args: object, **kwargs: object) -> float:
+    """Seconds of the processor, which others on the machine disturb least.
 
-    What is short is timed by the clock on the wall, for that of the processor may tick a few hundred times a second.
+    Its clock may tick only a few hundred times a second, so what is short is repeated until that no longer matters.
     """
-    taken: list[float] = []
-    while not taken or (len(taken) < _REPEATS and sum(taken) < _SHORT):
-        wall, processor = time.perf_counter(), time.process_time()
+    begin, runs = time.process_time(), 0
+    while True:
         function(*args, **kwargs)
-        processor, wall = time.process_time() - processor, time.perf_counter() - wall
-        taken.append(processor if processor >= _SHORT else wall)
-    return min(taken)
+        runs += 1
+        taken = time.process_time() - begin
+        if taken >= _LONG_ENOUGH:
+            return taken / runs
 
 
 def warm_up() -> None:

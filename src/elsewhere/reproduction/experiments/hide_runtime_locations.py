@@ -15,7 +15,7 @@ from elsewhere.reproduction.fits import power_law
 from elsewhere.reproduction.releases import drawn
 from elsewhere.reproduction.rows import Rows
 
-_MACHINE = "another machine and other code: the graph is built faster than the paper's was"
+_MACHINE = "another machine and other code"
 _FASTER = "faster code: no graph"
 #: Below it something else than the graph takes the time.
 _LARGE = 1e5

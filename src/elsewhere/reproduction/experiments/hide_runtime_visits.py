@@ -12,7 +12,7 @@ from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Pane
 from elsewhere.reproduction.releases import drawn
 from elsewhere.reproduction.rows import Rows
 
-_SMALL = "for few visits the graph is a small part of the work, and the exponent is of all K"
+_SMALL = "another machine and other code"
 _FASTER = "faster code: it gives away all counts at once, whatever K is"
 #: Below it something else than the graph takes the time.
 _LARGE = 20

@@ -12,7 +12,7 @@ from elsewhere.reproduction.racing import LITERAL, drawings, faster, series
 from elsewhere.reproduction.releases import GOALS, uniform
 from elsewhere.reproduction.rows import Rows
 
-_WHY = "another implementation: the vectors of a node are kept by their steps here, of which a threshold adds few"
+_WHY = "another implementation: the paper does not say how it keeps the vectors of a node"
 #: Wider ones take the paper's algorithms minutes.
 _THRESHOLDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)
 _EXPONENTS = {"optimal": ("RO is quartic in the threshold", 4), "heuristic": ("RH is linear in the threshold", 1)}
