@@ -82,7 +82,7 @@ class Scale:
 
 
 FULL = Scale("full", users=1_000_000, draws=5, splits=10, timed=40, patience=20.0, edges=1_000_000)
-QUICK = Scale("quick", users=150, draws=1, splits=3, timed=12, patience=1.0, edges=220_000)
+QUICK = Scale("quick", users=150, draws=1, splits=3, timed=8, patience=0.5, edges=150_000)
 
 
 @dataclass(frozen=True)
