@@ -53,7 +53,7 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
     axes.grid(color=canvas.INK, alpha=0.15, linewidth=0.6)
     if len(panel.series) > 1:
         # Below the axes, where it hides nothing.
-        axes.legend(fontsize=7.5, loc="upper left", bbox_to_anchor=(-0.02, -0.19), ncols=2, columnspacing=1.2,
+        axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(-0.05, -0.19), ncols=2, columnspacing=1.0,
                     handletextpad=0.4, borderaxespad=0)  # fmt: skip
 
 
@@ -71,7 +71,7 @@ def _draw_series(axes: Axes, series: Series, colour: str, marker: str, panel: Pa
     if law is not None:
         ends = np.geomspace(x[x > 0].min(), x.max(), 30)
         axes.plot(ends, law.factor * ends**law.exponent, "--", color=colour, linewidth=0.9)
-        label = f"{label}, exponent {law.exponent:.2f}"
+        label = f"{label}: x^{law.exponent:.2f}"
     line = "-" if series.style == "line" else ""
     size, alpha = (3.5, 1.0) if series.style == "line" else (3.0, 0.75)
     axes.plot(x[order], y[order], f"{line}{marker}", color=colour, label=label, markersize=size, linewidth=1.1,
