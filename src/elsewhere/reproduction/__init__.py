@@ -48,7 +48,7 @@ def reproduce(
     data
         A table of users, or a folder of them; without it users like the paper's are made up.
     quick
-        A look in two minutes: fewer users, splits and runs.
+        A look in a few minutes: fewer users, splits and runs.
     seed
         The same one gives the same numbers, apart from runtimes.
     only
