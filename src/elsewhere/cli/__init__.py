@@ -19,6 +19,7 @@ from elsewhere.cli.evaluate import evaluate
 from elsewhere.cli.frontier import frontier
 from elsewhere.cli.profile import profile
 from elsewhere.cli.release import avoid, hide, resemble
+from elsewhere.cli.reproduce import reproduce
 from elsewhere.cli.taxonomy import taxonomy
 from elsewhere.cli.verify import verify
 from elsewhere.model.errors import ElsewhereError, Infeasible, PrivacyNotMet
@@ -53,7 +54,7 @@ def commands() -> None:
     """
 
 
-for command in (hide, resemble, avoid, frontier, verify, profile, taxonomy, batch, evaluate, audit, demo):
+for command in (hide, resemble, avoid, frontier, verify, profile, taxonomy, batch, evaluate, audit, reproduce, demo):
     commands.add_command(command)
 
 

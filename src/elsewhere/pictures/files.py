@@ -37,19 +37,20 @@ def ending(path: str | os.PathLike[str] | None) -> str:
 def save(figure: Figure, path: str | os.PathLike[str], ending: str, title: str, table: Callable[[], str]) -> None:
     """Write the figure; a page gets the table as well."""
     if ending == ".html":
-        svg = _rendered(figure, ".svg", transparent=True).decode()
-        write_whole(path, tables.page(title, _of_the_page(svg), table()).encode(), private=True)
+        svg = rendered(figure, ".svg", transparent=True).decode()
+        write_whole(path, tables.page(title, of_the_page(svg), table()).encode(), private=True)
     else:
-        write_whole(path, _rendered(figure, ending), private=True)
+        write_whole(path, rendered(figure, ending), private=True)
 
 
-def _rendered(figure: Figure, ending: str, transparent: bool = False) -> bytes:
+def rendered(figure: Figure, ending: str, transparent: bool = False) -> bytes:
+    """The bytes of a file with that ending."""
     content = BytesIO()
     figure.savefig(content, format=ending[1:], metadata=_UNSAID[ending], transparent=transparent)
     return content.getvalue()
 
 
-def _of_the_page(svg: str) -> str:
+def of_the_page(svg: str) -> str:
     """The drawing as a part of a page: without the head of a file, and in the page's colour for text."""
     inside = svg[svg.index(">", svg.index("<svg ")) :]
     size = svg[svg.index("viewBox=") :].split('"')[1]

@@ -1,0 +1,104 @@
+"""The paper's evaluation once more: all its experiments, what it says about them, and a report.
+
+An experiment is a file in the folder `experiments`. `docs/reproduce.md` says how to add one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from elsewhere.model.errors import InputError, closest, quoted
+from elsewhere.reproduction.claims import Claim
+
+__all__ = ["Claim", "Reproduction", "reproduce"]
+
+
+class Reproduction(NamedTuple):
+    """Where the page is, and what became of the paper's claims."""
+
+    page: Path
+    claims: tuple[Claim, ...]
+    #: How many of them hold, in words.
+    verdicts: str
+
+
+def reproduce(
+    report: str | os.PathLike[str],
+    data: str | os.PathLike[str] | None = None,
+    *,
+    quick: bool = False,
+    seed: int = 1,
+    only: Iterable[str] = (),
+    user_column: str | None = None,
+    location_column: str | None = None,
+    count_column: str | None = None,
+    say: Callable[[str], None] = lambda sentence: None,
+) -> Reproduction:
+    """Run the experiments and write the report.
+
+    Experiments run in processes of their own, so a script calls this below ``if __name__ == "__main__":``.
+
+    Parameters
+    ----------
+    report
+        The folder for the page, the figures and what is needed to go on after an interruption.
+    data
+        A table of users, or a folder of them; without it users like the paper's are made up.
+    quick
+        A look in a few minutes: fewer users, splits and runs.
+    seed
+        The same one gives the same numbers, apart from runtimes.
+    only
+        The names of some experiments; all by default.
+    user_column, location_column, count_column
+        As in `read_users`.
+    say
+        Is called with sentences on how it goes.
+    """
+    from elsewhere.evaluation.choices import check_whole
+    from elsewhere.reproduction import experiments, running
+    from elsewhere.reproduction import report as reports
+    from elsewhere.reproduction.cache import Cache
+    from elsewhere.reproduction.data import generate, load
+    from elsewhere.reproduction.experiment import FULL, QUICK, Study
+
+    check_whole("seed", seed, 0)
+    _check_libraries()
+    known = {name: module.EXPERIMENT for name, module in experiments.modules().items()}
+    chosen = _chosen(only, known)
+    columns = {"user_column": user_column, "location_column": location_column, "count_column": count_column}
+    read = None if data is None else load(data, columns)
+    folder = Path(report)
+    reports.make(folder)
+    users = read or generate(seed)
+    for note in (*([reports.GENERATED] if users.generated else []), *users.notes):
+        say(note)
+    study = Study(users.sets, seed, QUICK if quick else FULL)
+    cache = Cache(folder / "done", study, users.digest())
+    found = running.run(chosen, study, cache, folder, reports.footer(users), say)
+    parts = [reports.section(name, known[name], outcome) for name, outcome in found.items()]
+    for part in parts:
+        if part.outcome.refused:
+            say(f"{part.name} is left out: {part.outcome.refused}")
+    page = reports.write(folder, parts, study, users)
+    return Reproduction(page, tuple(claim for part in parts for claim in part.claims), reports.verdicts(parts))
+
+
+def _chosen(only: Iterable[str], known: Iterable[str]) -> list[str]:
+    wanted = set(only)
+    for name in sorted(wanted.difference(known)):
+        raise InputError(f"there is no experiment {quoted(name)}{closest(name, known)}; there are {', '.join(known)}")
+    return [name for name in known if not wanted or name in wanted]
+
+
+def _check_libraries() -> None:
+    try:
+        import matplotlib  # noqa: F401
+        import scipy  # noqa: F401
+    except ImportError:
+        raise InputError(
+            "reproduce needs SciPy and Matplotlib; install them with: pip install 'elsewhere[reproduce]'"
+        ) from None

@@ -1,0 +1,117 @@
+"""Sentences of the paper's evaluation beside what was measured. The verdict follows from the measured value.
+
+The tolerances were fixed before anything was measured, for all claims alike: a number within a quarter of the
+paper's; a share or an NCE within 0.05 of it; an exponent within 0.25; a trend if chance alone would show one as strong
+in at most 5% of cases. Undecided is what the 95% confidence interval leaves open: the paper's exponent, or a trend of
+at least 0.3.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from numpy.typing import ArrayLike
+
+from elsewhere.reproduction import fits
+
+Verdict: TypeAlias = Literal["holds", "differs", "undecided", "not measured", "not in the paper"]
+
+_SHARE_OFF, _NUMBER_OFF, _EXPONENT_OFF, _CHANCE = 0.05, 0.25, 0.25, 0.05
+#: A rank correlation from which on a trend is worth the name.
+_MODERATE = 0.3
+_TOO_FEW = "too few points to tell"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A row of the table of claims."""
+
+    #: What the paper says, and its value.
+    says: str
+    paper: str
+    #: What was measured, and on what.
+    ours: str
+    on: str
+    verdict: Verdict
+    #: Why it differs; empty if it does not.
+    why: str = ""
+
+
+def near(says: str, paper: float, ours: float, on: str, why: str, *, share: bool = False) -> Claim:
+    """A number of the paper's.
+
+    >>> near("median NCE", 0.14, 0.18, "hide", "other data", share=True).verdict
+    'holds'
+    >>> near("median JS", 0.012, 0.13, "hide", "other data").verdict
+    'differs'
+    """
+    off = _SHARE_OFF if share else _NUMBER_OFF * abs(paper)
+    return _judged(says, number(paper), ours, abs(ours - paper) <= off + 1e-12, on, why)
+
+
+def at_most(says: str, limit: float, ours: float, on: str, why: str, unit: str = "") -> Claim:
+    """A number that the paper's does not exceed."""
+    return _judged(says, f"at most {number(limit)}{unit}", ours, ours <= limit, on, why, unit)
+
+
+def at_least(says: str, limit: float, ours: float, on: str, why: str, unit: str = "") -> Claim:
+    """A number that the paper's does not fall short of."""
+    return _judged(says, f"at least {number(limit)}{unit}", ours, ours >= limit, on, why, unit)
+
+
+def moves(says: str, way: Literal["rises", "falls", "stays"], x: ArrayLike, y: ArrayLike, on: str, why: str) -> Claim:
+    """Something that grows, shrinks or stays as another grows.
+
+    >>> moves("JS against n", "falls", range(9), [9, 8, 7, 6, 5, 4, 2, 3, 1], "hide", "other data").verdict
+    'holds'
+    """
+    found = fits.trend(x, y)
+    if found is None:
+        return Claim(says, way, "too few points", on, "not measured")
+    seen = "stays" if found.chance > _CHANCE else "rises" if found.correlation > 0 else "falls"
+    ours = f"{seen} (rho {found.correlation:.2f})"
+    if seen == way:
+        return Claim(says, way, ours, on, "holds")
+    missed = seen == "stays" and (found.high if way == "rises" else -found.low) >= _MODERATE
+    return Claim(says, way, ours, on, "undecided" if missed else "differs", _TOO_FEW if missed else why)
+
+
+def grows_as(says: str, exponent: float, x: ArrayLike, y: ArrayLike, on: str, why: str) -> Claim:
+    """A runtime that grows as a power of something.
+
+    >>> grows_as("runtime against K", 2, [1, 2, 3, 4, 5, 6], [1, 4.1, 9, 15.8, 25, 37], "LHO", "").verdict
+    'holds'
+    """
+    law = fits.power_law(x, y)
+    paper = f"exponent {exponent:g}"
+    if law is None:
+        return Claim(says, paper, "too few points", on, "not measured")
+    ours = f"{law.exponent:.2f} ({law.low:.2f} to {law.high:.2f}), R² {law.r_squared:.2f}"
+    if abs(law.exponent - exponent) <= _EXPONENT_OFF:
+        return Claim(says, paper, ours, on, "holds")
+    if law.low <= exponent <= law.high:
+        return Claim(says, paper, ours, on, "undecided", _TOO_FEW)
+    return Claim(says, paper, ours, on, "differs", why)
+
+
+def beyond(says: str, ours: float, on: str, unit: str = "") -> Claim:
+    """Something that the paper leaves out."""
+    return Claim(says, "", f"{number(ours)}{unit}", on, "not in the paper")
+
+
+def number(value: float) -> str:
+    """A number for a person.
+
+    >>> [number(value) for value in (0, 7.6e-06, 0.0118394, 1083, 0.14)]
+    ['0', '7.6e-06', '0.0118', '1083', '0.14']
+    """
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def _judged(says: str, paper: str, ours: float, holds: bool, on: str, why: str, unit: str = "") -> Claim:
+    if math.isnan(ours):
+        return Claim(says, paper, "no value", on, "not measured")
+    shown = f"{number(ours)}{unit}"
+    return Claim(says, paper, shown, on, "holds") if holds else Claim(says, paper, shown, on, "differs", why)

@@ -1,0 +1,71 @@
+"""The optimal methods beside the heuristics, for the experiments that vary one thing about the histograms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from elsewhere.model.histogram import Histogram
+from elsewhere.reproduction.claims import Claim, at_most
+from elsewhere.reproduction.experiment import Dataset, Drawing, Panel, Series
+from elsewhere.reproduction.releases import GOALS, METHODS, NAMES, targeted
+from elsewhere.reproduction.rows import Rows
+
+THRESHOLDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
+OTHER_DATA = "other data"
+TARGET_METHOD = (
+    "The target is the uniform histogram. RO, RH, AO and AH stand for the answers of resemble and avoid, which are "
+    "those of the paper's algorithms. L2 is the distance from the target."
+)
+_MEASURES = {"d_p": "d_p (JS)", "d_q": "d_q (JS)", "nce": "NCE", "l2": "L2 from the target"}
+
+
+def one_each(histograms: Sequence[Histogram], what: str, random: np.random.Generator) -> list[Histogram]:
+    """Of the histograms that agree in their length, or size, one at random."""
+    by: dict[int, list[Histogram]] = {}
+    for history in histograms:
+        by.setdefault(getattr(history, what), []).append(history)
+    return [group[random.integers(len(group))] for _, group in sorted(by.items())]
+
+
+def compared(
+    dataset: Dataset, histograms: Sequence[Histogram], thresholds: Sequence[float]
+) -> Iterator[dict[str, Any]]:
+    """A row for each histogram, threshold, goal and method; rows with the same `question` differ in the method."""
+    asked = [(history, threshold, goal) for history in histograms for threshold in thresholds for goal in GOALS]
+    for question, (history, threshold, goal) in enumerate(asked):
+        for method in METHODS:
+            yield dataset.row(question=question, **targeted(goal, method, history, threshold))
+
+
+def drawings(rows: Rows, by: str, label: str, figures: Mapping[str, str], log_x: bool = False) -> list[Drawing]:
+    """A figure a measure for resemble, which the paper has, and then the same for avoid."""
+    return [
+        Drawing(
+            f"{goal}-{measure}".replace("_", ""),
+            figure if goal == "resemble" else "",
+            f"{goal.capitalize()}: {_MEASURES[measure]} against the {label}",
+            [_panel(name, own.where(goal=goal), measure, by, label, log_x) for name, own in rows.sets()],
+        )
+        for goal in GOALS
+        for measure, figure in figures.items()
+    ]
+
+
+def keeps_to(rows: Rows, name: str) -> Iterator[Claim]:
+    """What the paper says of d_q in every experiment: it is within the threshold, and RO uses more of it than RH."""
+    over = float(np.max(rows.column("d_q") / rows.column("threshold")))
+    yield at_most("d_q is within the threshold (its greatest share of it)", 1.0 + 1e-9, over, f"resemble, {name}", "")
+    best, greedy = (rows.where(method=method).column("d_q") for method in METHODS)
+    yield at_most("RO has a larger d_q than RH (RH's mean share of it)", 1.0, float(np.mean(greedy / best)),
+                  f"resemble, {name}", "RH can use up the threshold as well")  # fmt: skip
+
+
+def _panel(name: str, rows: Rows, measure: str, by: str, label: str, log_x: bool) -> Panel:
+    series = []
+    for method in METHODS:
+        group = rows.where(method=method)
+        series.append(Series(NAMES[rows[0]["goal"], method], group.column(by), group.column(measure), "line"))
+    return Panel(name, label, _MEASURES[measure], series, log_x=log_x)

@@ -1,0 +1,163 @@
+"""The histograms that experiments are made with: read from files, or generated like those of the paper."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from elsewhere.histories import read_users
+from elsewhere.model.arrays import Floats, Ints
+from elsewhere.model.errors import InputError, quoted
+from elsewhere.model.histogram import Histogram
+from elsewhere.reproduction.experiment import Dataset, Like
+
+
+class Data(NamedTuple):
+    """Sets of users, and sentences on where they come from."""
+
+    sets: tuple[Dataset, ...]
+    generated: bool
+    notes: tuple[str, ...]
+
+    def digest(self) -> str:
+        """Tells these sets from any others."""
+        content = hashlib.sha256()
+        for dataset in self.sets:
+            content.update(repr((dataset.name, dataset.like)).encode())
+            for history in dataset.histograms:
+                content.update(repr((history.locations, history.counts.tolist())).encode())
+        return content.hexdigest()
+
+
+def load(path: str | PathLike[str], columns: Mapping[str, str | None]) -> Data:
+    """The tables of users in a folder, or in one file; files that are none are named in a note.
+
+    One whose name contains NYC or TKY stands for that set of the paper, any other for NYC.
+    """
+    place = Path(path)
+    if not place.exists():
+        raise InputError(f"{quoted(str(path))} is not there")
+    files = sorted(it for it in place.iterdir() if it.is_file()) if place.is_dir() else [place]
+    sets: list[Dataset] = []
+    skipped: list[str] = []
+    for file in files:
+        try:
+            sets.append(_dataset(file, columns))
+        except InputError as error:
+            if not place.is_dir():
+                raise
+            skipped.append(f"{file.name} ({str(error).removeprefix(f'{file}: ')})")
+    if not sets:
+        why = f": {quoted('; '.join(skipped))}" if skipped else "; it has no file at all"
+        raise InputError(f"no table of users can be read from the folder {quoted(str(path))}{why}")
+    names = [dataset.name for dataset in sets]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"the folder {quoted(str(path))} has {names.count(name)} tables for the set {name}")
+    notes = [_characteristics(dataset) for dataset in sets]
+    if skipped:
+        notes.append(f"Not read: {'; '.join(skipped)}.")
+    return Data(tuple(sets), False, tuple(notes))
+
+
+def generate(seed: int) -> Data:
+    """Made-up users: as many as the paper's, whose histograms have its lengths and sizes on average."""
+    sets = tuple(_generated(like, seed) for like in _TABLE)
+    return Data(sets, True, tuple(_characteristics(dataset) for dataset in sets))
+
+
+def _dataset(file: Path, columns: Mapping[str, str | None]) -> Dataset:
+    histograms = (Histogram(counts) for _, counts in sorted(read_users(file, **columns).items()))
+    visited = tuple(history for history in histograms if history.size)
+    if not visited:
+        raise InputError(f"{file}: it has no visit")
+    likes: tuple[Like, ...] = ("NYC", "TKY")
+    for like in likes:
+        if like.lower() in file.name.lower():
+            return Dataset(like, like, visited)
+    return Dataset(file.name.partition(".")[0], "NYC", visited)
+
+
+def _characteristics(dataset: Dataset) -> str:
+    lengths = [history.length for history in dataset.histograms]
+    sizes = [history.size for history in dataset.histograms]
+    return (
+        f"{dataset.name}: {len(lengths):,} histograms, mean length {np.mean(lengths):.2f}, greatest length "
+        f"{max(lengths)}, mean size {np.mean(sizes):.2f}."
+    )
+
+
+class _Shape(NamedTuple):
+    """A line of the paper's table of characteristics, and what it leaves open."""
+
+    users: int
+    mean_length: float
+    greatest_length: int
+    mean_size: float
+    #: How many locations there are in all.
+    locations: int
+    #: The shape of a gamma distribution of lengths with about as few above 75 as the paper says (17 and 7).
+    evenness: float
+
+
+_TABLE: dict[Like, _Shape] = {
+    "NYC": _Shape(1_083, 40.28, 139, 209.99, 251, 10.0),
+    "TKY": _Shape(2_293, 32.36, 158, 221.57, 247, 7.5),
+}
+#: The research files have no user with fewer check-ins than that.
+_LEAST_SIZE, _LARGEST_SIZE = 100, 3_000
+
+
+def _generated(like: Like, seed: int) -> Dataset:
+    shape = _TABLE[like]
+    random = np.random.default_rng([seed, shape.users])
+    lengths = _adjusted(
+        random.gamma(shape.evenness, size=shape.users), shape.mean_length, 3, shape.greatest_length, random
+    )
+    lengths.sort()
+    # The longest is given, and the next one makes up for it.
+    lengths[-2:] += [lengths[-1] - shape.greatest_length, shape.greatest_length - lengths[-1]]
+    beyond = random.pareto(2.0, size=shape.users)
+    sizes = _LEAST_SIZE + _adjusted(beyond, shape.mean_size - _LEAST_SIZE, 0, _LARGEST_SIZE - _LEAST_SIZE, random)
+    # Who goes to more places goes out more often: on the whole, and certainly the one with the most.
+    order = np.argsort(np.argsort(np.argsort(sizes)) + random.normal(scale=0.3 * shape.users, size=shape.users))
+    sizes = sizes[order]
+    largest = sizes.argmax()
+    sizes[[largest, -1]] = sizes[[-1, largest]]
+    popularity = 1.0 / np.arange(1, shape.locations + 1)
+    histograms = [
+        _histogram(int(length), max(int(length), int(size)), popularity, random)
+        for length, size in zip(lengths, sizes, strict=True)
+    ]
+    random.shuffle(histograms)
+    return Dataset(like, like, tuple(histograms))
+
+
+def _histogram(length: int, size: int, popularity: Floats, random: np.random.Generator) -> Histogram:
+    """Popular places are visited by more people and more often; of each user's own, few are visited often."""
+    places = random.choice(popularity.size, length, replace=False, p=popularity / popularity.sum())
+    weights = popularity[places] * random.gamma(0.5, size=length) + 1e-9
+    counts = 1 + random.multinomial(size - length, weights / weights.sum())
+    return Histogram({f"place {at:03d}": count for at, count in zip(places.tolist(), counts.tolist(), strict=True)})
+
+
+def _adjusted(values: Floats, mean: float, least: int, most: int, random: np.random.Generator) -> Ints:
+    """Whole numbers in proportion to the values, within bounds, with this mean."""
+    total = round(mean * values.size)
+    low, high = 0.0, 1.0
+    while np.clip(values * high, least, most).sum() < total:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.clip(values * middle, least, most).sum() < total else (low, middle)
+    whole = np.clip(np.rint(values * high), least, most).astype(np.int64)
+    while off := total - int(whole.sum()):
+        step = 1 if off > 0 else -1
+        movable = np.flatnonzero((whole + step >= least) & (whole + step <= most))
+        whole[random.choice(movable, min(abs(off), movable.size), replace=False)] += step
+    return whole

@@ -1,0 +1,82 @@
+"""The figures of the experiments: panels side by side, in the colours of the other pictures."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from elsewhere.pictures import canvas
+from elsewhere.reproduction.experiment import Drawing, Panel, Series
+from elsewhere.reproduction.fits import power_law
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# All in inches.
+_WIDTH, _PANEL_HEIGHT = 8.6, 2.55
+_ABOVE, _BELOW, _LEFT, _GAP, _ROW_GAP = 1.1, 1.4, 0.85, 0.95, 1.35
+_COLUMNS = 2
+_COLOURS = (canvas.AFTER, canvas.SENSITIVE, canvas.TARGET, canvas.BEFORE, "#009e73", "#cc79a7")
+_MARKERS = "osD^vP"
+
+
+def draw(drawing: Drawing, footer: str) -> Figure:
+    """The figure; call it within `canvas.settings()`."""
+    panels = list(drawing.panels)
+    rows = math.ceil(len(panels) / _COLUMNS)
+    height = _ABOVE + _BELOW + rows * _PANEL_HEIGHT + (rows - 1) * _ROW_GAP
+    which = f"{drawing.figure} of the paper" if drawing.figure else "Not in the paper"
+    figure = canvas.sheet(_WIDTH, height, drawing.title, which, [footer])
+    width = (_WIDTH - _LEFT - canvas.MARGIN - (_COLUMNS - 1) * _GAP) / _COLUMNS
+    for at, panel in enumerate(panels):
+        row, column = divmod(at, _COLUMNS)
+        left = _LEFT + column * (width + _GAP)
+        bottom = height - _ABOVE - (row + 1) * _PANEL_HEIGHT - row * _ROW_GAP
+        axes = figure.add_axes((left / _WIDTH, bottom / height, width / _WIDTH, _PANEL_HEIGHT / height))
+        _draw_panel(axes, panel)
+    return figure
+
+
+def _draw_panel(axes: Axes, panel: Panel) -> None:
+    for at, series in enumerate(panel.series):
+        _draw_series(axes, series, _COLOURS[at % len(_COLOURS)], _MARKERS[at % len(_MARKERS)], panel)
+    axes.set_title(panel.title, loc="left", fontsize=9, fontweight="bold")
+    axes.set_xlabel(panel.x)
+    axes.set_ylabel(panel.y)
+    if panel.log_x and _has_positive(panel, "x"):
+        axes.set_xscale("log")
+    if panel.log_y and _has_positive(panel, "y"):
+        axes.set_yscale("log")
+    axes.grid(color=canvas.INK, alpha=0.15, linewidth=0.6)
+    if len(panel.series) > 1:
+        # Below the axes, where it hides nothing.
+        axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(-0.05, -0.19), ncols=2, columnspacing=1.0,
+                    handletextpad=0.4, borderaxespad=0)  # fmt: skip
+
+
+def _draw_series(axes: Axes, series: Series, colour: str, marker: str, panel: Panel) -> None:
+    x, y = (np.array(list(values), dtype=np.float64) for values in (series.x, series.y))
+    # A logarithm has no place for 0: such a point is left out of the picture, not of the table beside it.
+    seen = np.isfinite(x) & np.isfinite(y) & ((x > 0) | (not panel.log_x)) & ((y > 0) | (not panel.log_y))
+    x, y = x[seen], y[seen]
+    if series.style == "steps":
+        axes.step(x, y, where="post", color=colour, label=series.label, linewidth=1.3)
+        return
+    order = np.argsort(x, kind="stable")
+    law = power_law(x, y) if panel.fit else None
+    label = series.label
+    if law is not None:
+        ends = np.geomspace(x[x > 0].min(), x.max(), 30)
+        axes.plot(ends, law.factor * ends**law.exponent, "--", color=colour, linewidth=0.9)
+        label = f"{label}: x^{law.exponent:.2f}"
+    line = "-" if series.style == "line" else ""
+    size, alpha = (3.5, 1.0) if series.style == "line" else (3.0, 0.75)
+    axes.plot(x[order], y[order], f"{line}{marker}", color=colour, label=label, markersize=size, linewidth=1.1,
+              markeredgewidth=0, alpha=alpha)  # fmt: skip
+
+
+def _has_positive(panel: Panel, axis: str) -> bool:
+    return any(np.nanmax([0.0, *getattr(series, axis)]) > 0 for series in panel.series)

@@ -1,0 +1,174 @@
+"""What an experiment is, what it is given, and what it hands back. A file in `experiments` declares one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+from zlib import crc32
+
+import numpy as np
+
+from elsewhere.model.errors import InputError
+from elsewhere.model.histogram import Histogram
+from elsewhere.reproduction.claims import Claim
+from elsewhere.reproduction.rows import Rows
+
+#: Which set of the paper a set of users stands for.
+Like: TypeAlias = Literal["NYC", "TKY"]
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """The paper's table of defaults, and the histograms that its captions name."""
+
+    #: n where it is fixed in the experiments with a target.
+    length: int
+    #: n of 'each histogram with n = ...' in the experiments that hide.
+    hiding_length: int
+    #: n and N of the histogram that zeros are appended to.
+    padded: tuple[int, int]
+    #: K, the number of sensitive visits, and how many sensitive locations there are.
+    visits: int = 20
+    sensitive: int = 5
+    threshold: float = 5e-3
+    size: int = 100
+
+
+DEFAULTS: Mapping[Like, Defaults] = {
+    "NYC": Defaults(length=25, hiding_length=30, padded=(78, 192)),
+    "TKY": Defaults(length=35, hiding_length=40, padded=(99, 642)),
+}
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A set of users."""
+
+    name: str
+    like: Like
+    histograms: tuple[Histogram, ...]
+
+    @property
+    def defaults(self) -> Defaults:
+        return DEFAULTS[self.like]
+
+    def row(self, **values: Any) -> dict[str, Any]:
+        """A row about this set."""
+        return {"set": self.name, "like": self.like, **values}
+
+    def nearest(self, length: int, size: int) -> Histogram:
+        """The histogram whose length and size are nearest to these."""
+        return min(self.histograms, key=lambda h: abs(h.length - length) + abs(h.size - size))
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is done."""
+
+    name: Literal["full", "quick"]
+    #: Users of a set that a recommender gets.
+    users: int
+    #: How often the sensitive locations of a user are drawn.
+    draws: int
+    #: How often users are split for testing a recommender.
+    splits: int
+    #: Histograms in one series of runtimes of the paper's algorithms.
+    timed: int
+    #: Seconds for one run of the paper's algorithms.
+    patience: float
+    #: Edges of a graph that the paper's algorithms may build: they need some 200 bytes each.
+    edges: int
+
+
+FULL = Scale("full", users=1_000_000, draws=5, splits=10, timed=40, patience=20.0, edges=1_000_000)
+QUICK = Scale("quick", users=150, draws=1, splits=3, timed=8, patience=0.5, edges=150_000)
+
+
+@dataclass(frozen=True)
+class Study:
+    """What every experiment is given."""
+
+    sets: tuple[Dataset, ...]
+    seed: int
+    scale: Scale
+
+    def random(self, *about: object) -> np.random.Generator:
+        """Random numbers for one purpose, the same whatever else is done."""
+        return np.random.default_rng([self.seed, crc32(repr(about).encode())])
+
+    def users(self, dataset: Dataset) -> Sequence[Histogram]:
+        """All users, or as many at random as the scale asks for."""
+        return self.some(dataset.histograms, self.scale.users, dataset.name, "users")
+
+    def some(self, histograms: Sequence[Histogram], number: int, *about: object) -> Sequence[Histogram]:
+        """That many at random, in their order."""
+        if len(histograms) <= number:
+            return histograms
+        chosen = self.random(*about).choice(len(histograms), number, replace=False)
+        return [histograms[at] for at in np.sort(chosen)]
+
+
+class TooFew(InputError):
+    """A set has too few histograms of some kind for an experiment."""
+
+
+def enough(found: Sequence[Histogram], least: int, dataset: Dataset, which: str) -> Sequence[Histogram]:
+    """What was found, unless it is too little to conclude anything from."""
+    if len(found) < least:
+        raise TooFew(f"{dataset.name} has {len(found)} histograms {which}, and at least {least} are needed")
+    return found
+
+
+Style: TypeAlias = Literal["line", "points", "steps"]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One curve."""
+
+    label: str
+    x: Iterable[float]
+    y: Iterable[float]
+    style: Style = "points"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes."""
+
+    title: str
+    x: str
+    y: str
+    series: Sequence[Series]
+    log_x: bool = False
+    log_y: bool = False
+    #: Whether a power law is fitted to every curve.
+    fit: bool = False
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One figure; `figure` says which of the paper's it is."""
+
+    name: str
+    figure: str
+    title: str
+    panels: Iterable[Panel]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One file of the folder `experiments`."""
+
+    #: Its place in the paper's order.
+    order: int
+    title: str
+    #: How it is done, in a few sentences.
+    method: str
+    #: Is given one set at a time, so that one that is too small leaves the others alone.
+    run: Callable[[Study, Dataset], Rows]
+    draw: Callable[[Rows], Sequence[Drawing]]
+    claims: Callable[[Rows], Iterable[Claim]]
+    #: Whether it measures runtimes, which no seed makes the same.
+    timed: bool = False

@@ -1,0 +1,75 @@
+"""Hiding: runtime against the length n, also of histograms that zeros were appended to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from elsewhere.model.histogram import Histogram
+from elsewhere.reproduction import timing
+from elsewhere.reproduction.claims import Claim, at_most, grows_as, moves
+from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Panel, Series, Study
+from elsewhere.reproduction.padding import padded
+from elsewhere.reproduction.releases import drawn_with
+from elsewhere.reproduction.rows import Rows
+
+_WHY = "another machine and other code"
+_FASTER = "faster code: what each count costs is all that it looks at, and most of the time is a call's overhead"
+
+
+def run(study: Study, dataset: Dataset) -> Rows:
+    timing.warm_up()
+    rows = Rows()
+    for kind, histograms in _histograms(study, dataset):
+        random = study.random("sensitive", dataset.name, kind)
+        for history in histograms:
+            visited = Histogram({name: count for name, count in history.items() if count})
+            sensitive = drawn_with(visited, dataset.defaults.sensitive, dataset.defaults.visits, random)
+            if sensitive is not None:
+                rows.append(dataset.row(kind=kind, **timing.hiding(history, sensitive, study.scale)))
+    return rows
+
+
+def draw(rows: Rows) -> list[Drawing]:
+    return [Drawing("seconds", "Figure 14", "Runtime of hiding against the length n", [
+        Panel(f"{name}, {kind} histograms, K = {group[0]['K']}", "length n", "seconds",
+              [Series("LHO", group.column("n"), group.column("paper")),
+               Series("hide", group.column("n"), group.column("verbs"))], log_y=True, fit=True)
+        for name, own in rows.sets() for kind, group in own.by("kind")
+    ])]  # fmt: skip
+
+
+def claims(rows: Rows) -> Iterator[Claim]:
+    for name, own in rows.sets():
+        for kind, group in own.by("kind"):
+            n, bins, where = group.column("n"), group.column("bins"), f"{name}, {kind}"
+            yield moves("runtime increases with n", "rises", n, group.column("paper"), f"LHO, {where}", _WHY)
+            yield grows_as(
+                "runtime is linear in n (fitted to n - |L'|)", 1, bins, group.column("paper"), f"LHO, {where}", _WHY
+            )
+            yield grows_as(
+                "runtime is linear in n (fitted to n - |L'|)", 1, bins, group.column("verbs"), f"hide, {where}", _FASTER
+            )
+        each = own.where(kind="users'")
+        for code, algorithm in (("paper", "LHO"), ("verbs", "hide")):
+            slowest = float(np.max(each.column(code))) if each else np.nan
+            yield at_most("the slowest histogram with K = 20", 3.0, slowest, f"{algorithm}, {name}", _WHY, " s")
+
+
+def _histograms(study: Study, dataset: Dataset) -> Iterator[tuple[str, list[Histogram]]]:
+    long_enough = [history for history in dataset.histograms if history.length > dataset.defaults.sensitive]
+    yield "users'", list(study.some(long_enough, study.scale.timed, dataset.name, "timed"))
+    yield "padded", padded(dataset)
+
+
+EXPERIMENT = Experiment(
+    order=50,
+    title="Hiding: runtime against the length n",
+    method="Of each of a sample of users, the first of many random choices of five locations that has K = 20 visits is "
+    "hidden. Zeros are appended to the histogram whose length and size are nearest to those that the paper names.",
+    run=run,
+    draw=draw,
+    claims=claims,
+    timed=True,
+)

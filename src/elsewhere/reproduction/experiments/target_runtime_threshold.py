@@ -1,0 +1,54 @@
+"""Resembling and avoiding: runtime against the threshold on the quality loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from elsewhere.reproduction import timing
+from elsewhere.reproduction.claims import Claim, grows_as, moves
+from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Study
+from elsewhere.reproduction.experiments.target_threshold import LENGTH, SIZE
+from elsewhere.reproduction.racing import LITERAL, drawings, faster, series
+from elsewhere.reproduction.releases import GOALS, uniform
+from elsewhere.reproduction.rows import Rows
+
+_WHY = "another implementation: the paper does not say how it keeps the vectors of a node"
+#: Wider ones take the paper's algorithms minutes.
+_THRESHOLDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)
+_EXPONENTS = {"optimal": ("RO is quartic in the threshold", 4), "heuristic": ("RH is linear in the threshold", 1)}
+
+
+def run(study: Study, dataset: Dataset) -> Rows:
+    timing.warm_up()
+    rows = Rows()
+    history = dataset.nearest(LENGTH, SIZE)
+    for threshold in _THRESHOLDS:
+        for goal in GOALS:
+            times = timing.targeting(goal, history, uniform(history), threshold, study.scale)
+            rows.extend(dataset.row(**row) for row in times)
+    return rows
+
+
+def draw(rows: Rows) -> list[Drawing]:
+    return drawings(rows, "threshold", "threshold", "Figure 23 c", log_x=True)
+
+
+def claims(rows: Rows) -> Iterator[Claim]:
+    for name, own in rows.sets():
+        for algorithm, group, code, _ in series(own, "resemble", name):
+            x, y = group.column("threshold"), group.column(code)
+            says, exponent = _EXPONENTS[group[0]["method"]]
+            yield moves("runtime increases with the threshold", "rises", x, y, algorithm, _WHY)
+            yield grows_as(says, exponent, x, y, algorithm, _WHY if code != "verbs" else "faster code")
+        yield from faster(own, name)
+
+
+EXPERIMENT = Experiment(
+    order=150,
+    title="Resembling and avoiding: runtime against the threshold",
+    method=f"The histogram whose length and size are nearest to n = {LENGTH} and N = {SIZE}. {LITERAL}",
+    run=run,
+    draw=draw,
+    claims=claims,
+    timed=True,
+)

@@ -1,0 +1,49 @@
+"""Resembling and avoiding: d_p, d_q, NCE and L2 against the size N."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from elsewhere.reproduction.claims import Claim, at_most, beyond, moves
+from elsewhere.reproduction.comparing import OTHER_DATA, TARGET_METHOD, compared, drawings, keeps_to, one_each
+from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Study, enough
+from elsewhere.reproduction.releases import excess
+from elsewhere.reproduction.rows import Rows
+
+
+def run(study: Study, dataset: Dataset) -> Rows:
+    length = dataset.defaults.length
+    fitting = [history for history in dataset.histograms if history.length == length]
+    chosen = one_each(enough(fitting, 4, dataset, f"of length {length}"), "size", study.random("size", dataset.name))
+    return Rows(compared(dataset, chosen, [dataset.defaults.threshold]))
+
+
+def draw(rows: Rows) -> list[Drawing]:
+    figures = {"d_p": "Figure 18 c", "d_q": "Figure 18 d", "nce": "Figure 19", "l2": "Figure 27 c"}
+    return drawings(rows, "N", "size N", figures, log_x=True)
+
+
+def claims(rows: Rows) -> Iterator[Claim]:
+    for name, own in rows.sets():
+        resembling, avoiding = own.where(goal="resemble"), own.where(goal="avoid")
+        for method, algorithm in (("optimal", "RO"), ("heuristic", "RH")):
+            group = resembling.where(method=method)
+            on = f"resemble ({algorithm}), {name}"
+            yield moves("d_p increases with N", "rises", group.column("N"), group.column("d_p"), on, OTHER_DATA)
+            yield moves("d_q is not affected by N", "stays", group.column("N"), group.column("d_q"), on,
+                        "the more visits, the finer the steps, and the nearer to the threshold one comes")  # fmt: skip
+        yield at_most("d_p of RH above that of RO", 1.8, 100 * max(excess(resembling)), f"resemble, {name}",
+                      "other data: the paper's claim is about the histograms that it chose", "%")  # fmt: skip
+        yield from keeps_to(resembling, name)
+        yield beyond("d_p of AH below that of AO, at most", 100 * max(excess(avoiding)), f"avoid, {name}", "%")
+
+
+EXPERIMENT = Experiment(
+    order=90,
+    title="Resembling and avoiding: impact of the size N",
+    method="Of the histograms of one length (25 in NYC, 35 in TKY, which the paper leaves out), one of each size, "
+    f"chosen at random. {TARGET_METHOD}",
+    run=run,
+    draw=draw,
+    claims=claims,
+)

@@ -1,0 +1,128 @@
+"""Releases as the experiments ask for them, and what they are worth: one row each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from elsewhere.evaluation import Tables, conditional_entropies, quality_losses
+from elsewhere.model.distances import distance
+from elsewhere.model.histogram import Histogram
+from elsewhere.model.result import Goal, Method
+from elsewhere.reproduction.experiment import Dataset, Study
+from elsewhere.reproduction.rows import Rows
+from elsewhere.verbs import avoid, hide, resemble
+
+#: What the paper calls the answers of a goal and a method.
+NAMES: dict[tuple[Goal, Method], str] = {
+    ("resemble", "optimal"): "RO",
+    ("resemble", "heuristic"): "RH",
+    ("avoid", "optimal"): "AO",
+    ("avoid", "heuristic"): "AH",
+}
+GOALS: tuple[Goal, ...] = ("resemble", "avoid")
+METHODS: tuple[Method, ...] = ("optimal", "heuristic")
+
+
+def drawn(histogram: Histogram, number: int, random: np.random.Generator) -> list[str]:
+    """That many sensitive locations, uniformly at random.
+
+    A generator in the same state gives sets of which the larger contain the smaller.
+    """
+    order = random.permutation(histogram.length)
+    return [histogram.locations[at] for at in order[:number]]
+
+
+def drawn_with(histogram: Histogram, number: int, visits: int, random: np.random.Generator) -> list[str] | None:
+    """The first of many random choices that has exactly that many visits; None if none has."""
+    for _ in range(200):
+        sensitive = drawn(histogram, number, random)
+        if sum(histogram[location] for location in sensitive) == visits:
+            return sensitive
+    return None
+
+
+def hidden(study: Study, dataset: Dataset, sensitive: int) -> Rows:
+    """What hiding so many random locations costs every user of a set who has more than those.
+
+    The paper adds up the terms of the other bins only: that is the length of LHO's path, and `js_path` and `l2_path`
+    here. `js` and `l2` are the distances themselves, to which the bins that were emptied belong as well.
+    """
+    # Hiding is quicker than recommending, so that more users can be asked.
+    users = study.some(dataset.histograms, 4 * study.scale.users, dataset.name, "hidden")
+    found = Rows()
+    for draw in range(study.scale.draws):
+        random = study.random("sensitive", dataset.name, draw)
+        chosen = [(h, drawn(h, sensitive, random)) for h in users]
+        chosen = [(h, locations) for h, locations in chosen if len(locations) == sensitive < h.length]
+        if chosen:
+            found.extend(dataset.row(sensitive=sensitive, draw=draw, **row) for row in _hidden_rows(chosen))
+    return found
+
+
+def _hidden_rows(chosen: Sequence[tuple[Histogram, Sequence[str]]]) -> Iterator[dict[str, Any]]:
+    pairs = [(history, hide(history, locations).histogram) for history, locations in chosen]
+    measured = measures(pairs)
+    for at, (history, locations) in enumerate(chosen):
+        counts = [history[location] for location in locations]
+        js, l2, nce = (float(values[at]) for values in measured)
+        yield {
+            "n": history.length,
+            "N": history.size,
+            "K": sum(counts),
+            # An emptied bin's term is half its share in JS, and its count squared in L2.
+            "js_path": max(0.0, js - 0.5 * sum(counts) / history.size),
+            "js": js,
+            "l2_path": math.sqrt(max(0.0, l2 * l2 - sum(count * count for count in counts))),
+            "l2": l2,
+            "nce": nce,
+        }
+
+
+def targeted(goal: Goal, method: Method, history: Histogram, threshold: float) -> dict[str, Any]:
+    """What a release that resembles or avoids the uniform histogram is worth."""
+    target = uniform(history)
+    result = (resemble if goal == "resemble" else avoid)(history, target, threshold, method=method)
+    _, _, nce = measures([(history, result.histogram)])
+    return {
+        "goal": goal,
+        "method": method,
+        "n": history.length,
+        "N": history.size,
+        "threshold": threshold,
+        "d_p": result.privacy_distance,
+        "d_q": result.quality_loss,
+        "nce": float(nce[0]),
+        "l2": distance("l2", dict.fromkeys(target, history.size / history.length), result.histogram),
+    }
+
+
+def uniform(history: Histogram) -> dict[str, float]:
+    """The paper's target: the same share everywhere."""
+    return dict.fromkeys(history.locations, 1.0)
+
+
+def measures(pairs: Sequence[tuple[Histogram, Histogram]]) -> tuple[Any, Any, Any]:
+    """JS, L2 and NCE of each release, in the order given."""
+    tables = side_by_side([history for history, _ in pairs], [release for _, release in pairs])
+    losses = quality_losses(tables)
+    return losses["js"], losses["l2"], conditional_entropies(tables)
+
+
+def side_by_side(histories: Sequence[Histogram], releases: Sequence[Histogram]) -> Tables:
+    """The tables of an evaluation; users are numbered so that they stay in this order."""
+    names = [f"{at:09d}" for at in range(len(histories))]
+    return Tables.of(dict(zip(names, histories, strict=True)), dict(zip(names, releases, strict=True)))
+
+
+def excess(rows: Rows) -> list[float]:
+    """By how much the heuristic misses the optimal d_p, a share of it: above in resemble, below in avoid."""
+    missed = []
+    for _, pair in rows.by("question"):
+        best, found = (pair.where(method=method)[0]["d_p"] for method in METHODS)
+        sign = 1 if pair[0]["goal"] == "resemble" else -1
+        missed.append(sign * (found - best) / best if best else 0.0)
+    return missed

@@ -1,0 +1,214 @@
+"""The report: one page that needs nothing but itself, and every figure with its numbers as files beside it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from html import escape
+from pathlib import Path
+from typing import NamedTuple
+
+from elsewhere import __version__
+from elsewhere.files import write_whole
+from elsewhere.model.errors import InputError, quoted
+from elsewhere.pictures import canvas
+from elsewhere.pictures.files import of_the_page, rendered
+from elsewhere.reproduction.cache import Outcome
+from elsewhere.reproduction.claims import Claim, Verdict
+from elsewhere.reproduction.data import Data
+from elsewhere.reproduction.drawing import draw
+from elsewhere.reproduction.experiment import Drawing, Experiment, Study
+
+PAGE = "report.html"
+GENERATED = "Generated data: made-up users, calibrated to the paper's table of characteristics."
+
+
+class Section(NamedTuple):
+    """An experiment with what came of it."""
+
+    name: str
+    experiment: Experiment
+    outcome: Outcome
+    claims: tuple[Claim, ...]
+
+    @property
+    def folder(self) -> str:
+        """Runtimes are never twice the same, and so kept apart from what is."""
+        return "runtime" if self.experiment.timed else "quality"
+
+    def drawings(self) -> Sequence[Drawing]:
+        """Its figures."""
+        return self.experiment.draw(self.outcome.rows) if self.outcome.rows else ()
+
+
+def section(name: str, experiment: Experiment, outcome: Outcome) -> Section:
+    """An experiment with its claims."""
+    return Section(name, experiment, outcome, tuple(experiment.claims(outcome.rows)) if outcome.rows else ())
+
+
+def write(folder: Path, parts: Sequence[Section], study: Study, data: Data) -> Path:
+    """Everything at its place in the folder, save for the figures, which are there; the page's path."""
+    body = []
+    for part in parts:
+        make(folder / part.folder)
+        if part.outcome.rows:
+            _put(folder / part.folder / f"{part.name}.csv", part.outcome.rows.as_csv().encode())
+        body.append(_section(part, list(_figures(folder, part))))
+    for kind in dict.fromkeys(part.folder for part in parts):
+        _put(folder / kind / "claims.csv", _claims_csv([part for part in parts if part.folder == kind]).encode())
+    page = folder / PAGE
+    _put(page, _page(parts, body, study, data).encode())
+    return page
+
+
+def draw_all(folder: Path, part: Section, footer: str) -> None:
+    """The figures of an experiment, as SVG and as PNG."""
+    make(folder / part.folder)
+    with canvas.settings():
+        for drawing in part.drawings():
+            figure = draw(drawing, footer)
+            for ending in (".svg", ".png"):
+                _put(_path(folder, part, drawing, ending), rendered(figure, ending))
+
+
+def footer(data: Data) -> str:
+    """What stands below every figure."""
+    return GENERATED if data.generated else "Data: " + ", ".join(dataset.name for dataset in data.sets)
+
+
+def make(folder: Path) -> None:
+    """Have the folder there, and refuse one that nothing can be written to."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"the folder {quoted(str(folder))} cannot be made: {error.strerror}") from None
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"nothing can be written to the folder {quoted(str(folder))}")
+
+
+def verdicts(parts: Sequence[Section]) -> str:
+    """How many claims hold, in words."""
+    counts = Counter(claim.verdict for part in parts for claim in part.claims)
+    named: dict[Verdict, str] = {
+        "holds": "hold",
+        "differs": "differ",
+        "undecided": "are undecided",
+        "not measured": "could not be measured",
+    }
+    words = [f"{counts[verdict]} {word}" for verdict, word in named.items() if counts[verdict]]
+    return f"Of the paper's claims {', '.join(words)}." if words else "No claim of the paper was measured."
+
+
+def _figures(folder: Path, part: Section) -> Iterator[str]:
+    for drawing in part.drawings():
+        try:
+            svg = _path(folder, part, drawing, ".svg").read_text(encoding="utf-8")
+        except OSError as error:
+            raise InputError(
+                f"the figure {quoted(error.filename)} is gone; remove the folder 'done' beside it"
+            ) from None
+        yield f'<figure aria-label="{escape(drawing.title)}">{of_the_page(svg)}</figure>'
+
+
+def _path(folder: Path, part: Section, drawing: Drawing, ending: str) -> Path:
+    return folder / part.folder / f"{part.name}-{drawing.name}{ending}"
+
+
+def _put(path: Path, content: bytes) -> None:
+    write_whole(path, content, private=True)
+
+
+def _claims_csv(parts: Sequence[Section]) -> str:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["experiment", "claim", "paper", "measured", "on", "verdict", "why"])
+    for part in parts:
+        for it in part.claims:
+            writer.writerow([part.name, it.says, it.paper, it.ours, it.on, it.verdict, it.why])
+    return text.getvalue()
+
+
+def _page(parts: Sequence[Section], body: Sequence[str], study: Study, data: Data) -> str:
+    banner = f'<p class="banner">{escape(GENERATED)}</p>' if data.generated else ""
+    style = _STYLE + (_GENERATED_PRINT if data.generated else "")
+    notes = "".join(f"<li>{escape(note)}</li>" for note in data.notes)
+    scale = "all of it" if study.scale.name == "full" else "a quick look: fewer users, splits and runs"
+    contents = "".join(f'<li><a href="#{part.name}">{escape(part.experiment.title)}</a></li>' for part in parts)
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>The paper's evaluation, reproduced</title>\n<style>{style}</style>\n</head>\n<body>\n{banner}\n"
+        f"<h1>The paper's evaluation, reproduced</h1>\n<p>{escape(_SOURCE)}</p>\n<ul>{notes}"
+        f"<li>elsewhere {escape(__version__)}, seed {study.seed}, {scale}.</li></ul>\n"
+        f"<nav><h2>Contents</h2><ol><li><a href='#claims'>The paper's claims</a></li>{contents}</ol></nav>\n"
+        f'<section id="claims"><h2>The paper\'s claims</h2>\n<p>{escape(verdicts(parts))} {escape(_RULE)}</p>\n'
+        f"{_claims_table(parts)}</section>\n" + "\n".join(body) + "\n</body>\n</html>\n"
+    )
+
+
+def _section(part: Section, figures: Sequence[str]) -> str:
+    refused = f'<p class="refused">Left out: {escape(part.outcome.refused)}</p>' if part.outcome.refused else ""
+    files = f'<p class="files">{len(part.outcome.rows):,} rows in {part.folder}/{part.name}.csv</p>' if figures else ""
+    return (
+        f'<section id="{part.name}"><h2>{escape(part.experiment.title)}</h2>\n<p>{escape(part.experiment.method)}</p>\n'
+        f"{refused}{files}\n" + "\n".join(figures) + "</section>"
+    )
+
+
+def _claims_table(parts: Sequence[Section]) -> str:
+    head = "".join(f"<th scope='col'>{name}</th>" for name in ("claim", "paper", "measured", "on", "verdict"))
+    return (
+        f"<table><thead><tr>{head}</tr></thead>\n{''.join(line for part in parts for line in _claims_of(part))}</table>"
+    )
+
+
+def _claims_of(part: Section) -> Iterator[str]:
+    if not part.claims:
+        return
+    yield f"<tbody><tr><th colspan='5' scope='rowgroup'>{escape(part.experiment.title)}</th></tr>\n"
+    for it in part.claims:
+        mark = it.verdict.replace(" ", "-")
+        why = f"<br><small>{escape(it.why)}</small>" if it.why else ""
+        cells = "".join(f"<td>{escape(cell)}</td>" for cell in (it.says, it.paper, it.ours, it.on))
+        yield f"<tr class='{mark}'>{cells}<td><b>{it.verdict}</b>{why}</td></tr>\n"
+    yield "</tbody>"
+
+
+_SOURCE = (
+    "Grigorios Loukides and George Theodorakopoulos: Location histogram privacy by Sensitive Location Hiding and "
+    "Target Histogram Avoidance/Resemblance (Knowledge and Information Systems, 2020, extended version). Figures "
+    "are numbered as there."
+)
+_RULE = (
+    "The tolerances were fixed before anything was measured: a number within a quarter of the paper's, a share or an "
+    "NCE within 0.05, a fitted exponent within 0.25, a trend that chance would show in at most 5% of cases (rho is "
+    "Spearman's rank correlation). Undecided is what the confidence interval leaves open."
+)
+_STYLE = """
+:root { color-scheme: light; }
+body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 system-ui, sans-serif; color: #1f2329;
+  background: #fff; }
+h1, h2 { line-height: 1.2; } h2 { margin-top: 2.5rem; }
+.banner { position: sticky; top: 0; margin: 0; padding: 0.4rem 1rem; background: #fff3d6; border: 1px solid #e69f00;
+  z-index: 1; }
+figure { margin: 1.5rem 0; } svg { width: 100%; height: auto; }
+table { border-collapse: collapse; width: 100%; font-size: 0.85rem; }
+th, td { text-align: left; vertical-align: top; padding: 0.25rem 0.6rem 0.25rem 0; border-top: 1px solid #d5d8dc; }
+tbody th { padding-top: 1rem; border-top: 2px solid #1f2329; }
+td:nth-child(3) { font-variant-numeric: tabular-nums; }
+small { color: #555; } .files { color: #555; font-size: 0.85rem; }
+.holds b { color: #006b4f; } .differs b { color: #b34700; } .refused { color: #b34700; }
+@page { margin: 18mm 14mm; @bottom-right { content: counter(page); font: 8pt sans-serif; } }
+@media print {
+  body { margin: 0; max-width: none; font-size: 9.5pt; padding: 0; }
+  .banner { position: static; }
+  nav { display: none; } figure, tr { break-inside: avoid; } h2, tr:has(th) { break-after: avoid; }
+  table { font-size: 8pt; }
+  figure svg { max-height: 235mm; }
+}
+"""
+#: What stands at the top of every printed page.
+_GENERATED_PRINT = f'@page {{ @top-left {{ content: "{GENERATED}"; font: 8pt sans-serif; }} }}\n'

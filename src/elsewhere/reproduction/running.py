@@ -1,0 +1,92 @@
+"""Experiments side by side, each in a process of its own; those that measure runtimes one after the other."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from multiprocessing.connection import wait
+from multiprocessing.context import SpawnProcess
+from pathlib import Path
+
+from elsewhere.model.errors import ElsewhereError
+from elsewhere.reproduction import experiments, report
+from elsewhere.reproduction.cache import Cache, Outcome
+from elsewhere.reproduction.experiment import Study
+from elsewhere.reproduction.rows import Rows
+
+
+def run(
+    names: Sequence[str], study: Study, cache: Cache, folder: Path, footer: str, say: Callable[[str], None]
+) -> Mapping[str, Outcome]:
+    """What each experiment found, from the cache where that is still right; the others also draw their figures."""
+    known = experiments.modules()
+    due = [name for name in names if not _is_done(name, cache, say)]
+    workers = _Workers((study, cache, folder, footer), say, len(due))
+    together = [name for name in due if not known[name].EXPERIMENT.timed]
+    workers.work(together, os.cpu_count() or 1)
+    workers.work([name for name in due if name not in together], 1)
+    outcomes = {name: cache.get(name, known[name]) for name in names}
+    return {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Outcome)}
+
+
+def _is_done(name: str, cache: Cache, say: Callable[[str], None]) -> bool:
+    outcome = cache.get(name, experiments.modules()[name])
+    if isinstance(outcome, Outcome):
+        say(f"{name}: done before")
+        return True
+    if outcome:
+        say(f"{name}: done before, but not with this {outcome}")
+    return False
+
+
+class _Workers:
+    """Processes that end with their experiment, so that none is left behind when this one is killed."""
+
+    def __init__(self, given: tuple[Study, Cache, Path, str], say: Callable[[str], None], due: int) -> None:
+        self._given, self._say, self._due = given, say, due
+        self._done = 0
+
+    def work(self, names: Sequence[str], side_by_side: int) -> None:
+        waiting, busy = list(names), dict[SpawnProcess, tuple[str, float]]()
+        try:
+            while waiting or busy:
+                while waiting and len(busy) < side_by_side:
+                    name = waiting.pop(0)
+                    process = multiprocessing.get_context("spawn").Process(
+                        target=_experiment, args=(name, *self._given)
+                    )
+                    process.start()
+                    busy[process] = (name, time.monotonic())
+                wait([process.sentinel for process in busy])
+                for process in [it for it in busy if it.exitcode is not None]:
+                    self._ended(*busy.pop(process), process.exitcode)
+        finally:
+            for process in busy:
+                process.terminate()
+
+    def _ended(self, name: str, begun: float, status: int | None) -> None:
+        if status:
+            raise ElsewhereError(f"the experiment {name} broke off with status {status}; what is done already is kept")
+        self._done += 1
+        self._say(f"{name}: {time.monotonic() - begun:.0f} s ({self._done} of {self._due})")
+
+
+def _experiment(name: str, study: Study, cache: Cache, folder: Path, footer: str) -> None:
+    """What a process does. Only what is drawn as well is kept as done."""
+    module = experiments.modules()[name]
+    rows, refused = Rows(), []
+    try:
+        for dataset in study.sets:
+            try:
+                rows.extend(module.EXPERIMENT.run(study, dataset))
+            except ElsewhereError as error:
+                refused.append(f"{error}.")
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    if not rows and not refused:
+        refused.append("No histogram is fit for it.")
+    outcome = Outcome(rows, " ".join(refused))
+    report.draw_all(folder, report.section(name, module.EXPERIMENT, outcome), footer)
+    cache.put(name, module, outcome)

@@ -1,0 +1,129 @@
+"""Runtimes: the paper's algorithms to the letter, and the verbs, each on the same question."""
+
+from __future__ import annotations
+
+import math
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from elsewhere import paper
+from elsewhere.model.histogram import Histogram, TableLike
+from elsewhere.model.result import Goal, Method
+from elsewhere.reproduction import lean
+from elsewhere.reproduction.experiment import Scale
+from elsewhere.reproduction.releases import METHODS
+from elsewhere.verbs import avoid, hide, resemble
+
+#: Seconds that are measured well enough.
+_LONG_ENOUGH = 0.05
+_PAPER: dict[tuple[Goal, Method], Callable[..., object]] = {
+    ("resemble", "optimal"): paper.ro,
+    ("resemble", "heuristic"): paper.rh,
+    ("avoid", "optimal"): paper.ao,
+    ("avoid", "heuristic"): paper.ah,
+}
+_VERBS: dict[Goal, Callable[..., object]] = {"resemble": resemble, "avoid": avoid}
+
+
+def hiding(history: Histogram, sensitive: Sequence[str], scale: Scale) -> dict[str, Any]:
+    """The seconds of LHO and of `hide`, and what they depend on; NaN for a graph that would be too large."""
+    visits, bins = sum(history[location] for location in sensitive), history.length - len(sensitive)
+    edges = bins * (visits + 1) * (visits + 2) // 2
+    grown = bins * visits**2
+    return {
+        "n": history.length,
+        "K": visits,
+        "sensitive": len(sensitive),
+        "bins": bins,
+        "lambda": grown * math.log(grown) if grown > 1 else 0.0,
+        "paper": seconds(paper.lho, history, sensitive, limit=scale.patience) if edges <= scale.edges else math.nan,
+        "verbs": mean_seconds(hide, history, sensitive),
+    }
+
+
+def targeting(
+    goal: Goal, history: Histogram, target: TableLike, threshold: float, scale: Scale
+) -> Iterator[dict[str, Any]]:
+    """The seconds of the optimal algorithm and of the heuristic, in three codes.
+
+    `paper` is the algorithm to the letter, `lean` the same on a graph without the edges that no solution can take (the
+    heuristic has no graph), `verbs` is what the package answers with.
+    """
+    question = (history, target, threshold)
+    edges = history.length * (history.size + 1) * (history.size + 2) // 2
+    literal = math.nan if edges > scale.edges else seconds(_PAPER[goal, "optimal"], *question, limit=scale.patience)
+    yield {
+        **_about(goal, "optimal", history, threshold),
+        "paper": literal,
+        "lean": seconds(lean.optimal, goal, *question, limit=scale.patience),
+        "verbs": mean_seconds(_VERBS[goal], *question),
+    }
+    yield heuristics(goal, *question, scale)
+
+
+def heuristics(goal: Goal, history: Histogram, target: TableLike, threshold: float, scale: Scale) -> dict[str, Any]:
+    """The seconds of the heuristic, in the two codes that there are of it."""
+    return {
+        **_about(goal, "heuristic", history, threshold),
+        "paper": seconds(_PAPER[goal, "heuristic"], history, target, threshold, limit=scale.patience),
+        "lean": math.nan,
+        "verbs": mean_seconds(_VERBS[goal], history, target, threshold, method="heuristic"),
+    }
+
+
+def _about(goal: Goal, method: Method, history: Histogram, threshold: float) -> dict[str, Any]:
+    return {"goal": goal, "method": method, "n": history.length, "N": history.size, "threshold": threshold}
+
+
+def seconds(function: Callable[..., object], *args: object, limit: float) -> float:
+    """Seconds of the processor that it takes; NaN if they are more than the limit."""
+    try:
+        with _ended_after(limit):
+            return mean_seconds(function, *args)
+    except TimeoutError:
+        return math.nan
+
+
+def mean_seconds(function: Callable[..., object], *args: object, **kwargs: object) -> float:
+    """Seconds of the processor, which others on the machine disturb least.
+
+    Its clock may tick only a few hundred times a second, so what is short is repeated until that no longer matters.
+    """
+    begin, runs = time.process_time(), 0
+    while True:
+        function(*args, **kwargs)
+        runs += 1
+        taken = time.process_time() - begin
+        if taken >= _LONG_ENOUGH:
+            return taken / runs
+
+
+def warm_up() -> None:
+    """Have everything compiled before the clock runs."""
+    history = Histogram({"a": 7, "b": 2, "c": 3})
+    hide(history, {"c"})
+    for verb in (resemble, avoid):
+        for method in METHODS:
+            verb(history, {"a": 1, "b": 1}, 0.05, method=method)
+
+
+@contextmanager
+def _ended_after(limit: float) -> Iterator[None]:
+    """Raise TimeoutError when the time is up; where the system has no such clock, wait for the end."""
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def end(*_: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGPROF, end)
+    signal.setitimer(signal.ITIMER_PROF, limit)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
