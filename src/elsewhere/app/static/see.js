@@ -16,6 +16,9 @@ const NOTHING = { quality_loss: null, privacy_distance: null, bars: null };
 /** After so many milliseconds it shows that it is working. */
 const SLOW = 300;
 
+/** So many seconds may pass while the slider moves; the best possible can wait until it rests. */
+const QUICK = 0.2;
+
 let frontierIsOld = true;
 /** @type {{answered: () => void, failed: (error: Trouble) => void}} */
 let tell;
@@ -71,7 +74,7 @@ async function answered({ settled, since }, signal) {
   const working = setTimeout(() => $("see").classList.add("working"), SLOW);
   try {
     if (aimed() && frontierIsOld) await draw(signal);
-    const asked = question();
+    const asked = { ...question(), time_limit: settled ? null : QUICK };
     session.answer = await (await post(ofHistory("release"), asked, signal)).json();
     session.question = asked;
     showAnswer(settled);
