@@ -15,7 +15,7 @@ from typing import Any
 
 from elsewhere import profiles
 from elsewhere.files import write_whole
-from elsewhere.histories import Held, read, read_weights
+from elsewhere.histories import read, read_weights
 from elsewhere.model.distances import distance, find_distance, slack
 from elsewhere.model.errors import Infeasible, InputError, PrivacyNotMet, closest, quoted
 from elsewhere.model.histogram import Histogram, Profile, TableLike
@@ -121,9 +121,9 @@ class Policy:
         contents["forbidden"] = [sha256(self._at(name).read_bytes()).hexdigest() for name in self.forbidden]
         return {**self.chosen(), "contents": contents}
 
-    def plan(self, held: Iterable[Held] = ()) -> Plan:
-        """The policy with its files read, ready for any number of histories; those in memory are not looked for."""
-        return Plan(self, held)
+    def plan(self, *, target: Mapping[str, Any] | None = None, taxonomy: Taxonomy | None = None) -> Plan:
+        """The policy with its files read, ready for any number of histories; what is given here has been read."""
+        return Plan(self, target, taxonomy)
 
     def _at(self, name: str) -> Path:
         return self.folder / name
@@ -147,11 +147,12 @@ class Policy:
 class Plan:
     """A policy whose files have been read."""
 
-    def __init__(self, policy: Policy, held: Iterable[Held] = ()) -> None:
+    def __init__(self, policy: Policy, target: Mapping[str, Any] | None, taxonomy: Taxonomy | None) -> None:
         self.policy = policy
-        at_hand = {file.name: file for file in held}
-        self.target = None if policy.target is None else _target(policy, policy.target, at_hand)
-        self._taxonomy = _taxonomy(policy, at_hand)
+        self.target = target
+        if target is None and policy.target is not None:
+            self.target = _target(policy._at(policy.target), policy.target)
+        self._taxonomy = _taxonomy(policy) if taxonomy is None else taxonomy
         self._lower, self._upper = _bounds(policy, policy.lower), _bounds(policy, policy.upper)
         self._forbidden = [read(policy._at(name)).histogram for name in policy.forbidden]
 
@@ -346,11 +347,8 @@ def _scaled(weights: TableLike, size: int) -> dict[str, float]:
     return {location: weight * size for location, weight in Profile(weights).items()}
 
 
-def _target(policy: Policy, name: str, held: Mapping[str, Held]) -> Mapping[str, Any]:
+def _target(path: Path, name: str) -> Mapping[str, Any]:
     """The weights in a file, or the stored profile of that name."""
-    path = policy._at(name)
-    if name in held:
-        return profiles.parse(name, _whole(held[name])).profile if path.suffix == ".toml" else read_weights(held[name])
     if path.suffix == ".toml" and path.is_file():
         return profiles.load(path).profile
     if path.exists() or name == "-":
@@ -361,17 +359,10 @@ def _target(policy: Policy, name: str, held: Mapping[str, Held]) -> Mapping[str,
     return known[name].profile
 
 
-def _taxonomy(policy: Policy, held: Mapping[str, Held]) -> Taxonomy | None:
+def _taxonomy(policy: Policy) -> Taxonomy | None:
     if policy.taxonomy is None:
         return None
-    if policy.taxonomy in held:
-        return Taxonomy.parse(policy.taxonomy, _whole(held[policy.taxonomy]))
     return Taxonomy.shipped() if policy.taxonomy == SHIPPED else Taxonomy.load(policy._at(policy.taxonomy))
-
-
-def _whole(held: Held) -> bytes:
-    assert isinstance(held.content, bytes)
-    return held.content
 
 
 def _bounds(policy: Policy, given: str | Mapping[str, int] | None) -> Mapping[str, int] | None:

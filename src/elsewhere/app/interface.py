@@ -77,6 +77,7 @@ QUESTION: Schema = {
         "size": {"enum": ["original", "target", None]},
         "redistribute": {"type": ["integer", "null"]},
         "visited_only": {"type": ["boolean", "null"]},
+        "time_limit": _MAYBE,
     },
 }
 
