@@ -1,0 +1,192 @@
+// See: what changes, what it costs, and how much may change.
+
+import { newestOnly, post, Trouble } from "./api.js";
+import { Bars } from "./bars.js";
+import { Curve } from "./curve.js";
+import { $, button, element } from "./dom.js";
+import { aimed, limit, ofHistory, question, roundedUp, session } from "./session.js";
+import { figure, number, some } from "./words.js";
+
+/** @typedef {{settled: boolean, since: number | null}} Job while a slider moves nothing is settled, and time is taken */
+
+const bars = new Bars($("bars"), $("bars-table"), $("bars-details"));
+const curve = new Curve($("curve"), $("curve-table"), dragged);
+const ask = newestOnly(answered);
+const NOTHING = { quality_loss: null, privacy_distance: null, bars: null };
+/** After so many milliseconds it shows that it is working. */
+const SLOW = 300;
+
+let frontierIsOld = true;
+/** @type {{answered: () => void, failed: (error: Trouble) => void}} */
+let tell;
+
+/** @param {typeof tell} told of an answer that stays, and of what the flow has to deal with */
+export function listenToSee(told) {
+  tell = told;
+  $("slider").oninput = $("slider").onchange = slid;
+  $("limit").onchange = () => setLimit($("limit").value === "" ? null : Number($("limit").value));
+  $("suggest").onclick = () => {
+    setLimit(null);
+    $("slider").focus();
+  };
+  $("wanted").onchange = () => {
+    session.choices.wanted = $("wanted").value === "" ? null : Number($("wanted").value);
+    askAnew();
+  };
+}
+
+/** Asks after anything but the limit has changed. */
+export function askAnew() {
+  frontierIsOld = true;
+  return ask({ settled: true, since: null });
+}
+
+/** Forgets the picture of another history. */
+export function clearSee() {
+  bars.clear();
+}
+
+/** @param {number | null} chosen */
+function setLimit(chosen) {
+  session.choices.limit = chosen;
+  ask({ settled: true, since: null });
+}
+
+/** @param {Event} event of the slider */
+function slid({ type, timeStamp }) {
+  session.choices.limit = curve.limitAt(Number($("slider").value));
+  ask({ settled: type === "change", since: type === "input" ? timeStamp : null });
+}
+
+/** @param {number} step @param {boolean} done */
+function dragged(step, done) {
+  $("slider").value = step;
+  $("slider").dispatchEvent(new Event(done ? "change" : "input"));
+}
+
+/** @param {Job} job @param {AbortSignal} signal */
+async function answered({ settled, since }, signal) {
+  const missing = whatIsMissing();
+  if (missing) return showAsItIs(missing);
+  const working = setTimeout(() => $("see").classList.add("working"), SLOW);
+  try {
+    if (aimed() && frontierIsOld) await draw(signal);
+    const asked = question();
+    session.answer = await (await post(ofHistory("release"), asked, signal)).json();
+    session.question = asked;
+    showAnswer(settled);
+    if (since !== null) measure(since);
+    if (settled) tell.answered();
+  } catch (error) {
+    if (!(error instanceof Trouble)) throw error;
+    if ([0, 404, 409].includes(error.status)) tell.failed(error);
+    else showAsItIs([error.message, error.hint].filter(Boolean).join(" "));
+  } finally {
+    clearTimeout(working);
+    $("see").classList.remove("working");
+  }
+}
+
+/** Fetches the curve. @param {AbortSignal} signal */
+async function draw(signal) {
+  session.frontier = await (await post(ofHistory("frontier"), question(), signal)).json();
+  frontierIsOld = false;
+  curve.show(session.frontier, session.choices.wanted);
+}
+
+/** What has to be chosen before there is a question. */
+function whatIsMissing() {
+  const { choices, history, ticks } = session;
+  if (!history) return "There is no history yet.";
+  if (!aimed() && !ticks.places.size) return "Tick what nobody should know. This is your history as it is.";
+  if (aimed() && !choices.target) return `Choose whom to ${choices.goal}. This is your history as it is.`;
+  return null;
+}
+
+/** The history without a release. @param {string} words why there is none */
+function showAsItIs(words) {
+  session.answer = null;
+  const rows = (session.history?.locations ?? []).map(({ name, count }) => {
+    return { location: name, before: count, after: null, target: null, sensitive: session.ticks.places.has(name) };
+  });
+  bars.show(rows.sort((a, b) => b.before - a.before), true);
+  showParts(false);
+  showFigures(NOTHING);
+  say(words, [], true);
+  tell.answered();
+}
+
+/** @param {boolean} settled */
+function showAnswer(settled) {
+  const { answer } = session;
+  const shown = answer.possible ? answer : (answer.best ?? NOTHING);
+  showParts(aimed() && Boolean(session.frontier?.points.length));
+  if (shown.bars) bars.show(shown.bars, settled);
+  showFigures(shown);
+  if (aimed()) showLimit(shown.privacy_distance);
+  if (answer.possible) say(answer.words.join(" "), [], settled);
+  else say([answer.sentence, answer.hint].filter(Boolean).join(" "), waysOn(answer.needed_quality_loss), settled);
+  $("proof").hidden = !answer.possible;
+  $("proof-words").textContent = answer.certificate ?? "";
+}
+
+/** @param {boolean} limited whether there is a limit to choose */
+function showParts(limited) {
+  $("budget").hidden = !limited;
+  $("privacy-figure").hidden = $("key-target").hidden = !aimed();
+  $("proof").hidden = true;
+  $("wanted").value = session.choices.wanted ?? "";
+  $("wanted-words").textContent = `Only if the distance is at ${session.choices.goal === "avoid" ? "least" : "most"}`;
+}
+
+/** @param {number | null} needed */
+function waysOn(needed) {
+  if (!aimed() || needed === null) return [];
+  const enough = roundedUp(needed);
+  return [button(`Allow a quality loss of ${figure(enough)}`, () => setLimit(enough))];
+}
+
+/** @param {number | null} distance that the limit reaches */
+function showLimit(distance) {
+  const { frontier } = session;
+  curve.place(limit(), distance);
+  if (document.activeElement !== $("limit")) $("limit").value = limit();
+  // While it is dragged, the slider is ahead of the answer.
+  if (!$("slider").matches(":active")) $("slider").value = curve.stepAt(limit());
+  $("slider").setAttribute("aria-valuetext", `quality loss at most ${figure(limit())}`);
+  const suggested = frontier?.suggested == null ? limit() : roundedUp(frontier.suggested);
+  $("suggest").disabled = suggested === limit();
+  $("suggest").textContent = `◇ Suggested: ${figure(suggested)}`;
+}
+
+/** @param {any} figures */
+function showFigures({ quality_loss, privacy_distance, quality_words, privacy_words, bars: shown }) {
+  const { counts, ticks } = session;
+  const value = (distance) => (shown && distance === null ? "infinite" : figure(distance));
+  // The words begin with the figure, which stands above them.
+  const scale = (words) => (words ?? "").replace(/^\S+ /, "");
+  $("quality-loss").textContent = value(quality_loss);
+  $("quality-words").textContent = scale(quality_words);
+  $("privacy-distance").textContent = value(privacy_distance);
+  $("privacy-words").textContent = scale(privacy_words);
+  const visits = number(ticks.visits(counts));
+  $("hidden-visits").textContent = shown ? `${visits} → 0` : visits;
+  $("hidden-words").textContent = `at ${some(ticks.places.size, "place")}`;
+}
+
+/** @param {string} words @param {HTMLElement[]} ways @param {boolean} aloud whether a screen reader says it */
+function say(words, ways, aloud) {
+  $("outcome-words").textContent = words;
+  $("outcome-way").hidden = !ways.length;
+  $("outcome-way").replaceChildren(...ways);
+  if (aloud) $("outcome-aloud").textContent = words;
+}
+
+/** From the movement of the slider until the new picture is on the screen. @param {number} since */
+function measure(since) {
+  requestAnimationFrame(() => {
+    const painted = new MessageChannel();
+    painted.port1.onmessage = () => performance.measure("slider", { start: since, end: performance.now() });
+    painted.port2.postMessage(null);
+  });
+}
