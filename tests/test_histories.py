@@ -559,4 +559,3 @@ def test_databases_that_are_wrong(tmp_path: Path) -> None:
     refuses("not a sound database", write(tmp_path / "cut", whole[:5000]))
     write(tmp_path / "cut-wal", b"not a log")
     refuses("not a sound database", tmp_path / "cut")
-    refuses("read from its own file", write(tmp_path / "packed", gzip.compress(whole)))

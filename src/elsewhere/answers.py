@@ -27,6 +27,8 @@ from elsewhere.solvers.space import Space, tabulate
 
 #: Values of a bin that a bound may be taken over one by one.
 _MOST_VALUES = 10_000_000
+#: The part of the time that a search may take before the heuristic is asked as well.
+_FIRST_SHARE = 0.2
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -90,21 +92,32 @@ def along(
     limits = _limits(problem, time_limit, gap, memory_limit)
     known = _known(problem.within(min(budgets)), limits)
     space = tabulate(problem, problem.budget, limits, around=known)
-    answers: dict[float, Sanitized] = {}
+    solutions: dict[float, Solution] = {}
     guess = (-1.0, 0.0)
     for budget in sorted(set(budgets), reverse=True):
-        tighter = problem.within(budget)
         limits = _limits(problem, time_limit, gap, memory_limit)
-        solution = _searched(tighter, space, known, limits, guess)
+        solutions[budget] = solution = _searched(problem.within(budget), space, known, limits, guess)
         guess = (solution.cost_multiplier, solution.size_multiplier)
-        answers[budget] = _sanitized(tighter, solution, space)
+    answers: dict[float, Sanitized] = {}
+    for budget in sorted(solutions):
+        tighter = problem.within(budget)
+        # What a smaller budget allows, a larger one does: a search that was ended is no step back.
+        if not solutions[budget].closed:
+            solutions[budget] = exact.better(tighter, solutions[budget], known)
+        known = solutions[budget].counts
+        answers[budget] = _sanitized(tighter, solutions[budget], space)
     return [answers[budget] for budget in budgets]
 
 
 def _searched(
     problem: Problem, space: Space, known: Ints, limits: Limits, guess: tuple[float, float] = (-1.0, 0.0)
 ) -> Solution:
-    """The optimum; if time may end the search for it, then no worse than what the heuristic finds in that time."""
+    """The optimum; if time ends the search for it, then no worse than what the heuristic finds in that time."""
+    if limits.deadline < math.inf:
+        # Most searches are over before the heuristic would be.
+        first = exact.optimum(problem, space, known, limits.sooner(_FIRST_SHARE), guess)
+        if first.closed:
+            return first
     quick = known
     if limits.deadline < math.inf:
         with suppress(GaveUp):

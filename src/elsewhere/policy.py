@@ -87,11 +87,15 @@ class Policy:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy; it may name sensitive places, so its owner alone can read it."""
+        write_whole(path, self.at(Path(path).parent).as_toml().encode(), private=True)
+
+    def as_toml(self) -> str:
+        """The policy as its file has it."""
         import tomli_w
 
-        chosen = self.at(Path(path).parent).chosen()
+        chosen = self.chosen()
         tables = {name: value for name, value in chosen.items() if isinstance(value, Mapping)}
-        write_whole(path, tomli_w.dumps({**chosen, **tables}).encode(), private=True)
+        return tomli_w.dumps({**chosen, **tables})
 
     def chosen(self) -> dict[str, Any]:
         """The choices that are not the usual ones, as a file has them."""
@@ -117,9 +121,9 @@ class Policy:
         contents["forbidden"] = [sha256(self._at(name).read_bytes()).hexdigest() for name in self.forbidden]
         return {**self.chosen(), "contents": contents}
 
-    def plan(self) -> Plan:
-        """The policy with its files read, ready for any number of histories."""
-        return Plan(self)
+    def plan(self, *, target: Mapping[str, Any] | None = None, taxonomy: Taxonomy | None = None) -> Plan:
+        """The policy with its files read, ready for any number of histories; what is given here has been read."""
+        return Plan(self, target, taxonomy)
 
     def _at(self, name: str) -> Path:
         return self.folder / name
@@ -143,10 +147,12 @@ class Policy:
 class Plan:
     """A policy whose files have been read."""
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, target: Mapping[str, Any] | None, taxonomy: Taxonomy | None) -> None:
         self.policy = policy
-        self.target = None if policy.target is None else _target(policy._at(policy.target), policy.target)
-        self._taxonomy = _taxonomy(policy)
+        self.target = target
+        if target is None and policy.target is not None:
+            self.target = _target(policy._at(policy.target), policy.target)
+        self._taxonomy = _taxonomy(policy) if taxonomy is None else taxonomy
         self._lower, self._upper = _bounds(policy, policy.lower), _bounds(policy, policy.upper)
         self._forbidden = [read(policy._at(name)).histogram for name in policy.forbidden]
 

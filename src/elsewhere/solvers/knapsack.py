@@ -63,6 +63,11 @@ class Limits(NamedTuple):
         """The same but for time, and with no gap left."""
         return Limits(0.0, math.inf, self.memory)
 
+    def sooner(self, share: float) -> Limits:
+        """The same but with only a share of the time that is left."""
+        now = time.monotonic()
+        return self._replace(deadline=now + share * (self.deadline - now))
+
     def tolerance(self, objective: float) -> float:
         """The gap at which the search ends: the one asked for, or the noise of floating point."""
         return max(self.gap, _noise(objective))

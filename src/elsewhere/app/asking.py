@@ -1,0 +1,222 @@
+"""From a question of the page to its answer: a policy is made of it, and asked like anybody's."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from elsewhere.app.desk import Desk, Open, Refused
+from elsewhere.app.interface import QUESTION
+from elsewhere.model.errors import Infeasible, InputError, PrivacyNotMet, closest, enough, quoted
+from elsewhere.model.histogram import Histogram
+from elsewhere.model.result import Sanitized
+from elsewhere.model.taxonomy import PRESET, Taxonomy
+from elsewhere.policy import SHIPPED, Plan, Policy
+from elsewhere.release.words import in_words, on_scale
+
+#: Seconds that one question may take.
+SECONDS = 10.0
+#: A curve is drawn of many points, each of which need not be perfect.
+_ON_CURVE = {"gap": 0.001, "time_limit": 0.1}
+
+
+class _NothingLeft(Exception):
+    """Every visit is at a sensitive location."""
+
+
+def tree(desk: Desk, opened: Open, target: str | None, taxonomy: str | None) -> dict[str, Any]:
+    """The part of a taxonomy that the history, and the target if there is one, have locations of."""
+    history = opened.history.histogram
+    weights = {} if target is None else _target(desk, target)
+    locations = sorted({*history, *weights})
+    chosen = Taxonomy.shipped() if taxonomy is None else _taxonomy(desk, taxonomy)
+    placed = chosen.placed(locations)
+    nodes = [
+        _node(history, node.id, node.name, node.parent, placed.own.get(node.id, []), placed.below[node.id])
+        for _, node in chosen.tree()
+        if node.id in placed.below
+    ]
+    if placed.unknown:
+        unknown = list(placed.unknown)
+        nodes.append(_node(history, "", "Other places", None, unknown, unknown))
+    shipped = Taxonomy.shipped()
+    presets = {PRESET + name: sorted(shipped.select([PRESET + name], among=locations)) for name in shipped.presets}
+    return {"nodes": nodes, "presets": presets}
+
+
+def release(desk: Desk, opened: Open, question: Mapping[str, Any]) -> dict[str, Any]:
+    """The release that a question asks for, with all that the page shows of it; or why there is none."""
+    began = time.perf_counter()
+    plan = planned(desk, opened, question)
+    answer: dict[str, Any] = {"number": question["number"], "possible": True}
+    try:
+        answer |= _figures(sanitized(opened, plan), plan.policy)
+    except _NothingLeft:
+        sentence = "Every place that you visited is ticked, so none is left that the visits could go to."
+        answer |= _impossible(sentence, "Leave at least one place unticked.", math.inf)
+    except Infeasible as error:
+        answer |= _impossible(str(error), _remedy(error), error.needed_quality_loss)
+    except PrivacyNotMet as error:
+        answer |= _impossible(str(error), _remedy(error), error.needed_quality_loss)
+        answer["best"] = _figures(error.best, plan.policy)
+    return answer | {"seconds": time.perf_counter() - began}
+
+
+def frontier(desk: Desk, opened: Open, question: Mapping[str, Any]) -> dict[str, Any]:
+    """What each limit on the quality loss would buy."""
+    history = opened.history.histogram
+    plan = planned(desk, opened, {**question, "max_quality_loss": 0.0}).with_choices(_ON_CURVE)
+    if plan.policy.goal == "hide":
+        raise InputError("goal is 'hide', which has no frontier; it is for resemble and avoid")
+    points = plan.frontier(history, plan.budgets(history)).distinct()
+    needed, sentence = _needed(plan, history, points.budgets[0])
+    return {
+        "number": question["number"],
+        "points": [
+            {
+                "max_quality_loss": budget,
+                "quality_loss": point.quality_loss,
+                "privacy_distance": _finite(point.privacy_distance),
+            }
+            for budget, point in zip(points.budgets, points, strict=True)
+        ],
+        "suggested": points.budgets[points.index(points.suggest())],
+        "needed": needed,
+        "sentence": sentence,
+    }
+
+
+def planned(desk: Desk, opened: Open, question: Mapping[str, Any]) -> Plan:
+    """The plan that a question amounts to."""
+    choices = _choices(question)
+    ticked = choices.pop("ticked", None)
+    choices["time_limit"] = min(SECONDS, choices.get("time_limit", SECONDS))
+    target, taxonomy = choices.get("target"), choices.get("taxonomy")
+    given: dict[str, Any] = {}
+    if target is not None:
+        given["target"] = _target(desk, target)
+        choices["target"] = desk.targets[target].name if target in desk.targets else target
+    if taxonomy is not None:
+        given["taxonomy"] = _taxonomy(desk, taxonomy)
+        choices["taxonomy"] = desk.taxonomies[taxonomy].name if taxonomy in desk.taxonomies else taxonomy
+    plan = Policy(**choices).plan(**given)
+    return plan if ticked is None else _settled(plan, opened.history.histogram, set(ticked))
+
+
+def sanitized(opened: Open, plan: Plan) -> Sanitized:
+    """The answer to a plan; the last one is remembered."""
+    if opened.answered is not None and opened.answered[0] == plan.policy:
+        return opened.answered[1]
+    history = opened.history.histogram
+    if plan.policy.goal == "hide" and plan.sensitive(history).issuperset(history):
+        raise _NothingLeft
+    result = plan.sanitize(history)
+    opened.answered = (plan.policy, result)
+    return result
+
+
+def _choices(question: Mapping[str, Any]) -> dict[str, Any]:
+    """What a question says of a policy, and the ticks."""
+    known = QUESTION["properties"]
+    for key in question:
+        if key not in known:
+            raise InputError(f"unknown key {quoted(key)}{closest(key, known)}")
+    for key in QUESTION["required"]:
+        if key not in question:
+            raise InputError(f"the key {key!r} is missing")
+    ticked = question.get("ticked") or []
+    if not isinstance(ticked, list) or not all(isinstance(name, str) for name in ticked):
+        raise InputError(f"ticked is {quoted(ticked)}; it must be a list of texts")
+    return {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in question.items()
+        if value is not None and key != "number"
+    }
+
+
+def _settled(plan: Plan, history: Histogram, ticked: set[str]) -> Plan:
+    """The plan whose sensitive locations of the history are those that are ticked, whatever its names cover."""
+    missed = sorted(ticked - plan.sensitive(history))
+    plan = plan.with_choices({"sensitive": (*plan.policy.sensitive, *missed)})
+    beyond = sorted((plan.sensitive(history) - ticked).intersection(history))
+    return plan.with_choices({"spared": (*plan.policy.spared, *beyond)})
+
+
+def _target(desk: Desk, name: str) -> Mapping[str, Any]:
+    """The weights of an uploaded target or of a stored profile; a file on the disk is none."""
+    if name in desk.profiles:
+        return desk.profiles[name].profile
+    return desk.targets.ask(name).content
+
+
+def _taxonomy(desk: Desk, name: str) -> Taxonomy:
+    return Taxonomy.shipped() if name == SHIPPED else desk.taxonomies.ask(name).content
+
+
+def _node(
+    history: Histogram, at: str, name: str, parent: str | None, own: list[str], below: list[str]
+) -> dict[str, Any]:
+    count = sum(history[location] for location in below)
+    known = bool(at)
+    return {"id": at, "name": name, "parent": parent, "known": known, "count": count, "own": own, "locations": below}
+
+
+def _figures(result: Sanitized, policy: Policy) -> dict[str, Any]:
+    *words, certificate = in_words(result, policy.quality, policy.privacy)
+    if not result.question.sensitive.any() and policy.goal == "hide":
+        words.insert(0, "Nothing is ticked: the release is your history, unchanged.")
+    distance = result.privacy_distance
+    return {
+        "bars": [
+            {
+                "location": row.location,
+                "before": row.before,
+                "after": row.after,
+                "target": row.target,
+                "sensitive": row.sensitive,
+            }
+            for row in result.changes().every()
+        ],
+        "quality_loss": _finite(result.quality_loss),
+        "privacy_distance": _finite(distance),
+        "quality_words": on_scale(result.quality_loss, policy.quality),
+        "privacy_words": None if distance is None else on_scale(distance, policy.privacy),
+        "words": words,
+        "certificate": certificate,
+        "status": result.status,
+        "gap": _finite(result.gap),
+        "notes": list(result.notes),
+    }
+
+
+def _impossible(sentence: str, hint: str | None, needed: float) -> dict[str, Any]:
+    sentence = f"{sentence[:1].upper()}{sentence[1:]}"
+    return {
+        "possible": False, "sentence": sentence, "hint": hint, "needed_quality_loss": _finite(needed), "best": None
+    }  # fmt: skip
+
+
+def _remedy(error: Infeasible | PrivacyNotMet) -> str | None:
+    needed = error.needed_quality_loss
+    return f"A quality loss of {enough(needed)} would do." if 0.0 < needed < math.inf else None
+
+
+def _needed(plan: Plan, history: Histogram, least: float) -> tuple[float | None, str | None]:
+    """The least quality loss that meets the wanted privacy distance, or why there is none."""
+    if plan.policy.max_distance is None and plan.policy.min_distance is None:
+        return None, None
+    try:
+        plan.with_choices({"max_quality_loss": least, "time_limit": SECONDS, "gap": 0.0}).sanitize(history)
+    except PrivacyNotMet as error:
+        return _finite(error.needed_quality_loss), str(error)
+    return least, None
+
+
+def _finite(number: float | None) -> float | None:
+    return number if number is not None and math.isfinite(number) else None
+
+
+def overtaken() -> Refused:
+    return Refused(409, "overtaken")
