@@ -44,7 +44,7 @@ def serve(port: int | None, open_browser: bool, say: Callable[[str], None]) -> N
 
 def _listening(host: str, port: int | None) -> socket.socket:
     """A socket at the port, or at a free one, that this machine alone can reach."""
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port or 0))

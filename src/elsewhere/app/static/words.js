@@ -29,3 +29,8 @@ export function listed(names, most = 4) {
 export function bytes(bytes) {
   return bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`;
 }
+
+/** @param {(string | null | undefined)[]} parts sentences, with or without their full stops */
+export function sentences(...parts) {
+  return parts.filter(Boolean).map((part) => (/[.!?]$/.test(part ?? "") ? part : `${part}.`)).join(" ");
+}
