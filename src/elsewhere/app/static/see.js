@@ -160,10 +160,13 @@ function showParts(limited) {
 }
 
 /** Why there is no release, with a way on. @param {any} answer @param {boolean} settled */
-function sayWhyNot({ sentence, hint, needed_quality_loss: needed }, settled) {
+function sayWhyNot({ sentence, hint, needed_quality_loss: needed, best }, settled) {
   if (!aimed() || needed === null) return say(sentences(sentence, hint), [], settled);
   const enough = roundedUp(needed);
-  say(sentences(sentence), [button(`Allow a quality loss of ${figure(enough)}`, () => setLimit(enough))], settled);
+  const short = `With a quality loss of at most ${figure(limit())} the distance is ${figure(best?.privacy_distance)} at best, ` +
+    `not ${figure(session.choices.wanted)}. From ${figure(enough)} on it can be met.`;
+  const words = best && session.choices.wanted !== null ? short : sentences(sentence);
+  say(words, [button(`Allow a quality loss of ${figure(enough)}`, () => setLimit(enough))], settled);
 }
 
 /** @param {number | null} distance that the limit reaches */

@@ -13,10 +13,9 @@ export function number(count) {
   return count >= 100 ? whole.format(Math.round(count)) : String(Number(count.toPrecision(3)));
 }
 
-/** A distance, to four digits. @param {number | string | null} distance */
+/** A distance, to four digits. @param {number | null | undefined} distance */
 export function figure(distance) {
-  if (distance === null) return "–";
-  return Number.isFinite(Number(distance)) ? String(Number(Number(distance).toPrecision(4))) : "infinite";
+  return distance == null ? "–" : String(Number(distance.toPrecision(4)));
 }
 
 /** Names in one line, the later ones only counted. @param {string[]} names */
