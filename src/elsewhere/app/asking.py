@@ -19,7 +19,7 @@ from elsewhere.release.words import in_words, on_scale
 #: Seconds that one question may take.
 SECONDS = 10.0
 #: A curve is drawn of many points, each of which need not be perfect.
-_ON_CURVE = {"gap": 0.001, "time_limit": 0.1}
+_ON_CURVE = {"gap": 0.001, "time_limit": 0.2}
 
 
 class _NothingLeft(Exception):
@@ -50,6 +50,7 @@ def release(desk: Desk, opened: Open, question: Mapping[str, Any]) -> dict[str, 
     """The release that a question asks for, with all that the page shows of it; or why there is none."""
     began = time.perf_counter()
     plan = planned(desk, opened, question)
+    opened.question = dict(question)
     answer: dict[str, Any] = {"number": question["number"], "possible": True}
     try:
         answer |= _figures(sanitized(opened, plan), plan.policy)

@@ -80,7 +80,6 @@ class Kept(dict[str, Thing]):
         self._asked: dict[str, float] = {}
 
     def put(self, at: str, thing: Thing) -> Thing:
-        self.forget_old()
         if at not in self and len(self) >= _MOST_OPEN:
             raise Refused(429, f"{_MOST_OPEN} things of this kind are open already", "Close some of the pages.")
         self[at], self._asked[at] = thing, self._clock()
@@ -88,7 +87,6 @@ class Kept(dict[str, Thing]):
 
     def ask(self, at: str) -> Thing:
         """The thing, which is then kept for longer."""
-        self.forget_old()
         if at not in self:
             raise Refused(404, f"the {self._what} is no longer here", "Load the file again.")
         self._asked[at] = self._clock()
@@ -122,6 +120,14 @@ class Desk:
             self.targets.forget_old()
             self.taxonomies.forget_old()
 
+    def forget(self, at: str) -> None:
+        """Forget a history at once, and with the last one all the rest."""
+        self.histories.forget(at)
+        if not self.histories:
+            for kept in (self.targets, self.taxonomies):
+                for table in list(kept):
+                    kept.forget(table)
+
     def read(self, held: Held, reading: Mapping[str, Any]) -> Open:
         """Open the history in a file or a folder."""
         history = read(held, **reading)
@@ -154,8 +160,9 @@ class Desk:
     def add_file(self, at: str, path: str, content: bytes) -> int:
         """Put a file into a folder; the number of files in it."""
         _, inside = self.folders.ask(at)
-        if sum(map(len, inside.values())) + len(content) > UPLOAD_BYTES or len(inside) >= _MOST_FILES:
-            raise too_large()
+        held = sum(len(file) for _, files in self.folders.values() for file in files.values())
+        if held + len(content) > UPLOAD_BYTES or len(inside) >= _MOST_FILES:
+            raise too_large(UPLOAD_BYTES)
         inside[path] = content
         return len(inside)
 
@@ -179,11 +186,11 @@ def file_name(name: str) -> str:
     return f"./{last}" if last.startswith("-") or last == SHIPPED else last
 
 
-def too_large() -> Refused:
+def too_large(most: int) -> Refused:
     return Refused(
         413,
-        f"the file is larger than {UPLOAD_BYTES >> 20} MB, which is all that the page takes",
-        "Give it to the command line, which reads files of any size.",
+        f"this is more than {most >> 20} MB, which is all that the page takes",
+        "The command line reads files of any size.",
     )
 
 

@@ -13,8 +13,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NoReturn
 
-from anyio import CapacityLimiter
-from anyio.to_thread import run_sync
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -27,6 +25,7 @@ from elsewhere.app.desk import FORGOTTEN_AFTER, SAMPLES, UPLOAD_BYTES, Desk, Ope
 from elsewhere.app.guard import Guard
 from elsewhere.app.interface import READING, TAKEN
 from elsewhere.app.taking import take
+from elsewhere.app.workers import Workers
 from elsewhere.histories import Held
 from elsewhere.model.distances import DISTANCES
 from elsewhere.model.errors import ElsewhereError, InputError, quoted
@@ -73,7 +72,7 @@ class _Service:
     @asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
         # Reading and drawing a curve take long, and must not keep the slider waiting.
-        self._slider, self._long = CapacityLimiter(2), CapacityLimiter(2)
+        self._quick, self._long = Workers(2), Workers(2)
         sweeper = asyncio.create_task(self._forget_old())
         yield
         sweeper.cancel()
@@ -130,12 +129,12 @@ class _Service:
 
     async def target(self, request: Request) -> Response:
         name, content = file_name(_query(request, "name")), await _body(request, UPLOAD_BYTES)
-        table = await run_sync(self._desk.add_target, Held(name, content), content, limiter=self._long)
+        table = await self._long.do(lambda: self._desk.add_target(Held(name, content), content))
         return JSONResponse({"id": table.id, "name": table.name, "length": table.length})
 
     async def taxonomy(self, request: Request) -> Response:
         name, content = file_name(_query(request, "name")), await _body(request, UPLOAD_BYTES)
-        table = await run_sync(self._desk.add_taxonomy, name, content, limiter=self._long)
+        table = await self._long.do(lambda: self._desk.add_taxonomy(name, content))
         return JSONResponse({"id": table.id, "name": table.name, "length": table.length})
 
     async def history(self, request: Request) -> Response:
@@ -146,19 +145,18 @@ class _Service:
         return JSONResponse({})
 
     async def forget(self, request: Request) -> Response:
-        self._desk.histories.forget(request.path_params["id"])
+        self._desk.forget(request.path_params["id"])
         return JSONResponse({})
 
     async def tree(self, request: Request) -> Response:
         target, taxonomy = (request.query_params.get(name) for name in ("target", "taxonomy"))
         work = partial(asking.tree, self._desk, self._open(request), target, taxonomy)
-        return JSONResponse(await run_sync(work, limiter=self._slider))
+        return JSONResponse(await self._quick.do(work))
 
     async def release(self, request: Request) -> Response:
         opened, question = self._open(request), await _question(request)
-        opened.question = question
         work = partial(asking.release, self._desk, opened, question)
-        return JSONResponse(await self._newest("release", opened, question, work, self._slider))
+        return JSONResponse(await self._newest("release", opened, question, work, self._quick))
 
     async def frontier(self, request: Request) -> Response:
         opened, question = self._open(request), await _question(request)
@@ -167,7 +165,7 @@ class _Service:
 
     async def take(self, request: Request) -> Response:
         opened, question, what = self._open(request), await _question(request), _query(request, "what")
-        content = await run_sync(take, self._desk, opened, question, what, limiter=self._long)
+        content = await self._long.do(lambda: take(self._desk, opened, question, what))
         disposition = {"Content-Disposition": f'attachment; filename="{what}"'}
         return Response(content, media_type=TAKEN[what], headers=disposition)
 
@@ -175,7 +173,7 @@ class _Service:
         return self._desk.histories.ask(request.path_params["id"])
 
     async def _newest(
-        self, kind: str, opened: Open, question: dict[str, Any], work: Callable[[], Any], limiter: CapacityLimiter
+        self, kind: str, opened: Open, question: dict[str, Any], work: Callable[[], Any], workers: Workers
     ) -> Any:
         """The answer to a question, unless a newer one came before it was this one's turn."""
         number = question["number"]
@@ -186,7 +184,7 @@ class _Service:
                 raise asking.overtaken()
             return work()
 
-        return await run_sync(unless_overtaken, limiter=limiter)
+        return await workers.do(unless_overtaken)
 
     def _read(self, work: Callable[[Callable[[int], None]], Open], size: int) -> Response:
         """Lines of JSON: how far the reading of so many bytes is, and in the end the history or what is wrong."""
@@ -197,7 +195,7 @@ class _Service:
             seen += count
 
         async def lines() -> AsyncIterator[bytes]:
-            reading = asyncio.create_task(_run(lambda: run_sync(work, told, limiter=self._long)))
+            reading = asyncio.create_task(_run(self._long.do(lambda: work(told))))
             while not reading.done():
                 await asyncio.wait({reading}, timeout=_PROGRESS_EVERY)
                 # A file is gone through twice as a rule: to see how it is written, and to read it.
@@ -212,10 +210,10 @@ class _Service:
             self._desk.forget_old()
 
 
-async def _run(work: Callable[[], Awaitable[Open]]) -> dict[str, Any]:
+async def _run(work: Awaitable[Open]) -> dict[str, Any]:
     """The history that is read, or what is wrong with it."""
     try:
-        return {"history": _shown(await work())}
+        return {"history": _shown(await work)}
     except (ElsewhereError, MemoryError) as error:
         return _sentence(error)
     except Exception as error:
@@ -266,13 +264,14 @@ async def _question(request: Request) -> dict[str, Any]:
 async def _body(request: Request, most: int) -> bytes:
     """The body, held in memory, and no more of it than there may be."""
     chunks, size = [], 0
-    if int(request.headers.get("content-length", 0)) > most:
-        raise too_large()
     async for chunk in request.stream():
         size += len(chunk)
-        if size > most:
-            raise too_large()
-        chunks.append(chunk)
+        if size <= most:
+            chunks.append(chunk)
+        else:
+            chunks.clear()  # the rest is let pass: a browser that is cut off does not listen to the reason
+    if size > most:
+        raise too_large(most)
     return b"".join(chunks)
 
 

@@ -45,15 +45,16 @@ class Held:
 
     name: str
     content: bytes | Mapping[str, bytes] = field(repr=False)
-    #: Is told, now and then, how many bytes have been gone through; a file may be gone through more than once.
+    #: Is told, now and then, how many bytes have been gone through; each is gone through about twice.
     told: Callable[[int], None] | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         return self.name
 
-    def opener(self, content: bytes) -> Callable[[], BinaryIO]:
+    def document(self, name: str, content: bytes, among_others: bool = False) -> Document:
         told = self.told
-        return (lambda: io.BytesIO(content)) if told is None else (lambda: _Watched(content, told))
+        opener = (lambda: io.BytesIO(content)) if told is None else (lambda: _Watched(content, told))
+        return Document(name, opener, among_others=among_others, told=told)
 
 
 #: Where a history is: a path, ``"-"`` for standard input, or memory.
@@ -86,6 +87,8 @@ class Document:
     path: Path | None = None
     #: Whether it is one of the files of a folder or of a zip.
     among_others: bool = False
+    #: Is told how many bytes have been parsed, if anybody wants to know.
+    told: Callable[[int], None] | None = None
 
     @cached_property
     def head(self) -> bytes:
@@ -131,7 +134,8 @@ class Document:
     def json(self) -> Any:
         """The JSON value that the document is."""
         with self.open() as file:
-            return parse_json(file.read())
+            content = file.read()
+        return parse_json(content, self.told)
 
     def named(self) -> AbstractContextManager[None]:
         """Lets errors name the document, if its path is not the one that they name anyway."""
@@ -196,10 +200,11 @@ def one_sentence(path: object) -> Iterator[None]:
         raise InputError(f"{name}: it is not the name of a file ({reason(error)})") from None
 
 
-def parse_json(text: bytes | str) -> Any:
+def parse_json(text: bytes | str, told: Callable[[int], None] | None = None) -> Any:
     """The value of a JSON text, which keeps to the letter: no key twice, no NaN."""
     try:
-        return _JSON.decode(text.decode(json.detect_encoding(text)) if isinstance(text, bytes) else text)
+        text = text.decode(json.detect_encoding(text)) if isinstance(text, bytes) else text
+        return (_JSON if told is None else _telling(told, text)).decode(text)
     except InputError:
         raise
     except RecursionError:
@@ -223,14 +228,25 @@ def _constant(name: str) -> NoReturn:
 _JSON = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
 
 
+def _telling(told: Callable[[int], None], text: str) -> json.JSONDecoder:
+    """A decoder that tells how far it is: each object counts as an equal part of the text."""
+    share = len(text) // max(text.count("{"), 1)
+
+    def counted(members: list[tuple[str, Any]]) -> dict[str, Any]:
+        told(share)
+        return _object(members)
+
+    return json.JSONDecoder(object_pairs_hook=counted, parse_constant=_constant)
+
+
 def _in_memory(stack: ExitStack, held: Held) -> list[Document]:
     if not isinstance(held.content, bytes):
         return [
-            Document(name, held.opener(content), among_others=True)
+            held.document(name, content, among_others=True)
             for name, content in sorted(held.content.items())
             if _may_be_export(name)
         ]
-    document = Document(held.name, held.opener(held.content))
+    document = held.document(held.name, held.content)
     if document.head.startswith(_ZIP):
         return _in_zip(stack, document.open())
     return [_unzipped(document, len(held.content))]
