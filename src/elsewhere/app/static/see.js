@@ -202,8 +202,8 @@ function showFigures({ quality_loss, privacy_distance, quality_words, privacy_wo
   $("privacy-distance").textContent = value(privacy_distance);
   $("privacy-words").textContent = scale(privacy_words);
   const visits = number(ticks.visits(counts));
-  $("hidden-visits").textContent = shown ? `${visits} → 0` : visits;
-  $("hidden-words").textContent = `at ${some(ticks.places.size, "place")}`;
+  $("hidden-visits").textContent = shown && ticks.places.size ? `${visits} → 0` : visits;
+  $("hidden-words").textContent = ticks.places.size ? `at ${some(ticks.places.size, "place")}` : "nothing is ticked";
 }
 
 /** @param {string} words @param {HTMLElement[]} ways @param {boolean} aloud whether a screen reader says it */
