@@ -69,7 +69,9 @@ export function upload(path, bytes, onProgress, signal) {
   request.setRequestHeader("Content-Type", bytes ? "application/octet-stream" : "application/json");
   request.upload.onprogress = ({ loaded, total }) => onProgress("sent", total ? loaded / total : 1);
   request.onprogress = () => {
-    const share = lastLine(request.responseText.slice(0, request.responseText.lastIndexOf("\n")))?.progress;
+    // The line that is still on its way is left for later.
+    const whole = request.responseText.slice(0, request.responseText.lastIndexOf("\n") + 1);
+    const share = lastLine(whole)?.progress;
     if (share !== undefined) onProgress("read", share);
   };
   signal?.addEventListener("abort", () => request.abort());

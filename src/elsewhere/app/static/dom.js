@@ -1,6 +1,7 @@
 // The little that the parts of the page need to put something on the screen.
 
 import { Trouble } from "./api.js";
+import { sentences } from "./words.js";
 
 /** @param {string} id @returns {any} */
 export const $ = (id) => document.getElementById(id);
@@ -56,8 +57,8 @@ function line(cells, kind) {
 /** Says what went wrong and shows a way on. @param {HTMLElement} where @param {unknown} error @param {HTMLElement[]} ways */
 export function trouble(where, error, ways = []) {
   if (!(error instanceof Trouble)) throw error;
-  where.replaceChildren(element("p", "", error.message));
-  if (error.hint) where.append(element("p", "soft", error.hint));
+  where.replaceChildren(element("p", "", sentences(error.message)));
+  if (error.hint) where.append(element("p", "soft", sentences(error.hint)));
   if (ways.length) {
     const row = element("p", "buttons");
     row.append(...ways);

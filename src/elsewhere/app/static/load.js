@@ -68,7 +68,7 @@ async function load(name, read) {
   } catch (error) {
     swap(session.history ? "loaded" : "loading");
     $(session.history ? "another" : "choose-file").focus();
-    if (!stop.signal.aborted) trouble($("load-trouble"), error);
+    if (!stop.signal.aborted) trouble($("load-trouble"), error, [button("Say how to read it", showHowToRead)]);
   }
 }
 
@@ -106,6 +106,12 @@ async function uploadFolder(name, files, size, signal) {
 /** Sending is the first third of the bar, reading the rest. @param {"sent" | "read"} part @param {number} share */
 function progress(part, share) {
   $("progress-bar").value = part === "sent" ? share / 3 : 1 / 3 + (2 * share) / 3;
+}
+
+function showHowToRead() {
+  swap("loading");
+  $("reading").open = true;
+  $("reading").querySelector("select").focus();
 }
 
 function howToRead() {

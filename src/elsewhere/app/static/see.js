@@ -5,9 +5,7 @@ import { Bars } from "./bars.js";
 import { Curve } from "./curve.js";
 import { $, button, element } from "./dom.js";
 import { aimed, limit, ofHistory, question, roundedUp, session } from "./session.js";
-import { figure, number, some } from "./words.js";
-
-/** @typedef {{settled: boolean, since: number | null}} Job while a slider moves nothing is settled, and time is taken */
+import { figure, number, sentences, some } from "./words.js";
 
 const bars = new Bars($("bars"), $("bars-table"), $("bars-details"));
 const curve = new Curve($("curve"), $("curve-table"), dragged);
@@ -16,7 +14,12 @@ const NOTHING = { quality_loss: null, privacy_distance: null, bars: null };
 /** After so many milliseconds it shows that it is working. */
 const SLOW = 300;
 
+/** So many seconds may pass while the slider moves; the best possible can wait until it rests. */
+const QUICK = 0.2;
+
 let frontierIsOld = true;
+/** When the slider was moved to where no picture shows it yet. @type {number | null} */
+let moved = null;
 /** @type {{answered: () => void, failed: (error: Trouble) => void}} */
 let tell;
 
@@ -38,7 +41,7 @@ export function listenToSee(told) {
 /** Asks after anything but the limit has changed. */
 export function askAnew() {
   frontierIsOld = true;
-  return ask({ settled: true, since: null });
+  return ask({ settled: true });
 }
 
 /** Forgets the picture of another history. */
@@ -49,13 +52,14 @@ export function clearSee() {
 /** @param {number | null} chosen */
 function setLimit(chosen) {
   session.choices.limit = chosen;
-  ask({ settled: true, since: null });
+  ask({ settled: true });
 }
 
 /** @param {Event} event of the slider */
 function slid({ type, timeStamp }) {
   session.choices.limit = curve.limitAt(Number($("slider").value));
-  ask({ settled: type === "change", since: type === "input" ? timeStamp : null });
+  if (type === "input") moved = timeStamp;
+  ask({ settled: type === "change" });
 }
 
 /** @param {number} step @param {boolean} done */
@@ -64,27 +68,43 @@ function dragged(step, done) {
   $("slider").dispatchEvent(new Event(done ? "change" : "input"));
 }
 
-/** @param {Job} job @param {AbortSignal} signal */
-async function answered({ settled, since }, signal) {
+/** @param {{settled: boolean}} job nothing is settled while a slider moves @param {AbortSignal} signal */
+async function answered({ settled }, signal) {
   const missing = whatIsMissing();
   if (missing) return showAsItIs(missing);
-  const working = setTimeout(() => $("see").classList.add("working"), SLOW);
+  const since = moved;
+  const working = setTimeout(() => showWorking(true), SLOW);
   try {
     if (aimed() && frontierIsOld) await draw(signal);
-    const asked = question();
-    session.answer = await (await post(ofHistory("release"), asked, signal)).json();
-    session.question = asked;
+    await fetchAnswer(settled, signal);
     showAnswer(settled);
     if (since !== null) measure(since);
+    if (moved === since) moved = null;
     if (settled) tell.answered();
   } catch (error) {
     if (!(error instanceof Trouble)) throw error;
     if ([0, 404, 409].includes(error.status)) tell.failed(error);
-    else showAsItIs([error.message, error.hint].filter(Boolean).join(" "));
+    else showAsItIs(sentences(error.message, error.hint));
   } finally {
     clearTimeout(working);
-    $("see").classList.remove("working");
+    showWorking(false);
   }
+}
+
+/** Asks, unless the answer is there already and cannot become better. @param {boolean} settled @param {AbortSignal} signal */
+async function fetchAnswer(settled, signal) {
+  const asked = question();
+  const same = JSON.stringify({ ...asked, number: 0 }) === JSON.stringify({ ...session.question, number: 0 });
+  if (same && session.answer?.status === "optimal") return;
+  const sent = { ...asked, time_limit: settled ? null : QUICK };
+  session.answer = await (await post(ofHistory("release"), sent, signal)).json();
+  session.question = asked;
+}
+
+/** @param {boolean} working */
+function showWorking(working) {
+  $("see").classList.toggle("working", working);
+  $("see").ariaBusy = String(working);
 }
 
 /** Fetches the curve. @param {AbortSignal} signal */
@@ -125,8 +145,8 @@ function showAnswer(settled) {
   showFigures(shown);
   if (aimed()) showLimit(shown.privacy_distance);
   if (answer.possible) say(answer.words.join(" "), [], settled);
-  else say([answer.sentence, answer.hint].filter(Boolean).join(" "), waysOn(answer.needed_quality_loss), settled);
-  $("proof").hidden = !answer.possible;
+  else sayWhyNot(answer, settled);
+  $("proof").classList.toggle("blank", !answer.possible);
   $("proof-words").textContent = answer.certificate ?? "";
 }
 
@@ -134,16 +154,19 @@ function showAnswer(settled) {
 function showParts(limited) {
   $("budget").hidden = !limited;
   $("privacy-figure").hidden = $("key-target").hidden = !aimed();
-  $("proof").hidden = true;
+  $("proof").classList.add("blank");
   $("wanted").value = session.choices.wanted ?? "";
   $("wanted-words").textContent = `Only if the distance is at ${session.choices.goal === "avoid" ? "least" : "most"}`;
 }
 
-/** @param {number | null} needed */
-function waysOn(needed) {
-  if (!aimed() || needed === null) return [];
+/** Why there is no release, with a way on. @param {any} answer @param {boolean} settled */
+function sayWhyNot({ sentence, hint, needed_quality_loss: needed, best }, settled) {
+  if (!aimed() || needed === null) return say(sentences(sentence, hint), [], settled);
   const enough = roundedUp(needed);
-  return [button(`Allow a quality loss of ${figure(enough)}`, () => setLimit(enough))];
+  const short = `With a quality loss of at most ${figure(limit())} the distance is ${figure(best?.privacy_distance)} at best, ` +
+    `not ${figure(session.choices.wanted)}. From ${figure(enough)} on it can be met.`;
+  const words = best && session.choices.wanted !== null ? short : sentences(sentence);
+  say(words, [button(`Allow a quality loss of ${figure(enough)}`, () => setLimit(enough))], settled);
 }
 
 /** @param {number | null} distance that the limit reaches */

@@ -13,10 +13,9 @@ export function number(count) {
   return count >= 100 ? whole.format(Math.round(count)) : String(Number(count.toPrecision(3)));
 }
 
-/** A distance, to four digits. @param {number | string | null} distance */
+/** A distance, to four digits. @param {number | null | undefined} distance */
 export function figure(distance) {
-  if (distance === null) return "–";
-  return Number.isFinite(Number(distance)) ? String(Number(Number(distance).toPrecision(4))) : "infinite";
+  return distance == null ? "–" : String(Number(distance.toPrecision(4)));
 }
 
 /** Names in one line, the later ones only counted. @param {string[]} names */
@@ -28,4 +27,9 @@ export function listed(names, most = 4) {
 /** The parts of a number of bytes that a person wants. @param {number} bytes */
 export function bytes(bytes) {
   return bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`;
+}
+
+/** @param {(string | null | undefined)[]} parts sentences, with or without their full stops */
+export function sentences(...parts) {
+  return parts.filter(Boolean).map((part) => (/[.!?]$/.test(part ?? "") ? part : `${part}.`)).join(" ");
 }
