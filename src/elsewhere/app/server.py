@@ -71,7 +71,9 @@ def _page(token: str, port: int, desk: Desk) -> ASGIApp:
         Route("/api/taxonomies", service.taxonomy, methods=["POST"]),
     ]
     handlers: Any = {ElsewhereError: _refusal, MemoryError: _refusal, 404: _no_such, 405: _no_such, Exception: _fault}
-    return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=service.lifespan), token, port)
+    app = Starlette(routes=routes, exception_handlers=handlers, lifespan=service.lifespan)
+    app.router.redirect_slashes = False
+    return Guard(app, token, port)
 
 
 class _Service:
