@@ -108,8 +108,7 @@ class Policy:
 
     def at(self, folder: Path) -> Policy:
         """The same policy with paths that are relative to another folder."""
-        moved = self._paths(lambda name: os.path.relpath(self._at(name), folder))
-        return replace(moved, folder=folder)
+        return replace(self._paths(lambda name: _path(os.path.relpath(self._at(name), folder))), folder=folder)
 
     def fingerprint(self) -> dict[str, Any]:
         """What tells whether the policy, or one of its files, has changed."""
@@ -345,6 +344,11 @@ def _check_goal(values: Mapping[str, Any]) -> None:
 
 def _scaled(weights: TableLike, size: int) -> dict[str, float]:
     return {location: weight * size for location, weight in Profile(weights).items()}
+
+
+def _path(name: str) -> str:
+    """The path so that nobody takes it for the name of what comes along."""
+    return f"./{name}" if name == SHIPPED else name
 
 
 def _target(path: Path, name: str) -> Mapping[str, Any]:

@@ -15,8 +15,6 @@ from elsewhere.model.errors import ElsewhereError, InputError
 def serve(port: int | None, open_browser: bool, say: Callable[[str], None]) -> None:
     """Serve the page until Ctrl-C: on a free port if none is given, and on this machine alone."""
     try:
-        import uvicorn
-
         from elsewhere.app.server import page_server
     except ImportError as error:
         raise InputError(f"the page needs {error.name}: pip install 'elsewhere[app]'") from None
@@ -27,23 +25,19 @@ def serve(port: int | None, open_browser: bool, say: Callable[[str], None]) -> N
     with _listening(HOST, port) as listener:
         bound = listener.getsockname()[1]
         address = f"http://{HOST}:{bound}/{token}/"
-        # An access log would tell what was looked at, and an error's traceback what is in it.
-        config = uvicorn.Config(
-            page_server(token, bound, Desk()), http="h11", ws="none", log_config=None, log_level="critical",
-            access_log=False, server_header=False, timeout_graceful_shutdown=1,
-        )  # fmt: skip
         say(f"elsewhere is at {address}")
         say("Nothing leaves this machine. Ctrl-C ends it, and forgets everything.")
         threading.Thread(target=_warm, daemon=True).start()
         if open_browser:
             threading.Thread(target=webbrowser.open, args=[address], daemon=True).start()
         with suppress(KeyboardInterrupt):
-            uvicorn.Server(config).run(sockets=[listener])
+            page_server(token, bound, Desk()).run(sockets=[listener])
     say("Ended; nothing is kept.")
 
 
 def _listening(host: str, port: int | None) -> socket.socket:
     """A socket at the port, or at a free one, that this machine alone can reach."""
+    # Only of a socket that says that it is TCP does asyncio send small answers at once.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

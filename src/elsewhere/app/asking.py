@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from elsewhere.app.desk import Desk, Open, Refused
@@ -19,7 +20,7 @@ from elsewhere.release.words import in_words, on_scale
 #: Seconds that one question may take.
 SECONDS = 10.0
 #: A curve is drawn of many points, each of which need not be perfect.
-_ON_CURVE = {"gap": 0.001, "time_limit": 0.2}
+_ON_CURVE = {"gap": 0.001, "time_limit": 0.05}
 
 
 class _NothingLeft(Exception):
@@ -67,10 +68,10 @@ def release(desk: Desk, opened: Open, question: Mapping[str, Any]) -> dict[str, 
 
 def frontier(desk: Desk, opened: Open, question: Mapping[str, Any]) -> dict[str, Any]:
     """What each limit on the quality loss would buy."""
+    if question.get("goal") == "hide":
+        raise InputError("goal is 'hide', which has no frontier; it is for resemble and avoid")
     history = opened.history.histogram
     plan = planned(desk, opened, {**question, "max_quality_loss": 0.0}).with_choices(_ON_CURVE)
-    if plan.policy.goal == "hide":
-        raise InputError("goal is 'hide', which has no frontier; it is for resemble and avoid")
     points = plan.frontier(history, plan.budgets(history)).distinct()
     needed, sentence = _needed(plan, history, points.budgets[0])
     return {
@@ -93,7 +94,6 @@ def planned(desk: Desk, opened: Open, question: Mapping[str, Any]) -> Plan:
     """The plan that a question amounts to."""
     choices = _choices(question)
     ticked = choices.pop("ticked", None)
-    choices["time_limit"] = min(SECONDS, choices.get("time_limit", SECONDS))
     target, taxonomy = choices.get("target"), choices.get("taxonomy")
     given: dict[str, Any] = {}
     if target is not None:
@@ -102,7 +102,9 @@ def planned(desk: Desk, opened: Open, question: Mapping[str, Any]) -> Plan:
     if taxonomy is not None:
         given["taxonomy"] = _taxonomy(desk, taxonomy)
         choices["taxonomy"] = desk.taxonomies[taxonomy].name if taxonomy in desk.taxonomies else taxonomy
-    plan = Policy(**choices).plan(**given)
+    policy = Policy(**choices)
+    limit = SECONDS if policy.time_limit is None else min(SECONDS, policy.time_limit)
+    plan = replace(policy, time_limit=limit).plan(**given)
     return plan if ticked is None else _settled(plan, opened.history.histogram, set(ticked))
 
 

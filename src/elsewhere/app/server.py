@@ -13,6 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NoReturn
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -36,8 +37,18 @@ _PROGRESS_EVERY = 0.1
 _MEDIA = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
-def page_server(token: str, port: int, desk: Desk) -> ASGIApp:
-    """The server of one page, behind its guard."""
+def page_server(token: str, port: int, desk: Desk) -> uvicorn.Server:
+    """The server of one page."""
+    # An access log would tell what was looked at, and an error's traceback what is in it.
+    config = uvicorn.Config(
+        _page(token, port, desk), http="h11", ws="none", log_config=None, log_level="critical", access_log=False,
+        server_header=False, date_header=False, timeout_graceful_shutdown=1,
+    )  # fmt: skip
+    return uvicorn.Server(config)
+
+
+def _page(token: str, port: int, desk: Desk) -> ASGIApp:
+    """What is asked where, behind the guard."""
     service = _Service(desk)
     routes = [
         Route("/", _static),
@@ -60,7 +71,9 @@ def page_server(token: str, port: int, desk: Desk) -> ASGIApp:
         Route("/api/taxonomies", service.taxonomy, methods=["POST"]),
     ]
     handlers: Any = {ElsewhereError: _refusal, MemoryError: _refusal, 404: _no_such, 405: _no_such, Exception: _fault}
-    return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=service.lifespan), token, port)
+    app = Starlette(routes=routes, exception_handlers=handlers, lifespan=service.lifespan)
+    app.router.redirect_slashes = False
+    return Guard(app, token, port)
 
 
 class _Service:
