@@ -93,7 +93,7 @@ class Row {
     if (bar.sensitive) this.before.setAttribute("fill", "url(#hatch)");
     this.before.setAttribute("class", bar.sensitive ? "sensitive" : "before");
     this.after.setAttribute("width", share(bar.after ?? 0, most));
-    this.target.setAttribute("visibility", bar.target === null ? "hidden" : "visible");
+    this.target.setAttribute("visibility", bar.target ? "visible" : "hidden");
     for (const end of ["x1", "x2"]) this.target.setAttribute(end, share(bar.target ?? 0, most));
   }
 }

@@ -110,12 +110,11 @@ export class Curve {
 
   #drawAxes() {
     const bottom = this.height - BELOW;
-    for (const part of [0, 0.5, 1]) {
-      const distance = (part * this.top) / 1.05;
+    for (const distance of ticks(this.top)) {
       const y = this.#y(distance);
-      this.svg.append(shape("line", { class: part ? "grid" : "axis", x1: LEFT, x2: this.width - RIGHT, y1: y, y2: y }));
-      const label = part ? figureShort(distance) : "0";
-      this.svg.append(shape("text", { x: LEFT - 8, y: y + 4, "text-anchor": "end" }, label));
+      const line = distance ? "grid" : "axis";
+      this.svg.append(shape("line", { class: line, x1: LEFT, x2: this.width - RIGHT, y1: y, y2: y }));
+      this.svg.append(shape("text", { x: LEFT - 8, y: y + 4, "text-anchor": "end" }, figureShort(distance)));
     }
     this.svg.append(shape("text", { x: 0, y: 11 }, "distance from the target"));
     const [least, most] = this.#ends();
@@ -157,6 +156,13 @@ export class Curve {
     this.svg.append(shape("line", { class: "drop-line", x1: x, x2: x, y1: y, y2: this.height - BELOW }));
     this.svg.append(shape("circle", { class: "handle", cx: x, cy: y, r: 9 }));
   }
+}
+
+/** A few round numbers from 0 to the top. @param {number} top */
+function ticks(top) {
+  const power = 10 ** Math.floor(Math.log10(top));
+  const step = [0.2, 0.5, 1, 2].map((part) => part * power).find((size) => top / size < 5) ?? power;
+  return Array.from({ length: Math.floor(top / step) + 1 }, (_, at) => at * step);
 }
 
 function figureShort(value) {

@@ -6,7 +6,7 @@ import { listenToLoad, offerSamples, showLoaded, swap } from "./load.js";
 import { listenToProtect, offerProfiles, plant, showChoices } from "./protect.js";
 import { askAnew, clearSee, listenToSee } from "./see.js";
 import { fresh, ofHistory, session } from "./session.js";
-import { listenToTake, showTake } from "./take.js";
+import { closeTake, listenToTake, showTake } from "./take.js";
 
 const KEEP_EVERY = 20_000;
 const THEMES = { system: "as the system", light: "light", dark: "dark" };
@@ -17,7 +17,7 @@ async function begin() {
   listenToTheme();
   listenToLoad(opened);
   listenToProtect(askAnew);
-  listenToSee({ answered, failed });
+  listenToSee({ asked: closeTake, answered, failed });
   listenToTake();
   $("forget").onclick = forget;
   setInterval(keep, KEEP_EVERY);

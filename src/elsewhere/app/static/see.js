@@ -9,21 +9,23 @@ import { figure, number, sentences, some } from "./words.js";
 
 const bars = new Bars($("bars"), $("bars-table"), $("bars-details"));
 const curve = new Curve($("curve"), $("curve-table"), dragged);
-const ask = newestOnly(answered);
+const askNewest = newestOnly(answered);
 const NOTHING = { quality_loss: null, privacy_distance: null, bars: null };
 /** After so many milliseconds it shows that it is working. */
 const SLOW = 300;
 
 /** So many seconds may pass while the slider moves; the best possible can wait until it rests. */
 const QUICK = 0.2;
+/** And so many for each point of the curve, which is there to be seen quickly. */
+const QUICK_POINT = 0.15;
 
 let frontierIsOld = true;
 /** When the slider was moved to where no picture shows it yet. @type {number | null} */
 let moved = null;
-/** @type {{answered: () => void, failed: (error: Trouble) => void}} */
+/** @type {{asked: () => void, answered: () => void, failed: (error: Trouble) => void}} */
 let tell;
 
-/** @param {typeof tell} told of an answer that stays, and of what the flow has to deal with */
+/** @param {typeof tell} told of a question, of an answer that stays, and of what the flow has to deal with */
 export function listenToSee(told) {
   tell = told;
   $("slider").oninput = $("slider").onchange = slid;
@@ -47,6 +49,12 @@ export function askAnew() {
 /** Forgets the picture of another history. */
 export function clearSee() {
   bars.clear();
+}
+
+/** @param {{settled: boolean}} job */
+function ask(job) {
+  tell.asked();
+  return askNewest(job);
 }
 
 /** @param {number | null} chosen */
@@ -109,7 +117,8 @@ function showWorking(working) {
 
 /** Fetches the curve. @param {AbortSignal} signal */
 async function draw(signal) {
-  session.frontier = await (await post(ofHistory("frontier"), question(), signal)).json();
+  const asked = { ...question(), time_limit: QUICK_POINT };
+  session.frontier = await (await post(ofHistory("frontier"), asked, signal)).json();
   frontierIsOld = false;
   curve.show(session.frontier, session.choices.wanted);
 }
@@ -193,8 +202,8 @@ function showFigures({ quality_loss, privacy_distance, quality_words, privacy_wo
   $("privacy-distance").textContent = value(privacy_distance);
   $("privacy-words").textContent = scale(privacy_words);
   const visits = number(ticks.visits(counts));
-  $("hidden-visits").textContent = shown ? `${visits} → 0` : visits;
-  $("hidden-words").textContent = `at ${some(ticks.places.size, "place")}`;
+  $("hidden-visits").textContent = shown && ticks.places.size ? `${visits} → 0` : visits;
+  $("hidden-words").textContent = ticks.places.size ? `at ${some(ticks.places.size, "place")}` : "nothing is ticked";
 }
 
 /** @param {string} words @param {HTMLElement[]} ways @param {boolean} aloud whether a screen reader says it */

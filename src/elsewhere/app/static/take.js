@@ -15,6 +15,11 @@ export function listenToTake() {
   }
 }
 
+/** What is asked now is not what was answered: nothing is taken until it is. */
+export function closeTake() {
+  for (const one of all("#take button")) one.disabled = true;
+}
+
 export function showTake() {
   const possible = Boolean(session.answer?.possible);
   for (const one of all("#take button")) one.disabled = !possible;

@@ -43,7 +43,9 @@ export class Tree {
       group.setAttribute("role", "group");
       branch.append(group);
       groups.set(node.id, group);
-      group.append(...node.own.map((place) => this.#leaf(place, counts)));
+      // What belongs to a kind below as well is shown there.
+      const below = new Set(nodes.filter((other) => other.parent === node.id).flatMap((other) => other.locations));
+      group.append(...node.own.filter((place) => !below.has(place)).map((place) => this.#leaf(place, counts)));
       parent?.append(branch);
     }
     this.root.replaceChildren(top);
