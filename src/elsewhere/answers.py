@@ -27,8 +27,8 @@ from elsewhere.solvers.space import Space, tabulate
 
 #: Values of a bin that a bound may be taken over one by one.
 _MOST_VALUES = 10_000_000
-#: The part of the time that a search may take before the heuristic is asked as well.
-_FIRST_SHARE = 0.2
+#: The part of the time that is the search's; most are over long before, and need no heuristic.
+_SEARCH_SHARE = 0.75
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -112,18 +112,16 @@ def along(
 def _searched(
     problem: Problem, space: Space, known: Ints, limits: Limits, guess: tuple[float, float] = (-1.0, 0.0)
 ) -> Solution:
-    """The optimum; if time ends the search for it, then no worse than what the heuristic finds in that time."""
-    if limits.deadline < math.inf:
-        # Most searches are over before the heuristic would be.
-        first = exact.optimum(problem, space, known, limits.sooner(_FIRST_SHARE), guess)
-        if first.closed:
-            return first
-    quick = known
-    if limits.deadline < math.inf:
-        with suppress(GaveUp):
-            quick = heuristic(problem, space, known, limits)
-    solution = exact.optimum(problem, space, known, limits, guess)
-    return solution if solution.closed or quick is known else exact.better(problem, solution, quick)
+    """The optimum; if time ends the search for it, then no worse than what the heuristic finds in the rest of it."""
+    left = max(limits.deadline - time.monotonic(), 0.0)
+    solution = exact.optimum(problem, space, known, limits.ending_in(_SEARCH_SHARE * left), guess)
+    near_enough = solution.objective - solution.bound <= limits.tolerance(solution.objective)
+    if limits.deadline == math.inf or near_enough or solution.closed:
+        return solution
+    with suppress(GaveUp):
+        rest = limits.ending_in((1.0 - _SEARCH_SHARE) * left)  # even if the search's last step took long
+        return exact.better(problem, solution, heuristic(problem, space, known, rest))
+    return solution
 
 
 def _known(problem: Problem, limits: Limits) -> Ints:

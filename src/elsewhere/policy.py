@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import tomllib
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -31,6 +32,8 @@ _FOR_ONE_GOAL = {"redistribute": "hide", "max_distance": "resemble", "min_distan
 #: What a policy calls the taxonomy that comes with this package.
 SHIPPED = "shipped"
 _POINTS = 20
+#: The part of a privacy distance that is not worth a longer curve.
+_LITTLE = 0.001
 
 
 @dataclass(frozen=True)
@@ -233,8 +236,18 @@ class Plan:
             most = self.frontier(history, [math.inf])[0].quality_loss
         if not max(least, most) < math.inf:
             raise InputError("no limit on the quality loss ends the curve; say with --budgets which ones to try")
-        most = max(most, 2.0 * least)
-        return [least + (most - least) * (at / _POINTS) ** 2 for at in range(_POINTS + 1)]
+        budgets = _spaced(least, max(most, 2.0 * least))
+        if self.policy.goal == "avoid":
+            # Nearly all there is to gain may come long before, and the rest of it takes longest to find.
+            top = self._at_best(history, budgets[-1])
+            enough = bisect_left(budgets, top - _LITTLE * abs(top), key=lambda it: self._at_best(history, it))
+            budgets = _spaced(least, budgets[max(enough, 1)])
+        return budgets
+
+    def _at_best(self, history: Histogram, budget: float) -> float:
+        """A privacy distance that is beyond what the budget can buy, found without a search."""
+        quick = self.with_choices({"max_quality_loss": budget, "method": "heuristic", "min_distance": None})
+        return quick.sanitize(history).bound
 
     def verify(self, history: Histogram, release: TableLike | Sanitized) -> Check:
         """Whether a release of a history keeps to the policy."""
@@ -340,6 +353,10 @@ def _check_goal(values: Mapping[str, Any]) -> None:
     for key in ("target", "max_quality_loss"):
         if goal != "hide" and values[key] is None:
             raise InputError(f"{goal} needs {key}")
+
+
+def _spaced(least: float, most: float) -> list[float]:
+    return [least + (most - least) * (at / _POINTS) ** 2 for at in range(_POINTS + 1)]
 
 
 def _scaled(weights: TableLike, size: int) -> dict[str, float]:

@@ -20,7 +20,7 @@ from elsewhere.release.words import in_words, on_scale
 #: Seconds that one question may take.
 SECONDS = 10.0
 #: A curve is drawn of many points, each of which need not be perfect.
-_ON_CURVE = {"gap": 0.001, "time_limit": 0.05}
+_ON_CURVE = {"gap": 0.001, "time_limit": 0.25}
 
 
 class _NothingLeft(Exception):
