@@ -8,7 +8,6 @@ from pathlib import Path
 
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
-
 from tests.browser import chromium, served
 
 HERE = Path(__file__).parent

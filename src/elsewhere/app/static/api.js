@@ -12,7 +12,8 @@ export class Trouble extends Error {
 
 const LOST = "The program behind this page does not answer.";
 const LOST_HINT =
-  "It may have been ended. Start “elsewhere app” again in a terminal; it opens a new page, and the old one can be closed.";
+  "It may have been ended. Start “elsewhere app” again in a terminal; " +
+  "it opens a new page, and this one can be closed.";
 // Another site's script cannot send this header without asking first, and it is not allowed to.
 const OURS = { "X-Elsewhere": "1" };
 

@@ -3,13 +3,15 @@
 import { fill } from "./dom.js";
 import { number } from "./words.js";
 
-/** @typedef {{location: string, before: number, after: number | null, target: number | null, sensitive: boolean}} Bar */
+/**
+ * @typedef {{location: string, before: number, after: number | null, target: number | null, sensitive: boolean}} Bar
+ */
 
 const SVG = "http://www.w3.org/2000/svg";
 const COLUMNS = ["before", "after", "target"];
 
 export class Bars {
-  /** @param {HTMLOListElement} list @param {HTMLTableElement} table @param {HTMLDetailsElement} details around the table */
+  /** @param {HTMLOListElement} list @param {HTMLTableElement} table @param {HTMLDetailsElement} details around it */
   constructor(list, table, details) {
     this.list = list;
     this.table = table;
@@ -29,7 +31,7 @@ export class Bars {
     this.most = 1;
   }
 
-  /** @param {Bar[]} bars largest changes first @param {boolean} inOrder rows stay where they are while a slider moves */
+  /** @param {Bar[]} bars largest changes first @param {boolean} inOrder otherwise rows stay where they are */
   show(bars, inOrder) {
     this.bars = bars;
     // The scale only grows: a bar that stays the same must not look as if it had changed.

@@ -20,9 +20,9 @@ const STEPS = 1000;
 export class Curve {
   /**
    * @param {SVGSVGElement} svg @param {HTMLTableElement} table
-   * @param {(step: number, done: boolean) => void} onDrag with the slider's step
+   * @param {(step: number) => void} onDrag with the slider's step @param {() => void} onDrop
    */
-  constructor(svg, table, onDrag) {
+  constructor(svg, table, onDrag, onDrop) {
     this.svg = svg;
     this.table = table;
     /** @type {Frontier | null} */
@@ -37,10 +37,10 @@ export class Curve {
     };
     svg.addEventListener("pointerdown", (event) => {
       svg.setPointerCapture(event.pointerId);
-      onDrag(step(event), false);
+      onDrag(step(event));
     });
-    svg.addEventListener("pointermove", (event) => svg.hasPointerCapture(event.pointerId) && onDrag(step(event), false));
-    svg.addEventListener("pointerup", (event) => onDrag(step(event), true));
+    svg.addEventListener("pointermove", (event) => svg.hasPointerCapture(event.pointerId) && onDrag(step(event)));
+    svg.addEventListener("lostpointercapture", onDrop);
     new ResizeObserver(() => this.#draw()).observe(svg);
   }
 
@@ -129,13 +129,14 @@ export class Curve {
   /** The distance that is wanted, and the limits that do not reach it. */
   #drawWanted() {
     if (this.wanted === null) return;
-    const y = this.#y(this.wanted);
-    const end = this.frontier?.needed === null ? this.width - RIGHT : this.#x(this.frontier?.needed ?? 0);
-    const bottom = this.height - BELOW;
-    this.svg.append(shape("rect", { fill: "url(#unmet)", x: LEFT, y: ABOVE, width: end - LEFT, height: bottom - ABOVE }));
+    const needed = this.frontier?.needed ?? null;
+    const [y, bottom] = [this.#y(this.wanted), this.height - BELOW];
+    const end = needed === null ? this.width - RIGHT : this.#x(needed);
+    const unmet = { x: LEFT, y: ABOVE, width: end - LEFT, height: bottom - ABOVE };
+    this.svg.append(shape("rect", { fill: "url(#unmet)", ...unmet }));
     this.svg.append(shape("line", { class: "wanted", x1: LEFT, x2: this.width - RIGHT, y1: y, y2: y }));
     this.svg.append(shape("line", { class: "wanted", x1: end, x2: end, y1: ABOVE, y2: bottom }));
-    const words = this.frontier?.needed === null ? "not met" : `met from ${figureShort(this.frontier?.needed)} on`;
+    const words = needed === null ? "not met" : `met from ${figure(roundedUp(needed))} on`;
     const left = end > this.width - 150;
     const place = { x: end + (left ? -6 : 6), y: ABOVE + 12, "text-anchor": left ? "end" : "start" };
     this.svg.append(shape("text", { class: "of-wanted", ...place }, words));

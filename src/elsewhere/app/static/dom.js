@@ -54,7 +54,7 @@ function line(cells, kind) {
   return row;
 }
 
-/** Says what went wrong and shows a way on. @param {HTMLElement} where @param {unknown} error @param {HTMLElement[]} ways */
+/** Says what went wrong, with ways on. @param {HTMLElement} where @param {unknown} error @param {HTMLElement[]} ways */
 export function trouble(where, error, ways = []) {
   if (!(error instanceof Trouble)) throw error;
   where.replaceChildren(element("p", "", sentences(error.message)));

@@ -46,6 +46,7 @@ async function opened(history) {
 /** @param {any} history */
 async function show(history) {
   session.history = history;
+  session.answer = session.question = session.frontier = null;
   // Only the id: what the browser stores may reach the disk.
   sessionStorage.setItem("history", history.id);
   clearSee();
@@ -136,7 +137,7 @@ async function retry() {
 
 /** Back to the beginning. */
 function close() {
-  session.history = session.answer = session.frontier = null;
+  session.history = session.answer = session.question = session.frontier = null;
   sessionStorage.removeItem("history");
   clearSee();
   showSections(false);

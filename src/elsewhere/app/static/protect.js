@@ -55,7 +55,8 @@ export function showChoices() {
   $("target").hidden = !aimed();
   $("profile-title").textContent = choices.goal === "avoid" ? "Whom to avoid" : "Whom to resemble";
   const offered = [...$("profile").options].map((one) => one.value);
-  if (choices.target && !offered.includes(choices.target)) $("profile").append(option(choices.target, "A table of my own"));
+  const own = choices.target && !offered.includes(choices.target);
+  if (own) $("profile").append(option(choices.target ?? "", "A table of my own"));
   $("profile").value = choices.target ?? "";
   $("profile-words").textContent = start.profiles.find(({ name }) => name === choices.target)?.description ?? "";
   $("shipped").hidden = !choices.taxonomy;

@@ -8,7 +8,7 @@ import { aimed, limit, ofHistory, question, roundedUp, session } from "./session
 import { figure, number, sentences, some } from "./words.js";
 
 const bars = new Bars($("bars"), $("bars-table"), $("bars-details"));
-const curve = new Curve($("curve"), $("curve-table"), dragged);
+const curve = new Curve($("curve"), $("curve-table"), dragged, () => $("slider").dispatchEvent(new Event("change")));
 const askNewest = newestOnly(answered);
 const NOTHING = { quality_loss: null, privacy_distance: null, bars: null };
 /** After so many milliseconds it shows that it is working. */
@@ -70,10 +70,10 @@ function slid({ type, timeStamp }) {
   ask({ settled: type === "change" });
 }
 
-/** @param {number} step @param {boolean} done */
-function dragged(step, done) {
+/** @param {number} step */
+function dragged(step) {
   $("slider").value = step;
-  $("slider").dispatchEvent(new Event(done ? "change" : "input"));
+  $("slider").dispatchEvent(new Event("input"));
 }
 
 /** @param {{settled: boolean}} job nothing is settled while a slider moves @param {AbortSignal} signal */
@@ -99,7 +99,7 @@ async function answered({ settled }, signal) {
   }
 }
 
-/** Asks, unless the answer is there already and cannot become better. @param {boolean} settled @param {AbortSignal} signal */
+/** Asks, unless the best answer is there already. @param {boolean} settled @param {AbortSignal} signal */
 async function fetchAnswer(settled, signal) {
   const asked = question();
   const same = JSON.stringify({ ...asked, number: 0 }) === JSON.stringify({ ...session.question, number: 0 });
@@ -172,7 +172,8 @@ function showParts(limited) {
 function sayWhyNot({ sentence, hint, needed_quality_loss: needed, best }, settled) {
   if (!aimed() || needed === null) return say(sentences(sentence, hint), [], settled);
   const enough = roundedUp(needed);
-  const short = `With a quality loss of at most ${figure(limit())} the distance is ${figure(best?.privacy_distance)} at best, ` +
+  const short =
+    `With a quality loss of at most ${figure(limit())} the distance is ${figure(best?.privacy_distance)} at best, ` +
     `not ${figure(session.choices.wanted)}. From ${figure(enough)} on it can be met.`;
   const words = best && session.choices.wanted !== null ? short : sentences(sentence);
   say(words, [button(`Allow a quality loss of ${figure(enough)}`, () => setLimit(enough))], settled);

@@ -4,7 +4,7 @@ export class Ticks {
   constructor() {
     /** @type {Set<string>} */
     this.places = new Set();
-    /** Presets and branches that were ticked as a whole, with the places they stand for. @type {Map<string, string[]>} */
+    /** Presets and branches that were ticked as a whole, with their places. @type {Map<string, string[]>} */
     this.wholes = new Map();
   }
 

@@ -118,7 +118,10 @@ export class Tree {
       ArrowUp: () => this.#enter(seen[place - 1]),
       Home: () => this.#enter(seen[0]),
       End: () => this.#enter(seen.at(-1)),
-      ArrowRight: () => (at.ariaExpanded === "false" ? fold(at, false) : at.ariaExpanded && this.#enter(seen[place + 1])),
+      ArrowRight: () => {
+        if (at.ariaExpanded === "false") fold(at, false);
+        else if (at.ariaExpanded) this.#enter(seen[place + 1]);
+      },
       ArrowLeft: () => (at.ariaExpanded === "true" ? fold(at, true) : this.#enter(parentOf(at))),
       " ": () => this.#tick(at),
       Enter: () => this.#tick(at),
