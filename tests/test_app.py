@@ -15,17 +15,20 @@ import time
 import weakref
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import elsewhere as ew
 from elsewhere.app import asking, desk, interface, server
 from elsewhere.app.desk import FORGOTTEN_AFTER, Desk
 from elsewhere.cli import main
+from elsewhere.histories import Held
 from tests.client import Client, Reply, serving
 from tests.test_histories import EXPORTS
 
@@ -208,7 +211,7 @@ def test_questions_without_an_answer_are_answered(client: Client, history: str) 
         ({**RESEMBLE, "max_quality_loss": -1}, "max_quality_loss is -1"),
         ({**RESEMBLE, "time_limit": "long"}, "time_limit is 'long'"),
         ({**RESEMBLE, "target": "/etc/passwd"}, "the target is no longer here"),
-        ({**RESEMBLE, "target": ["tourist"]}, "target is "),
+        ({**RESEMBLE, "target": ["tourist"]}, r"target is \['tourist'\]; it must be a text"),
         ({"goal": "hide", "sensitive": "preset:health"}, "sensitive is 'preset:health'; it must be a list"),
         ({"goal": "hide", "ticked": [1]}, r"ticked is \[1\]"),
         ({"goal": "hide", "ticked": ["nowhere"]}, "'nowhere' is not in the history"),
@@ -222,6 +225,22 @@ def test_bad_questions_are_refused_in_a_sentence(
     reply = client.question(history, "release", question)
     assert reply.status in (400, 404), reply.content
     assert re.search(match, reply.json({})["error"]), reply.content
+
+
+KEYS = st.sampled_from(list(interface.QUESTION["properties"]))
+ODD = st.sampled_from([None, True, -1, 0.5, 1e308, 10**400, "", "a", "l2", "target", [], [1], ["Bar"], {"a": 1}])
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    odd=st.dictionaries(KEYS, ODD), usual=st.sampled_from([{"goal": "hide"}, RESEMBLE, {**RESEMBLE, "goal": "avoid"}])
+)
+def test_no_question_is_a_mistake_of_ours(odd: dict[str, Any], usual: dict[str, Any]) -> None:
+    desk = Desk()
+    opened = desk.read(Held("h.csv", b"location,count\nBar,2\nHotel,3\na,4\n"), {})
+    for ask in (asking.release, asking.frontier):
+        with suppress(ew.ElsewhereError):
+            ask(desk, opened, {**usual, **odd, "number": 1, "time_limit": 0.1})
 
 
 def test_files_that_cannot_be_read(client: Client) -> None:

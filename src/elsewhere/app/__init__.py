@@ -17,7 +17,7 @@ def serve(port: int | None, open_browser: bool, say: Callable[[str], None]) -> N
     try:
         from elsewhere.app.server import page_server
     except ImportError as error:
-        raise InputError(f"the page needs {error.name}: pip install 'elsewhere[app]'") from None
+        raise InputError(f"the page needs {error.name}; install it with: pip install 'elsewhere[app]'") from None
     from elsewhere.app.desk import Desk
     from elsewhere.app.guard import HOST
 

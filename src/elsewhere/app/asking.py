@@ -129,6 +129,9 @@ def _choices(question: Mapping[str, Any]) -> dict[str, Any]:
     for key in QUESTION["required"]:
         if key not in question:
             raise InputError(f"the key {key!r} is missing")
+    for key in ("target", "taxonomy"):
+        if not isinstance(question.get(key), str | None):
+            raise InputError(f"{key} is {quoted(question[key])}; it must be a text")
     ticked = question.get("ticked") or []
     if not isinstance(ticked, list) or not all(isinstance(name, str) for name in ticked):
         raise InputError(f"ticked is {quoted(ticked)}; it must be a list of texts")
