@@ -72,7 +72,8 @@ def frontier(desk: Desk, opened: Open, question: Mapping[str, Any]) -> dict[str,
         raise InputError("goal is 'hide', which has no frontier; it is for resemble and avoid")
     history = opened.history.histogram
     plan = planned(desk, opened, {**question, "max_quality_loss": 0.0}).with_choices(_ON_CURVE)
-    points = plan.frontier(history, plan.budgets(history)).distinct()
+    budgets = plan.budgets(history)
+    points = plan.frontier(history, budgets).distinct(chosen=budgets[-1])
     needed, sentence = _needed(plan, history, points.budgets[0])
     return {
         "number": question["number"],
@@ -127,7 +128,7 @@ def _choices(question: Mapping[str, Any]) -> dict[str, Any]:
         if key not in known:
             raise InputError(f"unknown key {quoted(key)}{closest(key, known)}")
     for key in QUESTION["required"]:
-        if key not in question:
+        if question.get(key) is None:
             raise InputError(f"the key {key!r} is missing")
     for key in ("target", "taxonomy"):
         if not isinstance(question.get(key), str | None):
