@@ -23,10 +23,6 @@ SECONDS = 10.0
 _ON_CURVE = {"gap": 0.001, "time_limit": 0.25}
 
 
-class _NothingLeft(Exception):
-    """Every visit is at a sensitive location."""
-
-
 def tree(desk: Desk, opened: Open, target: str | None, taxonomy: str | None) -> dict[str, Any]:
     """The part of a taxonomy that the history, and the target if there is one, have locations of."""
     history = opened.history.histogram
@@ -55,14 +51,10 @@ def release(desk: Desk, opened: Open, question: Mapping[str, Any]) -> dict[str, 
     answer: dict[str, Any] = {"number": question["number"], "possible": True}
     try:
         answer |= _figures(sanitized(opened, plan), plan.policy)
-    except _NothingLeft:
-        sentence = "Every place that you visited is ticked, so none is left that the visits could go to."
-        answer |= _impossible(sentence, "Leave at least one place unticked.", math.inf)
     except Infeasible as error:
-        answer |= _impossible(str(error), _remedy(error), error.needed_quality_loss)
+        answer |= _impossible(error) | {"best": None}
     except PrivacyNotMet as error:
-        answer |= _impossible(str(error), _remedy(error), error.needed_quality_loss)
-        answer["best"] = _figures(error.best, plan.policy)
+        answer |= _impossible(error) | {"best": _figures(error.best, plan.policy)}
     return answer | {"seconds": time.perf_counter() - began}
 
 
@@ -111,13 +103,17 @@ def planned(desk: Desk, opened: Open, question: Mapping[str, Any]) -> Plan:
 
 def sanitized(opened: Open, plan: Plan) -> Sanitized:
     """The answer to a plan; the last one is remembered."""
-    if opened.answered is not None and opened.answered[0] == plan.policy:
-        return opened.answered[1]
     history = opened.history.histogram
-    if plan.policy.goal == "hide" and plan.sensitive(history).issuperset(history):
-        raise _NothingLeft
+    sensitive = plan.sensitive(history)
+    if opened.answered is not None:
+        last, result = opened.answered
+        # Two files may have the same name, so that the policy alone does not tell.
+        if (last.policy, last.sensitive(history)) == (plan.policy, sensitive) and last.target is plan.target:
+            return result
+    if plan.policy.goal == "hide" and sensitive.issuperset(history):
+        raise Infeasible("every place that you visited is ticked, so none is left for the visits to go to", math.inf)
     result = plan.sanitize(history)
-    opened.answered = (plan.policy, result)
+    opened.answered = (plan, result)
     return result
 
 
@@ -198,16 +194,17 @@ def _figures(result: Sanitized, policy: Policy) -> dict[str, Any]:
     }
 
 
-def _impossible(sentence: str, hint: str | None, needed: float) -> dict[str, Any]:
-    sentence = f"{sentence[:1].upper()}{sentence[1:]}"
+def _impossible(error: Infeasible | PrivacyNotMet) -> dict[str, Any]:
+    sentence, needed = str(error), error.needed_quality_loss
+    hint = "Leave more places unticked, or ask for less."
+    if 0.0 < needed < math.inf:
+        hint = f"A quality loss of {enough(needed)} would do."
     return {
-        "possible": False, "sentence": sentence, "hint": hint, "needed_quality_loss": _finite(needed), "best": None
-    }  # fmt: skip
-
-
-def _remedy(error: Infeasible | PrivacyNotMet) -> str | None:
-    needed = error.needed_quality_loss
-    return f"A quality loss of {enough(needed)} would do." if 0.0 < needed < math.inf else None
+        "possible": False,
+        "sentence": f"{sentence[:1].upper()}{sentence[1:]}",
+        "hint": hint,
+        "needed_quality_loss": _finite(needed),
+    }
 
 
 def _needed(plan: Plan, history: Histogram, least: float) -> tuple[float | None, str | None]:
