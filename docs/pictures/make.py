@@ -52,6 +52,7 @@ def _unmet(page: Page) -> None:
     page.keyboard.press("Tab")
     expect(page.locator("#outcome-words")).to_contain_text("can be met")
     page.evaluate("() => document.activeElement.blur()")
+    page.set_viewport_size({"width": 400, "height": 3000})
     _shrink(HERE / "unmet.png", page.locator("#see").screenshot())
 
 
@@ -70,7 +71,10 @@ def _settle(page: Page) -> None:
 
 
 def _save(page: Page, name: str) -> None:
-    _shrink(HERE / f"{name}.png", page.screenshot(full_page=True))
+    """The whole page; what is out of sight is not drawn, so the window grows first."""
+    height: int = page.evaluate("() => document.documentElement.scrollHeight")
+    page.set_viewport_size({"width": page.evaluate("() => innerWidth"), "height": height})
+    _shrink(HERE / f"{name}.png", page.screenshot())
 
 
 def _shrink(path: Path, picture: bytes) -> None:

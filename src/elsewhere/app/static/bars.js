@@ -39,13 +39,15 @@ export class Bars {
     const fresh = bars.filter((bar) => !this.rows.has(bar.location));
     for (const bar of fresh) this.rows.set(bar.location, new Row(bar.location));
     for (const bar of bars) this.rows.get(bar.location)?.show(bar, this.most);
-    if (inOrder || fresh.length) this.list.replaceChildren(...bars.map((bar) => this.#row(bar).element));
+    if (inOrder || fresh.length) this.#arrange();
     this.#tabulate();
   }
 
-  /** @param {Bar} bar */
-  #row(bar) {
-    return /** @type {Row} */ (this.rows.get(bar.location));
+  #arrange() {
+    const elements = this.bars.map((bar) => this.rows.get(bar.location)?.element ?? "");
+    const now = this.list.children;
+    if (elements.length === now.length && elements.every((element, at) => element === now[at])) return;
+    this.list.replaceChildren(...elements);
   }
 
   #tabulate() {
@@ -81,11 +83,16 @@ class Row {
     this.after = shape("rect", { class: "after", y: "52%", height: "42%", rx: "2" });
     this.target = shape("line", { class: "target", y1: "0%", y2: "100%" });
     svg.append(this.before, this.after, this.target);
+    this.shown = "";
     this.element.append(this.name, svg, this.counts, this.mark);
   }
 
   /** @param {Bar} bar @param {number} most */
   show(bar, most) {
+    const shown = JSON.stringify([bar, most]);
+    // Most rows stay as they are when a slider moves a little, and drawing them is what takes time.
+    if (shown === this.shown) return;
+    this.shown = shown;
     this.element.classList.toggle("changed", bar.after !== null && bar.after !== bar.before);
     this.element.classList.toggle("sensitive", bar.sensitive);
     this.mark.textContent = bar.sensitive ? "sensitive" : "";

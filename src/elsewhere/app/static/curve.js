@@ -78,7 +78,8 @@ export class Curve {
   #ends() {
     const points = this.frontier?.points ?? [];
     const least = points[0]?.max_quality_loss ?? 0;
-    return [least, Math.max(points.at(-1)?.max_quality_loss ?? 1, least + 1e-9)];
+    const most = points.at(-1)?.max_quality_loss ?? 1;
+    return [least, Math.max(most, this.frontier?.needed ?? 0, least + 1e-9)];
   }
 
   /** From 0 to 1, for the limits that the curve has. @param {number} limit */

@@ -9,7 +9,7 @@ import { fresh, ofHistory, session } from "./session.js";
 import { closeTake, listenToTake, showTake } from "./take.js";
 
 const KEEP_EVERY = 20_000;
-const THEMES = { system: "as the system", light: "light", dark: "dark" };
+const THEMES = { system: "system", light: "light", dark: "dark" };
 
 begin();
 

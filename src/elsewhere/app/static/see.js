@@ -16,8 +16,6 @@ const SLOW = 300;
 
 /** So many seconds may pass while the slider moves; the best possible can wait until it rests. */
 const QUICK = 0.2;
-/** And so many for each point of the curve, which is there to be seen quickly. */
-const QUICK_POINT = 0.15;
 
 let frontierIsOld = true;
 /** When the slider was moved to where no picture shows it yet. @type {number | null} */
@@ -117,8 +115,12 @@ function showWorking(working) {
 
 /** Fetches the curve. @param {AbortSignal} signal */
 async function draw(signal) {
-  const asked = { ...question(), time_limit: QUICK_POINT };
-  session.frontier = await (await post(ofHistory("frontier"), asked, signal)).json();
+  const slow = setTimeout(() => say("Working out what each limit would buy …", [], true), SLOW);
+  try {
+    session.frontier = await (await post(ofHistory("frontier"), question(), signal)).json();
+  } finally {
+    clearTimeout(slow);
+  }
   frontierIsOld = false;
   curve.show(session.frontier, session.choices.wanted);
 }
