@@ -183,6 +183,17 @@ def test_frontier_rises_and_says_what_is_needed(client: Client, history: str) ->
     assert budgets[0] == pytest.approx(none.value.needed_quality_loss)
 
 
+def test_the_curve_of_a_long_history_is_what_could_be_reached_at_best(client: Client) -> None:
+    sample = client.read(client.ask("POST", "api/samples/year"))["id"]
+    for goal, sign in (("resemble", 1), ("avoid", -1)):
+        asked = {**RESEMBLE, "goal": goal}
+        shown = client.question(sample, "frontier", asked).json(interface.FRONTIER)
+        assert not shown["exact"]
+        point = shown["points"][len(shown["points"]) // 3]
+        reached = client.release(sample, {**asked, "max_quality_loss": point["max_quality_loss"], "number": 2})
+        assert -1e-9 <= sign * (reached["privacy_distance"] - point["privacy_distance"]) < 0.01
+
+
 def test_questions_without_an_answer_are_answered(client: Client, history: str) -> None:
     everything = client.release(history, {"goal": "hide", "ticked": list(HISTORY)})
     assert "Every place" in everything["sentence"]

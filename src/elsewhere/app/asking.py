@@ -12,7 +12,7 @@ from elsewhere.app.desk import Desk, Open, Refused
 from elsewhere.app.interface import QUESTION
 from elsewhere.model.errors import Infeasible, InputError, PrivacyNotMet, closest, enough, quoted
 from elsewhere.model.histogram import Histogram
-from elsewhere.model.result import Sanitized
+from elsewhere.model.result import Frontier, Sanitized
 from elsewhere.model.taxonomy import PRESET, Taxonomy
 from elsewhere.policy import SHIPPED, Plan, Policy
 from elsewhere.release.words import in_words, on_scale
@@ -21,6 +21,10 @@ from elsewhere.release.words import in_words, on_scale
 SECONDS = 10.0
 #: A curve is drawn of many points, each of which need not be perfect.
 _ON_CURVE = {"gap": 0.001, "time_limit": 0.25}
+#: Visits times places up to which its points are searched for, and from which on every other one will do.
+_SMALL, _LARGE = 50_000, 2_000_000
+#: Seconds that the advice on a wanted distance may take.
+_ADVICE = 2.0
 
 
 def tree(desk: Desk, opened: Open, target: str | None, taxonomy: str | None) -> dict[str, Any]:
@@ -64,11 +68,12 @@ def frontier(desk: Desk, opened: Open, question: Mapping[str, Any]) -> dict[str,
         raise InputError("goal is 'hide', which has no frontier; it is for resemble and avoid")
     history = opened.history.histogram
     plan = planned(desk, opened, {**question, "max_quality_loss": 0.0}).with_choices(_ON_CURVE)
-    budgets = plan.budgets(history)
-    points = plan.frontier(history, budgets).distinct(chosen=budgets[-1])
+    exact = history.size * history.length <= _SMALL
+    points = _searched(plan, history) if exact else _at_best(plan, history)
     needed, sentence = _needed(plan, history, points.budgets[0])
     return {
         "number": question["number"],
+        "exact": exact,
         "points": [
             {
                 "max_quality_loss": budget,
@@ -81,6 +86,24 @@ def frontier(desk: Desk, opened: Open, question: Mapping[str, Any]) -> dict[str,
         "needed": needed,
         "sentence": sentence,
     }
+
+
+def _searched(plan: Plan, history: Histogram) -> Frontier:
+    budgets = plan.budgets(history)
+    return plan.frontier(history, budgets).distinct(chosen=budgets[-1])
+
+
+def _at_best(plan: Plan, history: Histogram) -> Frontier:
+    """The bounds alone, which need no search; the more visits there are, the nearer to them the releases come."""
+    budgets = plan.budgets(history)[:: 1 if history.size * history.length <= _LARGE else 2]
+    points = plan.with_choices({"time_limit": 0.0}).frontier(history, budgets)
+    return Frontier(
+        [
+            replace(point, quality_loss=budget, privacy_distance=point.bound)
+            for point, budget in zip(points, budgets, strict=True)
+        ],
+        budgets,
+    )
 
 
 def planned(desk: Desk, opened: Open, question: Mapping[str, Any]) -> Plan:
@@ -212,7 +235,7 @@ def _needed(plan: Plan, history: Histogram, least: float) -> tuple[float | None,
     if plan.policy.max_distance is None and plan.policy.min_distance is None:
         return None, None
     try:
-        plan.with_choices({"max_quality_loss": least, "time_limit": SECONDS, "gap": 0.0}).sanitize(history)
+        plan.with_choices({"max_quality_loss": least, "time_limit": _ADVICE, "gap": 0.0}).sanitize(history)
     except PrivacyNotMet as error:
         return _finite(error.needed_quality_loss), str(error)
     return least, None
