@@ -183,10 +183,23 @@ def test_frontier_rises_and_says_what_is_needed(client: Client, history: str) ->
     assert budgets[0] == pytest.approx(none.value.needed_quality_loss)
 
 
+def test_the_curve_of_a_long_history_is_what_could_be_reached_at_best(client: Client) -> None:
+    sample = client.read(client.ask("POST", "api/samples/year"))["id"]
+    for goal, sign in (("resemble", 1), ("avoid", -1)):
+        asked = {**RESEMBLE, "goal": goal}
+        shown = client.question(sample, "frontier", asked).json(interface.FRONTIER)
+        assert not shown["exact"]
+        point = shown["points"][len(shown["points"]) // 3]
+        reached = client.release(sample, {**asked, "max_quality_loss": point["max_quality_loss"], "number": 2})
+        assert -1e-9 <= sign * (reached["privacy_distance"] - point["privacy_distance"]) < 0.01
+
+
 def test_questions_without_an_answer_are_answered(client: Client, history: str) -> None:
     everything = client.release(history, {"goal": "hide", "ticked": list(HISTORY)})
     assert "Every place" in everything["sentence"]
-    assert everything["hint"]
+    assert "unticked" in everything["hint"]
+    refused = client.question(history, "take", {"goal": "hide", "ticked": list(HISTORY)}, what="release.csv")
+    assert "every place" in refused.json({})["error"]
     too_tight = client.release(history, {**RESEMBLE, "max_quality_loss": 0.001, "ticked": ["café"]})
     assert 0 < too_tight["needed_quality_loss"] < 1
     assert too_tight["hint"].startswith("A quality loss of 0.")
@@ -436,6 +449,21 @@ def test_every_form_of_release(client: Client, history: str, tmp_path: Path, end
     with pytest.raises(SystemExit):
         main(["hide", str(tmp_path / name), "--sensitive", "Bar", "-o", str(release)])
     assert client.take(history, {"goal": "hide", "ticked": ["Bar"]}, release.name) == release.read_bytes()
+
+
+def test_files_with_the_same_name(client: Client) -> None:
+    """Another target of the same name is another question, and a command does not mix files up."""
+    opened = client.upload("release.csv", b"location,count\na,30\nb,20\nc,10\n")["id"]
+    after = []
+    for weights in (b"a,1\n", b"c,1\n"):
+        target = client.send("api/targets", b"location,count\n" + weights, name="target.csv").json(interface.TABLE)
+        question = {"goal": "resemble", "target": target["id"], "max_quality_loss": 0.1}
+        after.append(client.take(opened, question, "release.csv"))
+    assert after[0] != after[1]
+    assert client.take(opened, question, "command.sh").endswith(b" -o new-release.csv\n")
+    same = client.send("api/targets", b"location,count\na,1\n", name="release.csv").json(interface.TABLE)["id"]
+    reply = client.question(opened, "take", {**question, "target": same}, what="command.sh")
+    assert "called 'release.csv'" in reply.json({})["error"]
 
 
 def test_nothing_ticked_is_not_taken(client: Client, history: str) -> None:

@@ -10,13 +10,18 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.data import skewed
 
+from elsewhere.app import interface
 from elsewhere.app.desk import Desk
 from elsewhere.app.guard import Guard
 from tests.client import Client, flow, program, serving
@@ -195,6 +200,28 @@ def test_the_whole_flow_with_loopback_alone() -> None:
         cwd=Path(__file__).parent.parent, env={**os.environ, "PYTHONPATH": _import_path()},
     )  # fmt: skip
     assert (done.stdout, done.returncode) == ("done\n", 0), done.stderr
+
+
+def test_ctrl_c_in_the_middle_of_a_search() -> None:
+    """To go far from oneself is a subset sum in disguise, and keeps the search busy for as long as it may."""
+    table = "location,count\n" + "".join(f"{location},{count}\n" for location, count in skewed(60, 600, 7).items())
+    with program() as (process, client):
+        target = client.send("api/targets", table.encode(), name="target.csv").json(interface.TABLE)["id"]
+        history = client.upload("history.csv", table.encode())["id"]
+        question = {"goal": "avoid", "target": target, "max_quality_loss": 0.05}
+
+        def ask() -> None:
+            with suppress(OSError, HTTPException):  # the program ends before it answers
+                client.question(history, "release", question)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        time.sleep(1)
+        assert asking.is_alive()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=6)
+        asking.join()
+    assert (process.returncode, out.splitlines()[-1], err) == (0, "Ended; nothing is kept.", "")
 
 
 def test_a_taken_port() -> None:

@@ -126,6 +126,7 @@ def test_parquet(tmp_path: Path) -> None:
         ("where,count\ncafe,7\n", "no location column; its columns are 'where', 'count'"),
         ("place,venue,count\na,b,7\n", "several columns for the location, 'place', 'venue'"),
         ("location,location\na,b\n", "several columns for the location"),
+        ('[{"location": "cafe", "count": [0, [1, 2], 0]}]', "counts are numbers"),
         ("location,count\ncafe,7\n,2\n", "line 3 has an empty location"),
         ("location,count\ncafe,7\n\n\n  ,2\n", "line 5 has an empty location"),
         ('location,count\n"ca\nfe",7\ngym,x\n', "line 4 gives 'gym' the count 'x'; counts are numbers"),

@@ -237,17 +237,18 @@ class Plan:
         if not max(least, most) < math.inf:
             raise InputError("no limit on the quality loss ends the curve; say with --budgets which ones to try")
         budgets = _spaced(least, max(most, 2.0 * least))
-        if self.policy.goal == "avoid":
-            # Nearly all there is to gain may come long before, and the rest of it takes longest to find.
-            top = self._at_best(history, budgets[-1])
-            enough = bisect_left(budgets, top - _LITTLE * abs(top), key=lambda it: self._at_best(history, it))
-            budgets = _spaced(least, budgets[max(enough, 1)])
-        return budgets
+        if self.policy.goal == "resemble":
+            return budgets
+        nearly_all = (1.0 - _LITTLE) * self._at_most(history, budgets[-1])
+        if nearly_all == math.inf:
+            return budgets
+        # It may come long before, and what is beyond takes longest to find.
+        enough = bisect_left(budgets, nearly_all, key=lambda budget: self._at_most(history, budget))
+        return _spaced(least, budgets[max(enough, 1)])
 
-    def _at_best(self, history: Histogram, budget: float) -> float:
-        """A privacy distance that is beyond what the budget can buy, found without a search."""
-        quick = self.with_choices({"max_quality_loss": budget, "method": "heuristic", "min_distance": None})
-        return quick.sanitize(history).bound
+    def _at_most(self, history: Histogram, budget: float) -> float:
+        """A bound on the privacy distance that a budget buys in avoid, found without a search."""
+        return self.with_choices({"time_limit": 0.0}).frontier(history, [budget])[0].bound
 
     def verify(self, history: Histogram, release: TableLike | Sanitized) -> Check:
         """Whether a release of a history keeps to the policy."""

@@ -12,7 +12,7 @@ from elsewhere.app.desk import Desk, Open, Refused
 from elsewhere.app.interface import QUESTION
 from elsewhere.model.errors import Infeasible, InputError, PrivacyNotMet, closest, enough, quoted
 from elsewhere.model.histogram import Histogram
-from elsewhere.model.result import Sanitized
+from elsewhere.model.result import Frontier, Sanitized
 from elsewhere.model.taxonomy import PRESET, Taxonomy
 from elsewhere.policy import SHIPPED, Plan, Policy
 from elsewhere.release.words import in_words, on_scale
@@ -21,10 +21,10 @@ from elsewhere.release.words import in_words, on_scale
 SECONDS = 10.0
 #: A curve is drawn of many points, each of which need not be perfect.
 _ON_CURVE = {"gap": 0.001, "time_limit": 0.25}
-
-
-class _NothingLeft(Exception):
-    """Every visit is at a sensitive location."""
+#: Visits times places up to which its points are searched for, and from which on every other one will do.
+_SMALL, _LARGE = 50_000, 2_000_000
+#: Seconds that the advice on a wanted distance may take.
+_ADVICE = 2.0
 
 
 def tree(desk: Desk, opened: Open, target: str | None, taxonomy: str | None) -> dict[str, Any]:
@@ -55,14 +55,10 @@ def release(desk: Desk, opened: Open, question: Mapping[str, Any]) -> dict[str, 
     answer: dict[str, Any] = {"number": question["number"], "possible": True}
     try:
         answer |= _figures(sanitized(opened, plan), plan.policy)
-    except _NothingLeft:
-        sentence = "Every place that you visited is ticked, so none is left that the visits could go to."
-        answer |= _impossible(sentence, "Leave at least one place unticked.", math.inf)
     except Infeasible as error:
-        answer |= _impossible(str(error), _remedy(error), error.needed_quality_loss)
+        answer |= _impossible(error) | {"best": None}
     except PrivacyNotMet as error:
-        answer |= _impossible(str(error), _remedy(error), error.needed_quality_loss)
-        answer["best"] = _figures(error.best, plan.policy)
+        answer |= _impossible(error) | {"best": _figures(error.best, plan.policy)}
     return answer | {"seconds": time.perf_counter() - began}
 
 
@@ -72,11 +68,12 @@ def frontier(desk: Desk, opened: Open, question: Mapping[str, Any]) -> dict[str,
         raise InputError("goal is 'hide', which has no frontier; it is for resemble and avoid")
     history = opened.history.histogram
     plan = planned(desk, opened, {**question, "max_quality_loss": 0.0}).with_choices(_ON_CURVE)
-    budgets = plan.budgets(history)
-    points = plan.frontier(history, budgets).distinct(chosen=budgets[-1])
+    exact = history.size * history.length <= _SMALL
+    points = _searched(plan, history) if exact else _at_best(plan, history)
     needed, sentence = _needed(plan, history, points.budgets[0])
     return {
         "number": question["number"],
+        "exact": exact,
         "points": [
             {
                 "max_quality_loss": budget,
@@ -89,6 +86,24 @@ def frontier(desk: Desk, opened: Open, question: Mapping[str, Any]) -> dict[str,
         "needed": needed,
         "sentence": sentence,
     }
+
+
+def _searched(plan: Plan, history: Histogram) -> Frontier:
+    budgets = plan.budgets(history)
+    return plan.frontier(history, budgets).distinct(chosen=budgets[-1])
+
+
+def _at_best(plan: Plan, history: Histogram) -> Frontier:
+    """The bounds alone, which need no search; the more visits there are, the nearer to them the releases come."""
+    budgets = plan.budgets(history)[:: 1 if history.size * history.length <= _LARGE else 2]
+    points = plan.with_choices({"time_limit": 0.0}).frontier(history, budgets)
+    return Frontier(
+        [
+            replace(point, quality_loss=budget, privacy_distance=point.bound)
+            for point, budget in zip(points, budgets, strict=True)
+        ],
+        budgets,
+    )
 
 
 def planned(desk: Desk, opened: Open, question: Mapping[str, Any]) -> Plan:
@@ -111,13 +126,17 @@ def planned(desk: Desk, opened: Open, question: Mapping[str, Any]) -> Plan:
 
 def sanitized(opened: Open, plan: Plan) -> Sanitized:
     """The answer to a plan; the last one is remembered."""
-    if opened.answered is not None and opened.answered[0] == plan.policy:
-        return opened.answered[1]
     history = opened.history.histogram
-    if plan.policy.goal == "hide" and plan.sensitive(history).issuperset(history):
-        raise _NothingLeft
+    sensitive = plan.sensitive(history)
+    if opened.answered is not None:
+        last, result = opened.answered
+        # Two files may have the same name, so that the policy alone does not tell.
+        if (last.policy, last.sensitive(history)) == (plan.policy, sensitive) and last.target is plan.target:
+            return result
+    if plan.policy.goal == "hide" and sensitive.issuperset(history):
+        raise Infeasible("every place that you visited is ticked, so none is left for the visits to go to", math.inf)
     result = plan.sanitize(history)
-    opened.answered = (plan.policy, result)
+    opened.answered = (plan, result)
     return result
 
 
@@ -198,16 +217,17 @@ def _figures(result: Sanitized, policy: Policy) -> dict[str, Any]:
     }
 
 
-def _impossible(sentence: str, hint: str | None, needed: float) -> dict[str, Any]:
-    sentence = f"{sentence[:1].upper()}{sentence[1:]}"
+def _impossible(error: Infeasible | PrivacyNotMet) -> dict[str, Any]:
+    sentence, needed = str(error), error.needed_quality_loss
+    hint = "Leave more places unticked, or ask for less."
+    if 0.0 < needed < math.inf:
+        hint = f"A quality loss of {enough(needed)} would do."
     return {
-        "possible": False, "sentence": sentence, "hint": hint, "needed_quality_loss": _finite(needed), "best": None
-    }  # fmt: skip
-
-
-def _remedy(error: Infeasible | PrivacyNotMet) -> str | None:
-    needed = error.needed_quality_loss
-    return f"A quality loss of {enough(needed)} would do." if 0.0 < needed < math.inf else None
+        "possible": False,
+        "sentence": f"{sentence[:1].upper()}{sentence[1:]}",
+        "hint": hint,
+        "needed_quality_loss": _finite(needed),
+    }
 
 
 def _needed(plan: Plan, history: Histogram, least: float) -> tuple[float | None, str | None]:
@@ -215,7 +235,7 @@ def _needed(plan: Plan, history: Histogram, least: float) -> tuple[float | None,
     if plan.policy.max_distance is None and plan.policy.min_distance is None:
         return None, None
     try:
-        plan.with_choices({"max_quality_loss": least, "time_limit": SECONDS, "gap": 0.0}).sanitize(history)
+        plan.with_choices({"max_quality_loss": least, "time_limit": _ADVICE, "gap": 0.0}).sanitize(history)
     except PrivacyNotMet as error:
         return _finite(error.needed_quality_loss), str(error)
     return least, None

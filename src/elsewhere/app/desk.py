@@ -15,7 +15,7 @@ from elsewhere.histories import Held, History, read, read_weights, relabelled
 from elsewhere.model.errors import ElsewhereError, InputError, quoted
 from elsewhere.model.result import Sanitized
 from elsewhere.model.taxonomy import Taxonomy
-from elsewhere.policy import SHIPPED, Policy
+from elsewhere.policy import SHIPPED, Plan
 
 #: Bytes that may be sent in all before they are read, for one history.
 UPLOAD_BYTES = 200 * 2**20
@@ -58,7 +58,7 @@ class Open:
     question: dict[str, Any] | None = None
     #: The number of the newest question, by what was asked for.
     newest: dict[str, int] = field(default_factory=dict)
-    answered: tuple[Policy, Sanitized] | None = None
+    answered: tuple[Plan, Sanitized] | None = None
 
 
 @dataclass(frozen=True)

@@ -154,6 +154,8 @@ ANSWER: Schema = {
 #: From the least budget that is possible to the one from which on nothing is to gain.
 FRONTIER = _object(
     number=_COUNT,
+    #: Whether the points were searched for; otherwise they are what could be reached at best.
+    exact=_FLAG,
     points=_list(_object(max_quality_loss=_NUMBER, quality_loss=_NUMBER, privacy_distance=_MAYBE)),
     suggested=_MAYBE,
     #: The least quality loss that meets the wanted distance; null if none is wanted, or no loss would.

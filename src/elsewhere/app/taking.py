@@ -12,7 +12,7 @@ from elsewhere.app.desk import Desk, Open, Refused
 from elsewhere.app.interface import TAKEN
 from elsewhere.model.errors import ElsewhereError, InputError, quoted
 from elsewhere.model.result import Sanitized
-from elsewhere.policy import Policy
+from elsewhere.policy import SHIPPED, Policy
 from elsewhere.release.report import as_json, summary
 from elsewhere.release.writing import release_form
 
@@ -39,6 +39,22 @@ def take(desk: Desk, opened: Open, question: Mapping[str, Any], what: str) -> by
     return _FILES[what](opened, policy, result) if what in _FILES else release_form(what)(result.histogram)
 
 
+def _files_of(opened: Open, policy: Policy) -> list[str]:
+    """The names of the files that a command reads, each of which must mean one file."""
+    taxonomy = None if policy.taxonomy == SHIPPED else policy.taxonomy
+    names = [name for name in (opened.name, opened.labels, policy.target, taxonomy) if name is not None]
+    for name in names:
+        if names.count(name) > 1:
+            sentence = f"two of the files are called {quoted(name)}, and a command could not tell them apart"
+            raise Refused(400, sentence, "Rename one of them, and load it again.")
+    return names
+
+
+def _release_beside(opened: Open, policy: Policy) -> str:
+    """Where a command puts the release: not over a file that it reads."""
+    return f"new-{_RELEASE}" if _RELEASE in _files_of(opened, policy) else _RELEASE
+
+
 def _policy(opened: Open, policy: Policy, result: Sanitized) -> bytes:
     return policy.as_toml().encode()
 
@@ -48,7 +64,7 @@ def _report(opened: Open, policy: Policy, result: Sanitized) -> bytes:
 
 
 def _command(opened: Open, policy: Policy, result: Sanitized) -> bytes:
-    words = ["elsewhere", policy.goal, opened.name, *_options(opened, policy), "-o", _RELEASE]
+    words = ["elsewhere", policy.goal, opened.name, *_options(opened, policy), "-o", _release_beside(opened, policy)]
     return (shlex.join(words) + "\n").encode()
 
 
@@ -70,7 +86,8 @@ def _script(opened: Open, policy: Policy, result: Sanitized) -> bytes:
         f"    {name}={tuple(value) if isinstance(value, list) else value!r},\n"
         for name, value in policy.chosen().items()
     )
-    return _SCRIPT.format(history=opened.name, reading=reading, choices=choices, release=_RELEASE).encode()
+    release = _release_beside(opened, policy)
+    return _SCRIPT.format(history=opened.name, reading=reading, choices=choices, release=release).encode()
 
 
 _SCRIPT = """\
