@@ -87,6 +87,8 @@ async function answered({ settled }, signal) {
   const working = setTimeout(() => showWorking(true), SLOW);
   try {
     if (aimed() && frontierIsOld) await draw(signal);
+    // Something changed meanwhile, and is asked next.
+    if (aimed() && frontierIsOld) return;
     await fetchAnswer(settled, signal);
     showAnswer(settled);
     if (since !== null) measure(since);
