@@ -218,6 +218,7 @@ def test_for_everybody(browser: Browser, address: str, tmp_path: Path, theme: Li
     page.get_by_label("Only if the distance is at most").fill("0.00001")
     page.keyboard.press("Tab")
     expect(page.locator("#curve .of-wanted")).to_be_visible()
+    expect(page.locator("#proof")).to_be_hidden()
     for summary in page.locator("summary:visible").all():
         summary.click()
     looks_right(page)

@@ -2,7 +2,7 @@
 
 import { shape } from "./bars.js";
 import { fill } from "./dom.js";
-import { roundedUp } from "./session.js";
+import { roundedUp } from "./state.js";
 import { figure } from "./words.js";
 
 /**

@@ -3,7 +3,7 @@
 import { Trouble, upload } from "./api.js";
 import { $, button, element, picker, quiet, trouble } from "./dom.js";
 import { chosen, dropped } from "./drop.js";
-import { ofHistory, session } from "./session.js";
+import { ofHistory, state } from "./state.js";
 import { bytes, some } from "./words.js";
 
 /** @type {(history: any) => Promise<void>} */
@@ -27,7 +27,7 @@ export function listenToLoad(opened) {
 
 /** Shows the samples. */
 export function offerSamples() {
-  const { samples } = session.start;
+  const { samples } = state.start;
   if (samples.length) $("samples").append(element("p", "soft", "Nothing at hand? Try a made-up one:"));
   for (const { id, name, description } of samples) {
     const sample = button("", () => load(name, (signal) => upload(`samples/${id}`, null, progress, signal)));
@@ -38,7 +38,7 @@ export function offerSamples() {
 
 /** What is loaded, in short. */
 export function showLoaded() {
-  const { name, size, length, format, notes } = session.history;
+  const { name, size, length, format, notes } = state.history;
   $("loaded-name").textContent = name;
   $("loaded-words").textContent = `${some(size, "visit")} to ${some(length, "place")} (${format})`;
   $("notes").hidden = !notes.length;
@@ -51,7 +51,7 @@ export function showLoaded() {
 /** @param {"loading" | "progress" | "loaded"} shown */
 export function swap(shown) {
   for (const id of ["loading", "progress", "loaded"]) $(id).hidden = id !== shown;
-  $("back").hidden = !session.history;
+  $("back").hidden = !state.history;
 }
 
 /** @param {string} name @param {(signal: AbortSignal) => Promise<any>} read */
@@ -66,8 +66,8 @@ async function load(name, read) {
   try {
     await use(await read(stop.signal));
   } catch (error) {
-    swap(session.history ? "loaded" : "loading");
-    $(session.history ? "another" : "choose-file").focus();
+    swap(state.history ? "loaded" : "loading");
+    $(state.history ? "another" : "choose-file").focus();
     if (!stop.signal.aborted) trouble($("load-trouble"), error, [button("Say how to read it", showHowToRead)]);
   }
 }
@@ -75,7 +75,7 @@ async function load(name, read) {
 /** @param {import("./drop.js").Named[]} files */
 function loadFiles(files) {
   const size = files.reduce((sum, { file }) => sum + file.size, 0);
-  const most = session.start?.limits.upload_bytes ?? Infinity;
+  const most = state.start?.limits.upload_bytes ?? Infinity;
   if (!files.length) {
     trouble($("load-trouble"), new Trouble("There is no file in it.", "Choose another file or folder.", 400));
   } else if (size > most) {

@@ -5,7 +5,7 @@ import { $, all, button, quiet, trouble } from "./dom.js";
 import { listenToLoad, offerSamples, showLoaded, swap } from "./load.js";
 import { listenToProtect, offerProfiles, plant, showChoices } from "./protect.js";
 import { askAnew, clearSee, listenToSee } from "./see.js";
-import { fresh, ofHistory, session } from "./session.js";
+import { fresh, ofHistory, state } from "./state.js";
 import { closeTake, listenToTake, showTake } from "./take.js";
 
 const KEEP_EVERY = 20_000;
@@ -22,11 +22,11 @@ async function begin() {
   $("forget").onclick = forget;
   setInterval(keep, KEEP_EVERY);
   try {
-    session.start = await get("start");
+    state.start = await get("start");
   } catch (error) {
     return lost(error);
   }
-  $("version").textContent = `Version ${session.start.version}.`;
+  $("version").textContent = `Version ${state.start.version}.`;
   offerSamples();
   offerProfiles();
   await restore();
@@ -34,10 +34,10 @@ async function begin() {
 
 /** A history was loaded. @param {any} history */
 async function opened(history) {
-  const old = session.history;
-  session.choices = fresh();
-  session.ticks.places.clear();
-  session.ticks.wholes.clear();
+  const old = state.history;
+  state.choices = fresh();
+  state.ticks.places.clear();
+  state.ticks.wholes.clear();
   await show(history);
   if (old && old.id !== history.id) remove(`histories/${old.id}`).catch(() => {});
   $("protect-title").focus();
@@ -45,8 +45,8 @@ async function opened(history) {
 
 /** @param {any} history */
 async function show(history) {
-  session.history = history;
-  session.answer = session.question = session.frontier = null;
+  state.history = history;
+  state.answer = state.question = state.frontier = null;
   // Only the id: what the browser stores may reach the disk.
   sessionStorage.setItem("history", history.id);
   clearSee();
@@ -74,15 +74,15 @@ async function restore() {
 /** @param {any} question the last one before the reload */
 function recall(question) {
   if (!question) return;
-  session.choices = {
+  state.choices = {
     goal: question.goal,
     target: question.target ?? null,
     taxonomy: question.taxonomy === "shipped" ? null : (question.taxonomy ?? null),
     limit: question.max_quality_loss ?? null,
     wanted: question.max_distance ?? question.min_distance ?? null,
   };
-  session.ticks.places = new Set(question.ticked);
-  session.ticks.wholes = new Map(question.sensitive.map((whole) => [whole, []]));
+  state.ticks.places = new Set(question.ticked);
+  state.ticks.wholes = new Map(question.sensitive.map((whole) => [whole, []]));
 }
 
 /** An answer came that stays. */
@@ -102,7 +102,7 @@ function failed(error) {
 /** Tells the program that the page is still open; it forgets a history that nobody looks at. */
 async function keep() {
   try {
-    if (session.history) await post(ofHistory("keep"), {});
+    if (state.history) await post(ofHistory("keep"), {});
     else await get("start");
     quiet($("connection"));
   } catch (error) {
@@ -130,14 +130,14 @@ function lost(error) {
 }
 
 async function retry() {
-  if (!session.start) return location.reload();
+  if (!state.start) return location.reload();
   await keep();
-  if ($("connection").hidden && session.history) askAnew();
+  if ($("connection").hidden && state.history) askAnew();
 }
 
 /** Back to the beginning. */
 function close() {
-  session.history = session.answer = session.question = session.frontier = null;
+  state.history = state.answer = state.question = state.frontier = null;
   sessionStorage.removeItem("history");
   clearSee();
   showSections(false);

@@ -2,7 +2,7 @@
 
 import { get, upload } from "./api.js";
 import { $, all, button, option, picker, quiet, trouble } from "./dom.js";
-import { aimed, ofHistory, session } from "./session.js";
+import { aimed, ofHistory, state } from "./state.js";
 import { Tree } from "./tree.js";
 import { listed, number, some } from "./words.js";
 
@@ -26,18 +26,18 @@ export function listenToProtect(onChange) {
   };
   $("clear").onclick = () => {
     $("search").focus();
-    toggle([...session.ticks.places], null);
+    toggle([...state.ticks.places], null);
   };
 }
 
 export function offerProfiles() {
-  const profiles = session.start.profiles.map(({ name, label }) => option(name, label));
+  const profiles = state.start.profiles.map(({ name, label }) => option(name, label));
   $("profile").append(option("", "Choose …"), ...profiles);
 }
 
 /** Fetches the kinds of place that the history, and the target if there is one, have. */
 export async function plant() {
-  const { choices, history, ticks } = session;
+  const { choices, history, ticks } = state;
   const target = aimed() && choices.target ? { target: choices.target } : {};
   const taxonomy = choices.taxonomy ? { taxonomy: choices.taxonomy } : {};
   planted += 1;
@@ -46,17 +46,17 @@ export async function plant() {
   // A newer one is on its way.
   if (mine !== planted) return;
   const known = nodes.filter((node) => node.known).map((node) => [node.id, node.locations]);
-  session.counts = new Map(nodes.flatMap((node) => node.own.map((place) => [place, 0])));
-  for (const { name, count } of history.locations) session.counts.set(name, count);
-  ticks.moveTo(new Map([...Object.entries(presets), ...known]), new Set(session.counts.keys()));
-  tree.show(nodes, session.counts);
+  state.counts = new Map(nodes.flatMap((node) => node.own.map((place) => [place, 0])));
+  for (const { name, count } of history.locations) state.counts.set(name, count);
+  ticks.moveTo(new Map([...Object.entries(presets), ...known]), new Set(state.counts.keys()));
+  tree.show(nodes, state.counts);
   tree.search($("search").value);
   showPresets(presets);
   showTicks();
 }
 
 export function showChoices() {
-  const { choices, start } = session;
+  const { choices, start } = state;
   for (const radio of all("input[name=goal]")) radio.checked = radio.value === choices.goal;
   $("target").hidden = !aimed();
   $("profile-title").textContent = choices.goal === "avoid" ? "Whom to avoid" : "Whom to resemble";
@@ -69,9 +69,9 @@ export function showChoices() {
   if (!choices.taxonomy) $("taxonomy-name").textContent = "";
 }
 
-/** Another goal, target or taxonomy: other places may be named. @param {Partial<typeof session.choices>} choice */
+/** Another goal, target or taxonomy: other places may be named. @param {Partial<typeof state.choices>} choice */
 async function choose(choice) {
-  Object.assign(session.choices, choice, { limit: null });
+  Object.assign(state.choices, choice, { limit: null });
   showChoices();
   quiet($("protect-trouble"));
   try {
@@ -97,7 +97,7 @@ async function own(kind, file) {
 
 /** @param {Record<string, string[]>} presets with the places that each covers here */
 function showPresets(presets) {
-  const described = new Map(session.start.presets.map((preset) => [preset.id, preset]));
+  const described = new Map(state.start.presets.map((preset) => [preset.id, preset]));
   const found = Object.keys(presets).filter((id) => presets[id].length);
   $("presets").replaceChildren(
     ...found.map((id) => {
@@ -118,7 +118,7 @@ function showPresets(presets) {
 
 /** @param {string[]} places @param {string | null} whole the preset or branch that they are */
 function toggle(places, whole) {
-  const { ticks } = session;
+  const { ticks } = state;
   if (ticks.state(places) === "true") ticks.untick(places);
   else ticks.tick(places, whole);
   showTicks();
@@ -126,7 +126,7 @@ function toggle(places, whole) {
 }
 
 function showTicks() {
-  const { counts, ticks } = session;
+  const { counts, ticks } = state;
   tree.mark(ticks);
   for (const preset of $("presets").children) preset.ariaPressed = String(ticks.wholes.has(preset.dataset.preset));
   const names = [...ticks.places].sort((a, b) => (counts.get(b) ?? 0) - (counts.get(a) ?? 0));

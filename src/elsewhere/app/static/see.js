@@ -4,7 +4,7 @@ import { newestOnly, post, Trouble } from "./api.js";
 import { Bars } from "./bars.js";
 import { Curve } from "./curve.js";
 import { $, button } from "./dom.js";
-import { aimed, limit, ofHistory, question, roundedUp, session } from "./session.js";
+import { aimed, limit, ofHistory, question, roundedUp, state } from "./state.js";
 import { figure, number, sentences, some } from "./words.js";
 
 const bars = new Bars($("bars"), $("bars-table"), $("bars-details"));
@@ -33,7 +33,7 @@ export function listenToSee(told) {
   };
   $("wanted").onchange = () => {
     if (!$("wanted").reportValidity()) return;
-    session.choices.wanted = entered("wanted");
+    state.choices.wanted = entered("wanted");
     askAnew();
   };
 }
@@ -62,13 +62,13 @@ function ask(job) {
 
 /** @param {number | null} chosen */
 function setLimit(chosen) {
-  session.choices.limit = chosen;
+  state.choices.limit = chosen;
   ask({ settled: true });
 }
 
 /** @param {Event} event of the slider */
 function slid({ type, timeStamp }) {
-  session.choices.limit = curve.limitAt(Number($("slider").value));
+  state.choices.limit = curve.limitAt(Number($("slider").value));
   if (type === "input") moved = timeStamp;
   ask({ settled: type === "change" });
 }
@@ -94,7 +94,7 @@ async function answered({ settled }, signal) {
     if (since !== null) measure(since);
     if (moved === since) moved = null;
     // Something else may have been chosen meanwhile, and what is shown must not be taken for it.
-    if (settled && isSame(question(), session.question)) tell.answered();
+    if (settled && isSame(question(), state.question)) tell.answered();
   } catch (error) {
     if (!(error instanceof Trouble)) throw error;
     if ([0, 404, 409].includes(error.status)) tell.failed(error);
@@ -108,10 +108,10 @@ async function answered({ settled }, signal) {
 /** Asks, unless the best answer is there already. @param {boolean} settled @param {AbortSignal} signal */
 async function fetchAnswer(settled, signal) {
   const asked = question();
-  if (isSame(asked, session.question) && session.answer?.status === "optimal") return;
+  if (isSame(asked, state.question) && state.answer?.status === "optimal") return;
   const sent = { ...asked, time_limit: settled ? null : QUICK };
-  session.answer = await (await post(ofHistory("release"), sent, signal)).json();
-  session.question = asked;
+  state.answer = await (await post(ofHistory("release"), sent, signal)).json();
+  state.question = asked;
 }
 
 /** Whether two questions are the same but for their numbers. @param {any} one @param {any} other */
@@ -131,19 +131,19 @@ async function draw(signal) {
   // Before the answer: if something changes meanwhile, it is old again.
   frontierIsOld = false;
   try {
-    session.frontier = await (await post(ofHistory("frontier"), question(), signal)).json();
+    state.frontier = await (await post(ofHistory("frontier"), question(), signal)).json();
   } catch (error) {
     frontierIsOld = true;
     throw error;
   } finally {
     clearTimeout(slow);
   }
-  curve.show(session.frontier, session.choices.wanted);
+  curve.show(state.frontier, state.choices.wanted);
 }
 
 /** What has to be chosen before there is a question. */
 function whatIsMissing() {
-  const { choices, history, ticks } = session;
+  const { choices, history, ticks } = state;
   if (!history) return "There is no history yet.";
   if (!aimed() && !ticks.places.size) return "Tick what nobody should know. This is your history as it is.";
   if (aimed() && !choices.target) return `Choose whom to ${choices.goal}. This is your history as it is.`;
@@ -152,7 +152,7 @@ function whatIsMissing() {
 
 /** The history without a release. @param {string} words why there is none */
 function showAsItIs(words) {
-  session.answer = null;
+  state.answer = null;
   bars.show(historyAlone(), true);
   showParts();
   showFigures(NOTHING);
@@ -162,15 +162,15 @@ function showAsItIs(words) {
 
 /** @returns {import("./bars.js").Bar[]} */
 function historyAlone() {
-  const rows = (session.history?.locations ?? []).map(({ name, count }) => {
-    return { location: name, before: count, after: null, target: null, sensitive: session.ticks.places.has(name) };
+  const rows = (state.history?.locations ?? []).map(({ name, count }) => {
+    return { location: name, before: count, after: null, target: null, sensitive: state.ticks.places.has(name) };
   });
   return rows.sort((a, b) => b.before - a.before);
 }
 
 /** @param {boolean} settled */
 function showAnswer(settled) {
-  const { answer } = session;
+  const { answer } = state;
   const shown = answer.possible ? answer : (answer.best ?? NOTHING);
   showParts();
   bars.show(shown.bars ?? historyAlone(), settled);
@@ -184,11 +184,11 @@ function showAnswer(settled) {
 
 /** What there is to see, for what was chosen. */
 function showParts() {
-  $("budget").hidden = !aimed() || frontierIsOld || !session.frontier?.points.length;
+  $("budget").hidden = !aimed() || frontierIsOld || !state.frontier?.points.length;
   $("privacy-figure").hidden = $("key-target").hidden = !aimed();
   $("proof").classList.add("blank");
-  $("wanted").value = session.choices.wanted ?? "";
-  $("wanted-words").textContent = `Only if the distance is at ${session.choices.goal === "avoid" ? "least" : "most"}`;
+  $("wanted").value = state.choices.wanted ?? "";
+  $("wanted-words").textContent = `Only if the distance is at ${state.choices.goal === "avoid" ? "least" : "most"}`;
 }
 
 /** Why there is no release, with a way on. @param {any} answer @param {boolean} settled */
@@ -197,14 +197,14 @@ function sayWhyNot({ sentence, hint, needed_quality_loss: needed, best }, settle
   const enough = roundedUp(needed);
   const short =
     `With a quality loss of at most ${figure(limit())} the distance is ${figure(best?.privacy_distance)} at best, ` +
-    `not ${figure(session.choices.wanted)}. From ${figure(enough)} on it can be met.`;
-  const words = best && session.choices.wanted !== null ? short : sentences(sentence);
+    `not ${figure(state.choices.wanted)}. From ${figure(enough)} on it can be met.`;
+  const words = best && state.choices.wanted !== null ? short : sentences(sentence);
   say(words, [button(`Allow a quality loss of ${figure(enough)}`, () => setLimit(enough))], settled);
 }
 
 /** @param {number | null} distance that the limit reaches */
 function showLimit(distance) {
-  const { frontier } = session;
+  const { frontier } = state;
   curve.place(limit(), distance);
   if (document.activeElement !== $("limit")) $("limit").value = limit();
   // While it is dragged, the slider is ahead of the answer.
@@ -217,7 +217,7 @@ function showLimit(distance) {
 
 /** @param {any} figures */
 function showFigures({ quality_loss, privacy_distance, quality_words, privacy_words, bars: shown }) {
-  const { counts, ticks } = session;
+  const { counts, ticks } = state;
   const value = (distance) => (shown && distance === null ? "infinite" : figure(distance));
   // The words begin with the figure, which stands above them.
   const scale = (words) => (words ?? "").replace(/^\S+ /, "");

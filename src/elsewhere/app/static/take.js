@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { $, all, element, quiet, trouble } from "./dom.js";
-import { ofHistory, session } from "./session.js";
+import { ofHistory, state } from "./state.js";
 
 export function listenToTake() {
   for (const one of all("[data-take]")) one.onclick = () => save(one.dataset.take);
@@ -21,7 +21,7 @@ export function closeTake() {
 }
 
 export function showTake() {
-  const possible = Boolean(session.answer?.possible);
+  const possible = Boolean(state.answer?.possible);
   for (const one of all("#take button")) one.disabled = !possible;
   $("take-words").textContent = possible ? "" : "There is nothing to save yet.";
   quiet($("take-trouble"));
@@ -32,7 +32,7 @@ export function showTake() {
 async function showText(details) {
   if (!details.open) return;
   try {
-    const text = session.answer?.possible ? await (await take(details.dataset.show)).text() : "";
+    const text = state.answer?.possible ? await (await take(details.dataset.show)).text() : "";
     details.querySelector("pre").textContent = text;
   } catch (error) {
     trouble($("take-trouble"), error);
@@ -56,5 +56,5 @@ async function save(what) {
 
 /** @param {string} what */
 function take(what) {
-  return post(ofHistory("take", { what }), session.question);
+  return post(ofHistory("take", { what }), state.question);
 }

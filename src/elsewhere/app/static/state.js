@@ -2,7 +2,7 @@
 
 import { Ticks } from "./ticks.js";
 
-export const session = {
+export const state = {
   /** What the program offers. @type {any} */
   start: null,
   /** @type {any} */
@@ -35,17 +35,17 @@ export function fresh() {
 }
 
 /** Whether there is a target. */
-export const aimed = () => session.choices.goal !== "hide";
+export const aimed = () => state.choices.goal !== "hide";
 
 /** @param {Record<string, string>} [parts] of the query */
 export function ofHistory(what = "", parts = {}) {
   const query = new URLSearchParams(parts).toString();
-  return `histories/${session.history.id}${what && `/${what}`}${query && `?${query}`}`;
+  return `histories/${state.history.id}${what && `/${what}`}${query && `?${query}`}`;
 }
 
 /** What is asked, in the words of a policy. */
 export function question() {
-  const { choices, ticks } = session;
+  const { choices, ticks } = state;
   const wholes = [...ticks.wholes.keys()];
   const branches = wholes.some((whole) => !whole.startsWith("preset:"));
   return {
@@ -63,7 +63,7 @@ export function question() {
 
 /** The limit that was chosen, or the suggested one. */
 export function limit() {
-  const { choices, frontier } = session;
+  const { choices, frontier } = state;
   return choices.limit ?? roundedUp(frontier?.suggested ?? frontier?.points[0]?.max_quality_loss ?? 0);
 }
 
