@@ -14,7 +14,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, expect
 
 import elsewhere as ew
 from tests.browser import CHROMIUM, chromium, served
@@ -284,6 +284,57 @@ def test_the_point_can_be_dragged(page: Page) -> None:
     page.locator("#curve-details summary").click()
     most = page.locator("#curve-table tr").last.locator("th").inner_text()
     assert float(page.locator("#limit").input_value()) == pytest.approx(float(most), rel=0.01)
+
+
+def test_what_is_saved_is_what_is_ticked(page: Page) -> None:
+    """A second place is ticked before the answer to the first came: nothing can be saved that lacks it."""
+    load(page, EXPORTS / "swarm_export")
+    held = hold_back(page, "release")
+    health, religion = "[data-preset='preset:health']", "[data-preset='preset:religion']"
+    page.evaluate(
+        """([one, other]) => {
+            document.querySelector(one).click();
+            setTimeout(() => document.querySelector(other).click(), 60);
+        }""",
+        [health, religion],
+    )
+    expect(page.locator(religion)).to_have_attribute("aria-pressed", "true")
+    let_go(page, held)
+    assert not {"Northside Fertility Clinic", "St. Brendan Church"} & counts(saved(page, "JSON")).keys()
+
+
+def test_the_curve_is_of_what_is_ticked(page: Page) -> None:
+    """A second branch is ticked while the curve of the first is drawn: it is drawn again, as after a reload."""
+    load(page, EXPORTS / "swarm_export")
+    page.get_by_role("radio", name="Resemble").check()
+    page.get_by_label("Whom to resemble").select_option("family")
+    settled(page)
+    held = hold_back(page, "frontier")
+    tick(page, "Sport")
+    tick(page, "Nightlife")
+    let_go(page, held)
+    page.get_by_text("The curve as a table").click()
+    drawn = page.locator("#curve-table").inner_text()
+    page.unroute_all()
+    page.reload()
+    settled(page)
+    page.get_by_text("The curve as a table").click()
+    expect(page.locator("#curve-table")).to_have_text(drawn, use_inner_text=True)
+
+
+def hold_back(page: Page, what: str) -> list[Route]:
+    """Questions of a kind that have been asked and are kept from the program."""
+    held: list[Route] = []
+    page.route(f"**/{what}", lambda route: held.append(route))
+    return held
+
+
+def let_go(page: Page, held: list[Route]) -> None:
+    """Pass them on, one after the other, until there is a release."""
+    while page.get_by_role("button", name="Save as CSV").is_disabled():
+        if held:
+            held.pop(0).continue_()
+        page.wait_for_timeout(20)
 
 
 def test_files_and_folders_can_be_dropped(page: Page) -> None:

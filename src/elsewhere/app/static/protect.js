@@ -9,6 +9,8 @@ import { listed, number, some } from "./words.js";
 const tree = new Tree($("tree"), toggle);
 /** @type {() => void} */
 let changed;
+/** How often the tree was asked for. */
+let planted = 0;
 
 /** @param {() => void} onChange is called when something else is asked */
 export function listenToProtect(onChange) {
@@ -38,7 +40,11 @@ export async function plant() {
   const { choices, history, ticks } = session;
   const target = aimed() && choices.target ? { target: choices.target } : {};
   const taxonomy = choices.taxonomy ? { taxonomy: choices.taxonomy } : {};
+  planted += 1;
+  const mine = planted;
   const { nodes, presets } = await get(ofHistory("tree", { ...target, ...taxonomy }));
+  // A newer one is on its way.
+  if (mine !== planted) return;
   const known = nodes.filter((node) => node.known).map((node) => [node.id, node.locations]);
   session.counts = new Map(nodes.flatMap((node) => node.own.map((place) => [place, 0])));
   for (const { name, count } of history.locations) session.counts.set(name, count);

@@ -3,7 +3,7 @@
 import { newestOnly, post, Trouble } from "./api.js";
 import { Bars } from "./bars.js";
 import { Curve } from "./curve.js";
-import { $, button, element } from "./dom.js";
+import { $, button } from "./dom.js";
 import { aimed, limit, ofHistory, question, roundedUp, session } from "./session.js";
 import { figure, number, sentences, some } from "./words.js";
 
@@ -13,7 +13,6 @@ const askNewest = newestOnly(answered);
 const NOTHING = { quality_loss: null, privacy_distance: null, bars: null };
 /** After so many milliseconds it shows that it is working. */
 const SLOW = 300;
-
 /** So many seconds may pass while the slider moves; the best possible can wait until it rests. */
 const QUICK = 0.2;
 
@@ -27,15 +26,21 @@ let tell;
 export function listenToSee(told) {
   tell = told;
   $("slider").oninput = $("slider").onchange = slid;
-  $("limit").onchange = () => setLimit($("limit").value === "" ? null : Number($("limit").value));
+  $("limit").onchange = () => $("limit").reportValidity() && setLimit(entered("limit"));
   $("suggest").onclick = () => {
     setLimit(null);
     $("slider").focus();
   };
   $("wanted").onchange = () => {
-    session.choices.wanted = $("wanted").value === "" ? null : Number($("wanted").value);
+    if (!$("wanted").reportValidity()) return;
+    session.choices.wanted = entered("wanted");
     askAnew();
   };
+}
+
+/** @param {string} id of a field @returns {number | null} */
+function entered(id) {
+  return $(id).value === "" ? null : Number($(id).value);
 }
 
 /** Asks after anything but the limit has changed. */
@@ -82,11 +87,14 @@ async function answered({ settled }, signal) {
   const working = setTimeout(() => showWorking(true), SLOW);
   try {
     if (aimed() && frontierIsOld) await draw(signal);
+    // Something changed meanwhile, and is asked next.
+    if (aimed() && frontierIsOld) return;
     await fetchAnswer(settled, signal);
     showAnswer(settled);
     if (since !== null) measure(since);
     if (moved === since) moved = null;
-    if (settled) tell.answered();
+    // Something else may have been chosen meanwhile, and what is shown must not be taken for it.
+    if (settled && isSame(question(), session.question)) tell.answered();
   } catch (error) {
     if (!(error instanceof Trouble)) throw error;
     if ([0, 404, 409].includes(error.status)) tell.failed(error);
@@ -100,11 +108,15 @@ async function answered({ settled }, signal) {
 /** Asks, unless the best answer is there already. @param {boolean} settled @param {AbortSignal} signal */
 async function fetchAnswer(settled, signal) {
   const asked = question();
-  const same = JSON.stringify({ ...asked, number: 0 }) === JSON.stringify({ ...session.question, number: 0 });
-  if (same && session.answer?.status === "optimal") return;
+  if (isSame(asked, session.question) && session.answer?.status === "optimal") return;
   const sent = { ...asked, time_limit: settled ? null : QUICK };
   session.answer = await (await post(ofHistory("release"), sent, signal)).json();
   session.question = asked;
+}
+
+/** Whether two questions are the same but for their numbers. @param {any} one @param {any} other */
+function isSame(one, other) {
+  return JSON.stringify({ ...one, number: 0 }) === JSON.stringify({ ...other, number: 0 });
 }
 
 /** @param {boolean} working */
@@ -116,12 +128,16 @@ function showWorking(working) {
 /** Fetches the curve. @param {AbortSignal} signal */
 async function draw(signal) {
   const slow = setTimeout(() => say("Working out what each limit would buy …", [], true), SLOW);
+  // Before the answer: if something changes meanwhile, it is old again.
+  frontierIsOld = false;
   try {
     session.frontier = await (await post(ofHistory("frontier"), question(), signal)).json();
+  } catch (error) {
+    frontierIsOld = true;
+    throw error;
   } finally {
     clearTimeout(slow);
   }
-  frontierIsOld = false;
   curve.show(session.frontier, session.choices.wanted);
 }
 
@@ -137,22 +153,27 @@ function whatIsMissing() {
 /** The history without a release. @param {string} words why there is none */
 function showAsItIs(words) {
   session.answer = null;
-  const rows = (session.history?.locations ?? []).map(({ name, count }) => {
-    return { location: name, before: count, after: null, target: null, sensitive: session.ticks.places.has(name) };
-  });
-  bars.show(rows.sort((a, b) => b.before - a.before), true);
-  showParts(false);
+  bars.show(historyAlone(), true);
+  showParts();
   showFigures(NOTHING);
   say(words, [], true);
   tell.answered();
+}
+
+/** @returns {import("./bars.js").Bar[]} */
+function historyAlone() {
+  const rows = (session.history?.locations ?? []).map(({ name, count }) => {
+    return { location: name, before: count, after: null, target: null, sensitive: session.ticks.places.has(name) };
+  });
+  return rows.sort((a, b) => b.before - a.before);
 }
 
 /** @param {boolean} settled */
 function showAnswer(settled) {
   const { answer } = session;
   const shown = answer.possible ? answer : (answer.best ?? NOTHING);
-  showParts(aimed() && Boolean(session.frontier?.points.length));
-  if (shown.bars) bars.show(shown.bars, settled);
+  showParts();
+  bars.show(shown.bars ?? historyAlone(), settled);
   showFigures(shown);
   if (aimed()) showLimit(shown.privacy_distance);
   if (answer.possible) say(answer.words.join(" "), [], settled);
@@ -161,9 +182,9 @@ function showAnswer(settled) {
   $("proof-words").textContent = answer.certificate ?? "";
 }
 
-/** @param {boolean} limited whether there is a limit to choose */
-function showParts(limited) {
-  $("budget").hidden = !limited;
+/** What there is to see, for what was chosen. */
+function showParts() {
+  $("budget").hidden = !aimed() || frontierIsOld || !session.frontier?.points.length;
   $("privacy-figure").hidden = $("key-target").hidden = !aimed();
   $("proof").classList.add("blank");
   $("wanted").value = session.choices.wanted ?? "";
