@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import socket
 import struct
@@ -137,6 +136,8 @@ def flow(client: Client, place: str) -> None:
 
 
 def _raise_loopback() -> None:
+    import fcntl
+
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         up_and_running = struct.pack("16sh", b"lo", 0x41)
         fcntl.ioctl(any_socket, 0x8914, up_and_running)

@@ -135,9 +135,9 @@ def test_after_the_run_no_file_holds_the_history(tmp_path: Path) -> None:
     environment = {**os.environ, "HOME": str(home), "TMPDIR": str(tmp_path / "tmp"), "PYTHONPATH": _import_path()}
     environment = {name: value for name, value in environment.items() if not name.startswith("XDG_")}
     with program(cwd=tmp_path / "cwd", env=environment) as (process, client):
-        assert _listening(client.port) <= {"0100007F"}
         flow(client, place)
         if sys.platform == "linux":
+            assert _listening(client.port) == {"0100007F"}
             assert not [path for path in Path(f"/proc/{process.pid}/fd").iterdir() if "deleted" in _target(path)]
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)

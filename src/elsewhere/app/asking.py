@@ -23,6 +23,8 @@ SECONDS = 10.0
 _ON_CURVE = {"gap": 0.001, "time_limit": 0.25}
 #: Visits times places up to which its points are searched for, and from which on every other one will do.
 _SMALL, _LARGE = 50_000, 2_000_000
+#: Seconds per visit and place that a search takes before it has anything to show.
+_AT_LEAST = 3e-7
 #: Seconds that the advice on a wanted distance may take.
 _ADVICE = 2.0
 
@@ -118,10 +120,11 @@ def planned(desk: Desk, opened: Open, question: Mapping[str, Any]) -> Plan:
     if taxonomy is not None:
         given["taxonomy"] = _taxonomy(desk, taxonomy)
         choices["taxonomy"] = desk.taxonomies[taxonomy].name if taxonomy in desk.taxonomies else taxonomy
-    policy = Policy(**choices)
-    limit = SECONDS if policy.time_limit is None else min(SECONDS, policy.time_limit)
+    policy, history = Policy(**choices), opened.history.histogram
+    asked = SECONDS if policy.time_limit is None else policy.time_limit
+    limit = min(SECONDS, max(asked, _AT_LEAST * history.size * history.length))
     plan = replace(policy, time_limit=limit).plan(**given)
-    return plan if ticked is None else _settled(plan, opened.history.histogram, set(ticked))
+    return plan if ticked is None else _settled(plan, history, set(ticked))
 
 
 def sanitized(opened: Open, plan: Plan) -> Sanitized:
