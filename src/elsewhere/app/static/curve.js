@@ -7,7 +7,8 @@ import { figure } from "./words.js";
 
 /**
  * @typedef {{max_quality_loss: number, quality_loss: number, privacy_distance: number | null}} Point
- * @typedef {{points: Point[], suggested: number, needed: number | null, sentence: string | null}} Frontier
+ * @typedef {{points: Point[], suggested: number, needed: number | null, sentence: string | null,
+ *   exact: boolean}} Frontier
  */
 
 // In pixels; style.css aligns the slider with the left and right ones.
@@ -51,7 +52,7 @@ export class Curve {
     this.#draw();
     fill(
       this.table,
-      ["quality loss at most", "privacy distance"],
+      ["quality loss at most", `privacy distance${this.#atBest()}`],
       (frontier?.points ?? []).map((point) => [figure(point.max_quality_loss), distanceWords(point.privacy_distance)]),
     );
   }
@@ -73,6 +74,11 @@ export class Curve {
     this.limit = limit;
     this.distance = distance;
     this.#drawPoint();
+  }
+
+  /** The curve of a long history is of what no release could beat. */
+  #atBest() {
+    return this.frontier?.exact === false ? ", at best" : "";
   }
 
   #ends() {
@@ -117,7 +123,7 @@ export class Curve {
       this.svg.append(shape("line", { class: line, x1: LEFT, x2: this.width - RIGHT, y1: y, y2: y }));
       this.svg.append(shape("text", { x: LEFT - 8, y: y + 4, "text-anchor": "end" }, figureShort(distance)));
     }
-    this.svg.append(shape("text", { x: 0, y: 11 }, "distance from the target"));
+    this.svg.append(shape("text", { x: 0, y: 11 }, `distance from the target${this.#atBest()}`));
     const [least, most] = this.#ends();
     for (const part of this.width > 500 ? [0, 0.25, 0.5, 0.75, 1] : [0, 0.5, 1]) {
       const limit = least + (most - least) * part ** 2;
