@@ -167,6 +167,7 @@ def test_keyboard_alone(page: Page) -> None:
     keys.press("ArrowLeft")
     keys.press("ArrowRight")
     expect(branch).to_have_attribute("aria-expanded", "true")
+    settled(page)
     tab_to(page, "#slider")
     before = page.locator("#limit").input_value()
     keys.press("PageUp")
