@@ -156,6 +156,30 @@ def test_ended_by_time_it_is_no_worse_than_the_heuristic() -> None:
     assert ended.privacy_distance >= quick.privacy_distance > 0.0499
 
 
+def test_a_larger_budget_buys_no_less_even_if_time_ends_the_search() -> None:
+    history = skewed(60, 600, seed=7)
+    target = dict(zip(history.locations, reversed(history.counts.tolist()), strict=True))
+    for limit in (0.0, 0.01, 0.05):
+        points = ew.frontier(history, target, [0.05 * at for at in range(8)], goal="avoid", time_limit=limit)
+        distances = [point.privacy_distance or 0.0 for point in points]
+        assert distances == sorted(distances)
+        assert all(point.quality_loss <= budget + 1e-12 for point, budget in zip(points, points.budgets, strict=True))
+
+
+@pytest.mark.parametrize("privacy", ["js", "variational", "l2", "jeffreys"])
+def test_the_curve_of_avoid_ends_where_hardly_anything_is_left_to_gain(privacy: str) -> None:
+    history = skewed(20, 100, seed=3)
+    target = dict(list(history.items())[:5])
+    policy = ew.Policy("avoid", target="five", max_quality_loss=0.0, privacy=privacy)
+    plan = policy.plan(target=target)
+    budgets = plan.budgets(history)
+    last, most = plan.frontier(history, [budgets[-1], 1.0])
+    assert last.privacy_distance is not None
+    assert most.privacy_distance is not None
+    assert last.privacy_distance >= 0.98 * most.privacy_distance
+    assert budgets == sorted(budgets)
+
+
 def test_subset_sum_in_disguise_ends_soon() -> None:
     history = skewed(100, 5000, seed=3)
     begin = time.monotonic()

@@ -27,6 +27,8 @@ from elsewhere.solvers.space import Space, tabulate
 
 #: Values of a bin that a bound may be taken over one by one.
 _MOST_VALUES = 10_000_000
+#: The part of the time that is the search's; most are over long before, and need no heuristic.
+_SEARCH_SHARE = 0.75
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -90,27 +92,36 @@ def along(
     limits = _limits(problem, time_limit, gap, memory_limit)
     known = _known(problem.within(min(budgets)), limits)
     space = tabulate(problem, problem.budget, limits, around=known)
-    answers: dict[float, Sanitized] = {}
+    solutions: dict[float, Solution] = {}
     guess = (-1.0, 0.0)
     for budget in sorted(set(budgets), reverse=True):
-        tighter = problem.within(budget)
         limits = _limits(problem, time_limit, gap, memory_limit)
-        solution = _searched(tighter, space, known, limits, guess)
+        solutions[budget] = solution = _searched(problem.within(budget), space, known, limits, guess)
         guess = (solution.cost_multiplier, solution.size_multiplier)
-        answers[budget] = _sanitized(tighter, solution, space)
+    answers: dict[float, Sanitized] = {}
+    for budget in sorted(solutions):
+        tighter = problem.within(budget)
+        # What a smaller budget allows, a larger one does: a search that was ended is no step back.
+        if not solutions[budget].closed:
+            solutions[budget] = exact.better(tighter, solutions[budget], known)
+        known = solutions[budget].counts
+        answers[budget] = _sanitized(tighter, solutions[budget], space)
     return [answers[budget] for budget in budgets]
 
 
 def _searched(
     problem: Problem, space: Space, known: Ints, limits: Limits, guess: tuple[float, float] = (-1.0, 0.0)
 ) -> Solution:
-    """The optimum; if time may end the search for it, then no worse than what the heuristic finds in that time."""
-    quick = known
-    if limits.deadline < math.inf:
-        with suppress(GaveUp):
-            quick = heuristic(problem, space, known, limits)
-    solution = exact.optimum(problem, space, known, limits, guess)
-    return solution if solution.closed or quick is known else exact.better(problem, solution, quick)
+    """The optimum; if time ends the search for it, then no worse than what the heuristic finds in the rest of it."""
+    left = max(limits.deadline - time.monotonic(), 0.0)
+    solution = exact.optimum(problem, space, known, limits.ending_in(_SEARCH_SHARE * left), guess)
+    near_enough = solution.objective - solution.bound <= limits.tolerance(solution.objective)
+    if limits.deadline == math.inf or near_enough or solution.closed:
+        return solution
+    with suppress(GaveUp):
+        rest = limits.ending_in((1.0 - _SEARCH_SHARE) * left)  # even if the search's last step took long
+        return exact.better(problem, solution, heuristic(problem, space, known, rest))
+    return solution
 
 
 def _known(problem: Problem, limits: Limits) -> Ints:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import tomllib
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -31,6 +32,8 @@ _FOR_ONE_GOAL = {"redistribute": "hide", "max_distance": "resemble", "min_distan
 #: What a policy calls the taxonomy that comes with this package.
 SHIPPED = "shipped"
 _POINTS = 20
+#: The part of a privacy distance that is not worth a longer curve.
+_LITTLE = 0.001
 
 
 @dataclass(frozen=True)
@@ -87,11 +90,15 @@ class Policy:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy; it may name sensitive places, so its owner alone can read it."""
+        write_whole(path, self.at(Path(path).parent).as_toml().encode(), private=True)
+
+    def as_toml(self) -> str:
+        """The policy as its file has it."""
         import tomli_w
 
-        chosen = self.at(Path(path).parent).chosen()
+        chosen = self.chosen()
         tables = {name: value for name, value in chosen.items() if isinstance(value, Mapping)}
-        write_whole(path, tomli_w.dumps({**chosen, **tables}).encode(), private=True)
+        return tomli_w.dumps({**chosen, **tables})
 
     def chosen(self) -> dict[str, Any]:
         """The choices that are not the usual ones, as a file has them."""
@@ -104,8 +111,7 @@ class Policy:
 
     def at(self, folder: Path) -> Policy:
         """The same policy with paths that are relative to another folder."""
-        moved = self._paths(lambda name: os.path.relpath(self._at(name), folder))
-        return replace(moved, folder=folder)
+        return replace(self._paths(lambda name: _path(os.path.relpath(self._at(name), folder))), folder=folder)
 
     def fingerprint(self) -> dict[str, Any]:
         """What tells whether the policy, or one of its files, has changed."""
@@ -117,9 +123,9 @@ class Policy:
         contents["forbidden"] = [sha256(self._at(name).read_bytes()).hexdigest() for name in self.forbidden]
         return {**self.chosen(), "contents": contents}
 
-    def plan(self) -> Plan:
-        """The policy with its files read, ready for any number of histories."""
-        return Plan(self)
+    def plan(self, *, target: Mapping[str, Any] | None = None, taxonomy: Taxonomy | None = None) -> Plan:
+        """The policy with its files read, ready for any number of histories; what is given here has been read."""
+        return Plan(self, target, taxonomy)
 
     def _at(self, name: str) -> Path:
         return self.folder / name
@@ -143,10 +149,12 @@ class Policy:
 class Plan:
     """A policy whose files have been read."""
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, target: Mapping[str, Any] | None, taxonomy: Taxonomy | None) -> None:
         self.policy = policy
-        self.target = None if policy.target is None else _target(policy._at(policy.target), policy.target)
-        self._taxonomy = _taxonomy(policy)
+        self.target = target
+        if target is None and policy.target is not None:
+            self.target = _target(policy._at(policy.target), policy.target)
+        self._taxonomy = _taxonomy(policy) if taxonomy is None else taxonomy
         self._lower, self._upper = _bounds(policy, policy.lower), _bounds(policy, policy.upper)
         self._forbidden = [read(policy._at(name)).histogram for name in policy.forbidden]
 
@@ -228,8 +236,19 @@ class Plan:
             most = self.frontier(history, [math.inf])[0].quality_loss
         if not max(least, most) < math.inf:
             raise InputError("no limit on the quality loss ends the curve; say with --budgets which ones to try")
-        most = max(most, 2.0 * least)
-        return [least + (most - least) * (at / _POINTS) ** 2 for at in range(_POINTS + 1)]
+        budgets = _spaced(least, max(most, 2.0 * least))
+        if self.policy.goal == "resemble":
+            return budgets
+        nearly_all = (1.0 - _LITTLE) * self._at_most(history, budgets[-1])
+        if nearly_all == math.inf:
+            return budgets
+        # It may come long before, and what is beyond takes longest to find.
+        enough = bisect_left(budgets, nearly_all, key=lambda budget: self._at_most(history, budget))
+        return _spaced(least, budgets[max(enough, 1)])
+
+    def _at_most(self, history: Histogram, budget: float) -> float:
+        """A bound on the privacy distance that a budget buys in avoid, found without a search."""
+        return self.with_choices({"time_limit": 0.0}).frontier(history, [budget])[0].bound
 
     def verify(self, history: Histogram, release: TableLike | Sanitized) -> Check:
         """Whether a release of a history keeps to the policy."""
@@ -337,8 +356,17 @@ def _check_goal(values: Mapping[str, Any]) -> None:
             raise InputError(f"{goal} needs {key}")
 
 
+def _spaced(least: float, most: float) -> list[float]:
+    return [least + (most - least) * (at / _POINTS) ** 2 for at in range(_POINTS + 1)]
+
+
 def _scaled(weights: TableLike, size: int) -> dict[str, float]:
     return {location: weight * size for location, weight in Profile(weights).items()}
+
+
+def _path(name: str) -> str:
+    """The path so that nobody takes it for the name of what comes along."""
+    return f"./{name}" if name == SHIPPED else name
 
 
 def _target(path: Path, name: str) -> Mapping[str, Any]:

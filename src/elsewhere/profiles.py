@@ -103,6 +103,11 @@ def load(path: str | os.PathLike[str]) -> StoredProfile:
     return _read(Path(path))
 
 
+def parse(name: str, content: bytes) -> StoredProfile:
+    """The profile in the content of a file of that name."""
+    return _parsed(name.removesuffix(_ENDING), content, f"profile {quoted(name)}", shipped=False)
+
+
 def save(path: str | os.PathLike[str], stored: StoredProfile) -> None:
     """Write the profile to a file, which only its owner may read: it may tell about the users behind it."""
     if not isinstance(path, str | os.PathLike) or Path(path).suffix != _ENDING:
@@ -206,7 +211,15 @@ def _name(file: Traversable) -> str:
 
 def _read(file: Traversable) -> StoredProfile:
     what = f"profile {quoted(str(file))}"
-    entries = _entries(file, what)
+    try:
+        content = file.read_bytes()
+    except (OSError, ValueError) as error:  # a ValueError for a null byte in the path
+        raise InputError(f"the {what} cannot be read: {_why(error)}") from None
+    return _parsed(_name(file), content, what, shipped=file in _shipped())
+
+
+def _parsed(name: str, content: bytes, what: str, shipped: bool) -> StoredProfile:
+    entries = _entries(content, what)
     for key in entries:
         if key not in _KEYS:
             raise InputError(f"the {what} has the key {quoted(key)}, which means nothing{closest(key, _KEYS)}")
@@ -219,14 +232,10 @@ def _read(file: Traversable) -> StoredProfile:
         raise InputError(f"the {what} has the users {quoted(users)}; it must be a whole number above 0")
     texts = {key: entries[key] for key in _TEXTS}
     weights = _weights(entries.get("weights"), what)
-    return StoredProfile(_name(file), **texts, profile=weights, users=users, shipped=file in _shipped())
+    return StoredProfile(name, **texts, profile=weights, users=users, shipped=shipped)
 
 
-def _entries(file: Traversable, what: str) -> dict[str, Any]:
-    try:
-        content = file.read_bytes()
-    except (OSError, ValueError) as error:  # a ValueError for a null byte in the path
-        raise InputError(f"the {what} cannot be read: {_why(error)}") from None
+def _entries(content: bytes, what: str) -> dict[str, Any]:
     try:
         return tomllib.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:

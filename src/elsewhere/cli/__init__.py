@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ import click
 from click.exceptions import NoArgsIsHelpError
 
 from elsewhere import __version__
+from elsewhere.cli.app import app
 from elsewhere.cli.audit import audit
 from elsewhere.cli.batch import batch
 from elsewhere.cli.demo import demo
@@ -22,7 +22,7 @@ from elsewhere.cli.release import avoid, hide, resemble
 from elsewhere.cli.reproduce import reproduce
 from elsewhere.cli.taxonomy import taxonomy
 from elsewhere.cli.verify import verify
-from elsewhere.model.errors import ElsewhereError, Infeasible, PrivacyNotMet
+from elsewhere.model.errors import ElsewhereError, Infeasible, PrivacyNotMet, enough
 
 _BAD_INPUT, _NO_RELEASE, _INTERRUPTED = 2, 3, 130
 
@@ -54,7 +54,9 @@ def commands() -> None:
     """
 
 
-for command in (hide, resemble, avoid, frontier, verify, profile, taxonomy, batch, evaluate, audit, reproduce, demo):
+for command in (
+    hide, resemble, avoid, frontier, verify, app, profile, taxonomy, batch, evaluate, audit, reproduce, demo
+):  # fmt: skip
     commands.add_command(command)
 
 
@@ -99,9 +101,6 @@ def _fail(sentence: str, status: int) -> NoReturn:
 
 
 def _remedy(error: Infeasible | PrivacyNotMet) -> str:
-    """The option that would help, with a number that is short and large enough."""
+    """The option that would help."""
     needed = error.needed_quality_loss
-    if not 0.0 < needed < float("inf"):
-        return ""
-    step = 10.0 ** (math.floor(math.log10(needed)) - 3)
-    return f" (--max-quality-loss {math.ceil(needed / step) * step:.10g} would do)"
+    return f" (--max-quality-loss {enough(needed)} would do)" if 0.0 < needed < float("inf") else ""

@@ -38,7 +38,7 @@ def frontier(history: str, goal: Any, budgets: str | None, suggest: bool, **give
     Example:
       elsewhere frontier history.csv --target tourist --suggest -o frontier.html
     """
-    from elsewhere.cli.view import distinct, suggestion
+    from elsewhere.cli.view import suggestion
 
     output = given["output"]
     options.check_paths(history, given, ("output",))
@@ -51,7 +51,7 @@ def frontier(history: str, goal: Any, budgets: str | None, suggest: bool, **give
     wanted = _numbers(budgets) if budgets is not None else plan.budgets(visits)
     if chosen is not None:
         wanted = sorted({*wanted, chosen})
-    points = distinct(plan.frontier(visits, wanted), chosen)
+    points = plan.frontier(visits, wanted).distinct(chosen)
     if not tabular:
         points.plot(output, chosen=chosen)
     elif output is None or output == "-":

@@ -126,7 +126,7 @@ def _release(goal: Goal, path: str, given: dict[str, Any]) -> None:
 
 def _show_caught(plan: Plan, history: Histogram, say: Callable[[str], None]) -> None:
     """Say which locations the sensitive nodes and presets cover, before anything is written."""
-    from elsewhere.cli.view import some
+    from elsewhere.release.words import some
 
     for name in plan.policy.sensitive:
         caught = plan.caught(name, history)

@@ -7,13 +7,12 @@ from typing import IO, TYPE_CHECKING
 
 from elsewhere.model.result import Frontier, Sanitized
 from elsewhere.pictures.changes import Changes, figure, number
+from elsewhere.release.words import in_words
 
 if TYPE_CHECKING:
     from elsewhere.policy import Policy
 
 _BAR = 16
-#: Where the scale of a distance ends, if it does.
-_SCALES = {"js": 1, "variational": 2}
 
 
 def show(result: Sanitized, policy: Policy, stream: IO[str], bars: bool | None = None) -> None:
@@ -23,37 +22,8 @@ def show(result: Sanitized, policy: Policy, stream: IO[str], bars: bool | None =
         _show_bars(changes, stream)
     else:
         _show_plain(changes, stream)
-    for sentence in in_words(result, policy):
+    for sentence in in_words(result, policy.quality, policy.privacy):
         print(sentence, file=stream)
-
-
-def in_words(result: Sanitized, policy: Policy) -> list[str]:
-    """The figures and the certificate as sentences."""
-    question = result.question
-    loss = on_scale(result.quality_loss, policy.quality)
-    lines = [f"The release differs from your history by {loss} (quality loss)."]
-    hidden = int(question.history[question.sensitive].sum())
-    if question.sensitive.any():
-        places = some(int(question.sensitive.sum()), "sensitive place")
-        lines.append(f"{some(hidden, 'visit')} to {places} {'is' if hidden == 1 else 'are'} gone from it.")
-    if result.privacy_distance is not None:
-        distance = on_scale(result.privacy_distance, policy.privacy)
-        lines.append(f"Its distance from the target is {distance} (privacy distance).")
-    lines += [f"{note[:1].upper()}{note[1:]}." for note in result.notes]
-    return [*lines, _certificate(result)]
-
-
-def _certificate(result: Sanitized) -> str:
-    if result.status == "optimal":
-        proof = "Certificate: optimal; nothing that keeps to what was asked is better"
-    else:
-        proof = f"Certificate: within {result.gap:.3g} of the best possible"
-    if result.certificate is not None:
-        proof += (
-            f" (multipliers {result.certificate.quality_multiplier:.4g} for quality and "
-            f"{result.certificate.size_multiplier:.4g} for size alone prove {result.certificate.bound:.6g})"
-        )
-    return proof + "."
 
 
 def suggestion(points: Frontier) -> str:
@@ -66,28 +36,6 @@ def suggestion(points: Frontier) -> str:
         reaches = f"a privacy distance of {figure(knee.privacy_distance)}"
     beyond = "which is the best there is" if at == len(points) - 1 else "and beyond it each step buys less"
     return f"A good choice is --max-quality-loss {points.budgets[at]:.4g}: it reaches {reaches}, {beyond}."
-
-
-def distinct(points: Frontier, chosen: float | None) -> Frontier:
-    """The points without those that are the same as the one before, but for a choice that was made."""
-    kept = [
-        at
-        for at, point in enumerate(points)
-        if at == 0 or point.histogram != points[at - 1].histogram or points.budgets[at] == chosen
-    ]
-    return Frontier([points[at] for at in kept], [points.budgets[at] for at in kept])
-
-
-def on_scale(distance: float, name: str) -> str:
-    """A distance, with what it can be at most."""
-    if name in _SCALES:
-        return f"{figure(distance)} on a scale from 0 to {_SCALES[name]}"
-    return f"{figure(distance)} ({name}; 0 is no difference)"
-
-
-def some(count: int, what: str) -> str:
-    """A number of things, in words."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _show_plain(changes: Changes, stream: IO[str]) -> None:

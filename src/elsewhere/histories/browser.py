@@ -2,7 +2,7 @@
 
 A location is a site, the host of an address without its www. The browser may be running: nothing is written to its
 folder and no lock is taken. A database at rest is read in place; one with changes beside it, in a log that SQLite must
-merge, is copied to a private folder that is removed at once.
+merge, is copied to a private folder that is removed at once. One that is in memory stays there.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from elsewhere.histories.documents import Document
@@ -18,6 +19,9 @@ from elsewhere.histories.options import Options
 from elsewhere.histories.reader import Export, Reading
 from elsewhere.histories.words import counted, reason
 from elsewhere.model.errors import InputError
+
+if TYPE_CHECKING:
+    from sqlite3 import Connection
 
 _QUERIES = {
     "moz_historyvisits": "SELECT url, COUNT(*) FROM moz_historyvisits JOIN moz_places ON moz_places.id = place_id",
@@ -27,19 +31,32 @@ _QUERIES = {
 #: Where SQLite keeps what is not in the database yet, or must be taken back from it.
 _LOGS = ("-wal", "-journal")
 
+#: Where the header of a database says how it is written and read.
+_VERSIONS = slice(18, 20)
+
 _TRIES = 5
 
 
 def _read(documents: Sequence[Document], options: Options) -> Reading:
     path = documents[0].path
-    if path is None:
-        raise InputError("a browser's history is read from its own file, neither packed nor from standard input")
     counts: Counter[str] = Counter()
-    for url, times in _visits(path.resolve()):
+    for url, times in _visits_in_memory(documents[0]) if path is None else _visits(path.resolve()):
         counts[_site(url)] += times
     elsewhere = counts.pop("", 0)
     notes = [f"{counted(elsewhere, 'visit')} to addresses that are no web sites left out."] if elsewhere else []
     return Reading(counts, notes)
+
+
+def _visits_in_memory(document: Document) -> list[tuple[object, int]]:
+    import sqlite3
+
+    with document.open() as file:
+        content = bytearray(file.read())
+    # A database that is written through a log says so in its header; without the log it is read as it stands.
+    content[_VERSIONS] = b"\1\1"
+    with _sound(), closing(sqlite3.connect(":memory:")) as database:
+        database.deserialize(bytes(content))
+        return _query(database)
 
 
 def _visits(path: Path) -> list[tuple[object, int]]:
@@ -49,7 +66,7 @@ def _visits(path: Path) -> list[tuple[object, int]]:
         visits, failure = None, None
         try:
             with _at_rest(path) as address:
-                visits = _query(address)
+                visits = _query_at(address)
         except (InputError, FileNotFoundError) as error:
             failure = error
         if _stamps(path) != before:
@@ -92,17 +109,30 @@ def _at_rest(path: Path) -> Iterator[str]:
         yield (folder / path.name).as_uri()
 
 
-def _query(address: str) -> list[tuple[object, int]]:
+def _query_at(address: str) -> list[tuple[object, int]]:
+    import sqlite3
+
+    with _sound(), closing(sqlite3.connect(address, uri=True)) as database:
+        return _query(database)
+
+
+def _query(database: Connection) -> list[tuple[object, int]]:
+    database.execute("PRAGMA trusted_schema = OFF")
+    database.execute("PRAGMA temp_store = MEMORY")  # what it sorts must not get to the disk
+    tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    known = [query for table, query in _QUERIES.items() if table in tables]
+    if not known:
+        raise InputError("it is a database, but not the history of Firefox or of a relative of Chromium")
+    return database.execute(f"{known[0]} GROUP BY 1").fetchall()
+
+
+@contextmanager
+def _sound() -> Iterator[None]:
+    """Turns whatever is wrong with a database into one sentence."""
     import sqlite3
 
     try:
-        with closing(sqlite3.connect(address, uri=True)) as database:
-            database.execute("PRAGMA trusted_schema = OFF")
-            tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            known = [query for table, query in _QUERIES.items() if table in tables]
-            if not known:
-                raise InputError("it is a database, but not the history of Firefox or of a relative of Chromium")
-            return database.execute(f"{known[0]} GROUP BY 1").fetchall()
+        yield
     except (sqlite3.Error, UnicodeDecodeError) as error:
         raise InputError(f"it is not a sound database ({reason(error)})") from None
 

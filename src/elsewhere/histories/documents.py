@@ -1,4 +1,4 @@
-"""Getting at the bytes: a file, standard input, the files of a folder or of a zip.
+"""Getting at the bytes: a file, standard input, the files of a folder or of a zip, on disk or in memory.
 
 Nothing is ever unpacked to disk, and nothing is trusted: whatever is wrong with a file becomes one sentence about it.
 """
@@ -12,12 +12,12 @@ import os
 import stat
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PureWindowsPath
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, NoReturn
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeAlias
 
 from elsewhere.histories.words import reason, short
 from elsewhere.model.errors import InputError
@@ -40,6 +40,44 @@ _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
 
 
 @dataclass(frozen=True)
+class Held:
+    """A file that is in memory already, or a folder: its files by their names in it."""
+
+    name: str
+    content: bytes | Mapping[str, bytes] = field(repr=False)
+    #: Is told, now and then, how many bytes have been gone through; each is gone through about twice.
+    told: Callable[[int], None] | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def document(self, name: str, content: bytes, among_others: bool = False) -> Document:
+        told = self.told
+        opener = (lambda: io.BytesIO(content)) if told is None else (lambda: _Watched(content, told))
+        return Document(name, opener, among_others=among_others, told=told)
+
+
+#: Where a history is: a path, ``"-"`` for standard input, or memory.
+Source: TypeAlias = "str | os.PathLike[str] | Held"
+
+
+class _Watched(io.BytesIO):
+    """Bytes that tell when they are read."""
+
+    def __init__(self, content: bytes, told: Callable[[int], None]) -> None:
+        super().__init__(content)
+        self._told = told
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        content = super().read(size)
+        self._told(len(content))
+        return content
+
+    def read1(self, size: int | None = -1, /) -> bytes:
+        return self.read(size)
+
+
+@dataclass(frozen=True)
 class Document:
     """A file, wherever it is."""
 
@@ -49,6 +87,8 @@ class Document:
     path: Path | None = None
     #: Whether it is one of the files of a folder or of a zip.
     among_others: bool = False
+    #: Is told how many bytes have been parsed, if anybody wants to know.
+    told: Callable[[int], None] | None = None
 
     @cached_property
     def head(self) -> bytes:
@@ -94,7 +134,8 @@ class Document:
     def json(self) -> Any:
         """The JSON value that the document is."""
         with self.open() as file:
-            return parse_json(file.read())
+            content = file.read()
+        return parse_json(content, self.told)
 
     def named(self) -> AbstractContextManager[None]:
         """Lets errors name the document, if its path is not the one that they name anyway."""
@@ -114,24 +155,26 @@ class Document:
 
 
 @contextmanager
-def opened(path: str | os.PathLike[str]) -> Iterator[list[Document]]:
+def opened(path: Source) -> Iterator[list[Document]]:
     """The documents at a path; whatever goes wrong with them becomes one sentence that names the path."""
     with one_sentence(path), ExitStack() as stack:
         if path == "-":
-            yield [_held("standard input", sys.stdin.buffer.read())]
+            path = Held("standard input", sys.stdin.buffer.read())
+        if isinstance(path, Held):
+            yield _in_memory(stack, path)
             return
         place = Path(path)
         mode = place.stat().st_mode
         if stat.S_ISDIR(mode):
             yield _in_folder(place)
         elif stat.S_ISFIFO(mode):
-            yield [_held(str(place), place.read_bytes())]
+            yield _in_memory(stack, Held(str(place), place.read_bytes()))
         elif not stat.S_ISREG(mode):
             raise InputError("it is neither a file nor a folder")
         else:
             document = Document(str(place), lambda: place.open("rb"), place)
             if document.head.startswith(_ZIP):
-                yield _in_zip(stack, place)
+                yield _in_zip(stack, stack.enter_context(place.open("rb")))
             else:
                 yield [_unzipped(document, place.stat().st_size)]
 
@@ -152,15 +195,16 @@ def one_sentence(path: object) -> Iterator[None]:
     except (BadZipFile, zlib.error, EOFError) as error:
         raise InputError(f"{name}: it is damaged ({reason(error)})") from None
     except (TypeError, ValueError) as error:
-        if isinstance(path, str | os.PathLike) and "\0" not in str(path):
+        if isinstance(path, str | os.PathLike | Held) and "\0" not in str(path):
             raise
         raise InputError(f"{name}: it is not the name of a file ({reason(error)})") from None
 
 
-def parse_json(text: bytes | str) -> Any:
+def parse_json(text: bytes | str, told: Callable[[int], None] | None = None) -> Any:
     """The value of a JSON text, which keeps to the letter: no key twice, no NaN."""
     try:
-        return _JSON.decode(text.decode(json.detect_encoding(text)) if isinstance(text, bytes) else text)
+        text = text.decode(json.detect_encoding(text)) if isinstance(text, bytes) else text
+        return (_JSON if told is None else _telling(told, text)).decode(text)
     except InputError:
         raise
     except RecursionError:
@@ -184,8 +228,33 @@ def _constant(name: str) -> NoReturn:
 _JSON = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
 
 
-def _held(name: str, content: bytes) -> Document:
-    return _unzipped(Document(name, lambda: io.BytesIO(content)), len(content))
+def _telling(told: Callable[[int], None], text: str) -> json.JSONDecoder:
+    """A decoder that tells how far it is: each object counts as an equal part of the text."""
+    share = len(text) // max(text.count("{"), 1)
+
+    def counted(members: list[tuple[str, Any]]) -> dict[str, Any]:
+        told(share)
+        return _object(members)
+
+    return json.JSONDecoder(object_pairs_hook=counted, parse_constant=_constant)
+
+
+def _in_memory(stack: ExitStack, held: Held) -> list[Document]:
+    if not isinstance(held.content, bytes):
+        return [
+            held.document(name, content, among_others=True)
+            for name, content in sorted(held.content.items())
+            if _may_be_export(name)
+        ]
+    document = held.document(held.name, held.content)
+    if document.head.startswith(_ZIP):
+        return _in_zip(stack, document.open())
+    return [_unzipped(document, len(held.content))]
+
+
+def _may_be_export(name: str) -> bool:
+    """Whether one of many files is worth a look."""
+    return name.lower().endswith(".json")
 
 
 def _unzipped(document: Document, size: int) -> Document:
@@ -209,7 +278,7 @@ def _in_folder(folder: Path) -> list[Document]:
             raise InputError(f"it holds more than {_MOST_FILES} files; give the folder of the export itself")
         for name in names:
             path = Path(place, name)
-            if path.suffix.lower() == ".json" and path.is_file():
+            if _may_be_export(name) and path.is_file():
                 documents.append(Document(str(path.relative_to(folder)), _opener(path), path, among_others=True))
     return sorted(documents, key=lambda it: it.name)
 
@@ -218,11 +287,11 @@ def _opener(path: Path) -> Callable[[], BinaryIO]:
     return lambda: path.open("rb")
 
 
-def _in_zip(stack: ExitStack, path: Path) -> list[Document]:
+def _in_zip(stack: ExitStack, packed: BinaryIO) -> list[Document]:
     from zipfile import ZipFile
 
     try:
-        archive = stack.enter_context(ZipFile(path))
+        archive = stack.enter_context(ZipFile(packed))
     except (NotImplementedError, ValueError) as error:
         raise InputError(f"it is damaged ({reason(error)})") from None
     members = archive.infolist()
@@ -236,7 +305,7 @@ def _in_zip(stack: ExitStack, path: Path) -> list[Document]:
     return [
         Document(member.filename, _member(archive, member, budget), among_others=True)
         for member in members
-        if member.filename.lower().endswith(".json")
+        if _may_be_export(member.filename)
     ]
 
 

@@ -20,7 +20,7 @@ from elsewhere.histories import (
     takeout,
     timeline,
 )
-from elsewhere.histories.documents import Document, opened
+from elsewhere.histories.documents import Document, Source, opened
 from elsewhere.histories.options import Locations, Options
 from elsewhere.histories.reader import Export, Reading, TableFormat
 from elsewhere.histories.refusals import refuse
@@ -47,7 +47,7 @@ class History:
 
 
 def read(
-    path: str | PathLike[str],
+    path: Source,
     *,
     format: str | None = None,  # noqa: A002
     locations: Locations | None = None,
@@ -55,14 +55,14 @@ def read(
     count_column: str | None = None,
     user_column: str | None = None,
     user: str | None = None,
-    labels: str | PathLike[str] | None = None,
+    labels: Source | None = None,
 ) -> History:
     """The histogram in a file, a folder or a zip, whose format is recognised by its content.
 
     Parameters
     ----------
     path
-        The file; ``"-"`` is standard input.
+        The file; ``"-"`` is standard input, and a `Held` is in memory already.
     format
         The name of the format, if it is not to be recognised: csv, json, jsonl, parquet, foursquare, takeout, timeline,
         swarm or browser.
@@ -79,16 +79,28 @@ def read(
     with opened(path) as documents:
         reader, chosen = _recognised(documents, format)
         counts, notes = _counts(reader, chosen, options)
-        if labels is not None:
-            counts, unlabelled = _relabelled(counts, labels)
-            notes = notes + unlabelled
         if not counts:
             raise InputError("there is no visit in it")
-        return History(_histogram(counts), reader.name, tuple(notes))
+        history = History(_histogram(counts), reader.name, tuple(notes))
+        return history if labels is None else relabelled(history, labels)
+
+
+def relabelled(history: History, labels: Source) -> History:
+    """The history with each location under its label in a table with the columns id and label."""
+    with _table(labels, None) as table:
+        known = pairs(table, "id", "label")
+    counts: Counter[str] = Counter()
+    for location, count in history.histogram.items():
+        counts[known.get(location, location)] += count
+    unlabelled = [location for location in history.histogram if location not in known]
+    notes = history.notes
+    if unlabelled:
+        notes = (*notes, f"{counted(len(unlabelled), 'location')} without a label: {listed(unlabelled)}.")
+    return replace(history, histogram=_histogram(counts), notes=notes)
 
 
 def read_weights(
-    path: str | PathLike[str],
+    path: Source,
     *,
     format: str | None = None,  # noqa: A002
     location_column: str | None = None,
@@ -179,27 +191,13 @@ def _check(reader: Export | TableFormat, options: Options) -> None:
 
 
 @contextmanager
-def _table(path: str | PathLike[str], name: str | None) -> Iterator[Table]:
+def _table(path: Source, name: str | None) -> Iterator[Table]:
     with opened(path) as documents:
         reader, chosen = _recognised(documents, name)
         if not isinstance(reader, TableFormat):
             raise InputError(f"it is in the format {reader.name}, but a table is needed here")
         with reader.open(chosen[0]) as table:
             yield table
-
-
-def _relabelled(counts: Mapping[str, int], path: str | PathLike[str]) -> tuple[dict[str, int], list[str]]:
-    """The counts with each location under its label, and a note of those that have none."""
-    with _table(path, None) as table:
-        labels = pairs(table, "id", "label")
-    relabelled: dict[str, int] = {}
-    for location, count in counts.items():
-        label = labels.get(location, location)
-        relabelled[label] = relabelled.get(label, 0) + count
-    unlabelled = sorted(counts.keys() - labels.keys())
-    if not unlabelled:
-        return relabelled, []
-    return relabelled, [f"{counted(len(unlabelled), 'location')} without a label: {listed(unlabelled)}."]
 
 
 def _histogram(counts: Mapping[str, int]) -> Histogram:

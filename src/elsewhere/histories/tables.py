@@ -211,6 +211,8 @@ def _whole(value: Any) -> int:
 
 def _decimal(value: Any) -> Decimal:
     """The number that a cell holds, without rounding."""
+    if isinstance(value, list | tuple):  # which Decimal takes for a sign, digits and an exponent
+        raise ValueError("counts are numbers")
     try:
         number = Decimal("NaN" if isinstance(value, bool) else value)
     except (InvalidOperation, TypeError, ValueError):

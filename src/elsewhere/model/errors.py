@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from difflib import get_close_matches
 from reprlib import Repr
@@ -68,3 +69,13 @@ def closest(name: str, known: Iterable[str]) -> str:
     folded = {other.casefold(): other for other in names}
     matches = get_close_matches(name.casefold(), folded, n=1)
     return f"; did you mean {folded[matches[0]]!r}?" if matches else ""
+
+
+def enough(needed: float) -> str:
+    """A positive limit that would do, as a number that is short and not below the one that is needed.
+
+    >>> enough(0.072681167)
+    '0.07269'
+    """
+    step = 10.0 ** (math.floor(math.log10(needed)) - 3)
+    return f"{math.ceil(needed / step) * step:.10g}"

@@ -139,6 +139,15 @@ class Frontier(list[Sanitized]):
         """
         return self[self._knee()]
 
+    def distinct(self, chosen: float | None = None) -> Frontier:
+        """The points without those that are the same as the one before, but for a chosen budget."""
+        kept = [
+            at
+            for at, point in enumerate(self)
+            if at == 0 or point.histogram != self[at - 1].histogram or self.budgets[at] == chosen
+        ]
+        return Frontier([self[at] for at in kept], [self.budgets[at] for at in kept])
+
     def plot(self, path: str | PathLike[str] | None = None, chosen: float | None = None) -> Figure:
         """Draw the privacy distance against the quality loss, with the chosen budget marked, or else the suggestion.
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from elsewhere.model.errors import InputError, closest
 from elsewhere.model.histogram import Histogram, TableLike
-from elsewhere.model.taxonomy_files import Node, read_nodes
+from elsewhere.model.taxonomy_files import Node, named_nodes, read_nodes
 
 #: A tree that is deeper than this is taken for a mistake.
 _DEEPEST = 100
@@ -26,6 +26,16 @@ class Selection(frozenset[str]):
     """Names of locations that were chosen from a taxonomy; as `sensitive` they need not all be in the histogram."""
 
     __slots__ = ()
+
+
+class Placed(NamedTuple):
+    """Which locations are where in a taxonomy, by the node's id; nodes without any are not in it."""
+
+    own: dict[str, list[str]]
+    #: At the node or anywhere below it.
+    below: dict[str, list[str]]
+    #: The locations that the taxonomy does not have.
+    unknown: tuple[str, ...]
 
 
 class Counts(NamedTuple):
@@ -63,6 +73,11 @@ class Taxonomy:
     def load(path: str | os.PathLike[str]) -> Taxonomy:
         """The taxonomy in a file: CSV (``id,name,parent_id``), Foursquare's nested JSON, or indented text."""
         return Taxonomy(read_nodes(path))
+
+    @staticmethod
+    def parse(name: str, content: bytes) -> Taxonomy:
+        """The taxonomy in the content of a file of that name."""
+        return Taxonomy(named_nodes(name, content))
 
     @staticmethod
     @cache
@@ -112,16 +127,27 @@ class Taxonomy:
     def counts(self, histogram: TableLike) -> Counts:
         """How often each node was visited, at itself and at or below it."""
         visits = histogram if isinstance(histogram, Histogram) else Histogram(histogram)
-        own, below, unknown = dict.fromkeys(self._by_id, 0), dict.fromkeys(self._by_id, 0), []
-        for location, count in visits.items():
+        placed, counts = self.placed(visits), dict(visits)
+        own, below = (
+            {at: sum(map(counts.__getitem__, locations.get(at, ()))) for at in self._by_id}
+            for locations in (placed.own, placed.below)
+        )
+        return Counts(own, below, placed.unknown)
+
+    def placed(self, locations: Iterable[str]) -> Placed:
+        """Which of the locations are at each node, and at or below it; a location may be at several nodes."""
+        own: dict[str, list[str]] = {}
+        below: dict[str, list[str]] = {}
+        unknown = []
+        for location in locations:
             found = self._nodes_of(location)
             if not found:
                 unknown.append(location)
             for at in found:
-                own[at] += count
+                own.setdefault(at, []).append(location)
             for at in set(chain.from_iterable(map(self._upward, found))):
-                below[at] += count
-        return Counts(own, below, tuple(unknown))
+                below.setdefault(at, []).append(location)
+        return Placed(own, below, tuple(unknown))
 
     def _meant(self, names: Collection[str]) -> list[Node]:
         """The nodes and presets that a caller names."""

@@ -36,10 +36,15 @@ def read_nodes(path: str | os.PathLike[str]) -> list[Node]:
     except (OSError, TypeError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise InputError(f"the taxonomy {shortened(path)} cannot be read: {why}") from None
+    return named_nodes(os.fspath(path), content)
+
+
+def named_nodes(name: str, content: bytes) -> list[Node]:
+    """The nodes in the content of a file, whose name an error's sentence begins with."""
     try:
         return parse_nodes(content)
     except InputError as error:
-        raise InputError(f"the taxonomy {os.fspath(path)!r} {error}") from None
+        raise InputError(f"the taxonomy {name!r} {error}") from None
 
 
 def parse_nodes(content: bytes) -> list[Node]:

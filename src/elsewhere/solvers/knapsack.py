@@ -63,6 +63,10 @@ class Limits(NamedTuple):
         """The same but for time, and with no gap left."""
         return Limits(0.0, math.inf, self.memory)
 
+    def ending_in(self, seconds: float) -> Limits:
+        """The same but for time."""
+        return self._replace(deadline=time.monotonic() + seconds)
+
     def tolerance(self, objective: float) -> float:
         """The gap at which the search ends: the one asked for, or the noise of floating point."""
         return max(self.gap, _noise(objective))

@@ -1,0 +1,175 @@
+"""What the page and its server say to each other, as JSON schemas.
+
+Everything lies below the address that the program opens:
+
+    GET    api/start                                            START
+    POST   api/samples/ID                                       LINE, each on a line of its own, the last a history
+    POST   api/histories?name=NAME        a file                LINE
+    POST   api/folders?name=NAME                                FOLDER
+    POST   api/folders/ID/files?name=PATH a file                FOLDER
+    POST   api/folders/ID/read                                  LINE
+    POST   api/histories/ID/labels        a table id,label      LINE
+    GET    api/histories/ID                                     HISTORY
+    DELETE api/histories/ID                                     NOTHING
+    POST   api/histories/ID/keep                                NOTHING
+    GET    api/histories/ID/tree?target=NAME|ID&taxonomy=ID     TREE
+    POST   api/histories/ID/release       QUESTION              ANSWER
+    POST   api/histories/ID/frontier      QUESTION              FRONTIER
+    POST   api/histories/ID/take?what=... QUESTION              one of the files in TAKEN
+    POST   api/targets?name=NAME          a table or profile    TABLE
+    POST   api/taxonomies?name=NAME       a taxonomy            TABLE
+
+Reading options (READING) are part of the query. Whatever is refused is answered with a status of 400 or more and ERROR.
+A number that is infinite is null.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Schema = dict[str, Any]
+
+#: The options of `elsewhere.read` that a query may have.
+READING = ("format", "locations", "location_column", "count_column", "user_column", "user")
+
+_TEXT: Schema = {"type": "string"}
+_MAYBE_TEXT: Schema = {"type": ["string", "null"]}
+_COUNT: Schema = {"type": "integer", "minimum": 0}
+_NUMBER: Schema = {"type": "number"}
+_MAYBE: Schema = {"type": ["number", "null"]}
+_FLAG: Schema = {"type": "boolean"}
+
+
+def _list(of: Schema) -> Schema:
+    return {"type": "array", "items": of}
+
+
+def _object(**members: Schema) -> Schema:
+    return {"type": "object", "properties": members, "required": list(members), "additionalProperties": False}
+
+
+_NAMES = _list(_TEXT)
+
+ERROR = _object(error=_TEXT, hint=_MAYBE_TEXT)
+NOTHING = _object()
+
+#: What is asked of a release. The names are those of a policy; what is missing or null is as usual there.
+QUESTION: Schema = {
+    "type": "object",
+    "required": ["goal", "number"],
+    "additionalProperties": False,
+    "properties": {
+        # Counts up; a question that a later one of the same history overtakes is dropped.
+        "number": _COUNT,
+        "goal": {"enum": ["hide", "resemble", "avoid"]},
+        "sensitive": _NAMES,
+        "spared": _NAMES,
+        # All the locations of the history that are to be sensitive, however `sensitive` puts it.
+        "ticked": {"type": ["array", "null"], "items": _TEXT},
+        "taxonomy": _MAYBE_TEXT,
+        "target": _MAYBE_TEXT,
+        "max_quality_loss": _MAYBE,
+        "max_distance": _MAYBE,
+        "min_distance": _MAYBE,
+        "quality": _MAYBE_TEXT,
+        "privacy": _MAYBE_TEXT,
+        "method": {"enum": ["optimal", "heuristic", None]},
+        "size": {"enum": ["original", "target", None]},
+        "redistribute": {"type": ["integer", "null"]},
+        "visited_only": {"type": ["boolean", "null"]},
+        "time_limit": _MAYBE,
+    },
+}
+
+START = _object(
+    version=_TEXT,
+    samples=_list(_object(id=_TEXT, name=_TEXT, description=_TEXT)),
+    presets=_list(_object(id=_TEXT, name=_TEXT, description=_TEXT)),
+    profiles=_list(_object(name=_TEXT, label=_TEXT, description=_TEXT, length=_COUNT)),
+    distances=_NAMES,
+    limits=_object(upload_bytes=_COUNT, seconds=_NUMBER, forgotten_after=_NUMBER),
+)
+
+HISTORY = _object(
+    id=_TEXT,
+    name=_TEXT,
+    format=_TEXT,
+    size=_COUNT,
+    length=_COUNT,
+    notes=_NAMES,
+    locations=_list(_object(name=_TEXT, count=_COUNT)),
+    #: The last question asked of it.
+    question={"anyOf": [QUESTION, {"type": "null"}]},
+)
+
+LINE: Schema = {"anyOf": [_object(progress=_NUMBER), _object(history=HISTORY), ERROR]}
+FOLDER = _object(id=_TEXT, files=_COUNT)
+TABLE = _object(id=_TEXT, name=_TEXT, length=_COUNT)
+
+#: Parents come before their children; last the branch, without an id, of what the taxonomy does not know.
+TREE = _object(
+    nodes=_list(
+        _object(
+            id=_TEXT,
+            name=_TEXT,
+            parent=_MAYBE_TEXT,
+            known=_FLAG,
+            count=_COUNT,
+            own=_NAMES,
+            locations=_NAMES,
+        )
+    ),
+    presets={"type": "object", "additionalProperties": _NAMES},
+)
+
+_FIGURES: dict[str, Schema] = {
+    "bars": _list(_object(location=_TEXT, before=_COUNT, after=_COUNT, target=_MAYBE, sensitive=_FLAG)),
+    "quality_loss": _MAYBE,
+    "privacy_distance": _MAYBE,
+    "quality_words": _TEXT,
+    "privacy_words": _MAYBE_TEXT,
+    "words": _NAMES,
+    "certificate": _TEXT,
+    "status": {"enum": ["optimal", "feasible"]},
+    "gap": _MAYBE,
+    "notes": _NAMES,
+}
+
+#: The release, or why there is none, with the figures of what comes nearest if anything does.
+ANSWER: Schema = {
+    "anyOf": [
+        _object(number=_COUNT, possible={"const": True}, seconds=_NUMBER, **_FIGURES),
+        _object(
+            number=_COUNT,
+            possible={"const": False},
+            seconds=_NUMBER,
+            sentence=_TEXT,
+            hint=_MAYBE_TEXT,
+            needed_quality_loss=_MAYBE,
+            best={"anyOf": [_object(**_FIGURES), {"type": "null"}]},
+        ),
+    ]
+}
+
+#: From the least budget that is possible to the one from which on nothing is to gain.
+FRONTIER = _object(
+    number=_COUNT,
+    #: Whether the points were searched for; otherwise they are what could be reached at best.
+    exact=_FLAG,
+    points=_list(_object(max_quality_loss=_NUMBER, quality_loss=_NUMBER, privacy_distance=_MAYBE)),
+    suggested=_MAYBE,
+    #: The least quality loss that meets the wanted distance; null if none is wanted, or no loss would.
+    needed=_MAYBE,
+    sentence=_MAYBE_TEXT,
+)
+
+#: What can be taken, with its media type.
+TAKEN = {
+    "release.csv": "text/csv; charset=utf-8",
+    "release.json": "application/json",
+    "release.parquet": "application/vnd.apache.parquet",
+    "policy.toml": "application/toml",
+    "report.json": "application/json",
+    "command.sh": "text/x-shellscript; charset=utf-8",
+    "script.py": "text/x-python; charset=utf-8",
+}

@@ -1,0 +1,323 @@
+"""The page's server: what is asked under which address. It holds no algorithm and writes no file."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import traceback
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NoReturn
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from elsewhere import __version__
+from elsewhere.app import asking
+from elsewhere.app.desk import FORGOTTEN_AFTER, SAMPLES, UPLOAD_BYTES, Desk, Open, file_name, too_large
+from elsewhere.app.guard import Guard
+from elsewhere.app.interface import READING, TAKEN
+from elsewhere.app.taking import take
+from elsewhere.app.workers import Workers
+from elsewhere.histories import Held
+from elsewhere.model.distances import DISTANCES
+from elsewhere.model.errors import ElsewhereError, InputError, quoted
+from elsewhere.model.taxonomy import PRESET, Taxonomy
+
+_MOST_QUESTION = 2**22
+_PROGRESS_EVERY = 0.1
+_MEDIA = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+
+
+def page_server(token: str, port: int, desk: Desk) -> uvicorn.Server:
+    """The server of one page."""
+    # An access log would tell what was looked at, and an error's traceback what is in it.
+    config = uvicorn.Config(
+        _page(token, port, desk), http="h11", ws="none", log_config=None, log_level="critical", access_log=False,
+        server_header=False, date_header=False, timeout_graceful_shutdown=1,
+    )  # fmt: skip
+    return uvicorn.Server(config)
+
+
+def _page(token: str, port: int, desk: Desk) -> ASGIApp:
+    """What is asked where, behind the guard."""
+    service = _Service(desk)
+    routes = [
+        Route("/", _static),
+        Route("/static/{name}", _static),
+        Route("/api/start", service.start),
+        Route("/api/samples/{id}", service.sample, methods=["POST"]),
+        Route("/api/histories", service.upload, methods=["POST"]),
+        Route("/api/folders", service.folder, methods=["POST"]),
+        Route("/api/folders/{id}/files", service.folder_file, methods=["POST"]),
+        Route("/api/folders/{id}/read", service.folder_read, methods=["POST"]),
+        Route("/api/histories/{id}", service.history),
+        Route("/api/histories/{id}", service.forget, methods=["DELETE"]),
+        Route("/api/histories/{id}/keep", service.keep, methods=["POST"]),
+        Route("/api/histories/{id}/labels", service.labels, methods=["POST"]),
+        Route("/api/histories/{id}/tree", service.tree),
+        Route("/api/histories/{id}/release", service.release, methods=["POST"]),
+        Route("/api/histories/{id}/frontier", service.frontier, methods=["POST"]),
+        Route("/api/histories/{id}/take", service.take, methods=["POST"]),
+        Route("/api/targets", service.target, methods=["POST"]),
+        Route("/api/taxonomies", service.taxonomy, methods=["POST"]),
+    ]
+    handlers: Any = {ElsewhereError: _refusal, MemoryError: _refusal, 404: _no_such, 405: _no_such, Exception: _fault}
+    app = Starlette(routes=routes, exception_handlers=handlers, lifespan=service.lifespan)
+    app.router.redirect_slashes = False
+    return Guard(app, token, port)
+
+
+class _Service:
+    """The answers. Work is done in threads, where the solvers leave the interpreter to the others."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    @asynccontextmanager
+    async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        # Reading and drawing a curve take long, and must not keep the slider waiting.
+        self._quick, self._long = Workers(2), Workers(2)
+        sweeper = asyncio.create_task(self._forget_old())
+        yield
+        sweeper.cancel()
+
+    async def start(self, _: Request) -> Response:
+        presets = Taxonomy.shipped().presets.items()
+        return JSONResponse(
+            {
+                "version": __version__,
+                "samples": [{"id": at, "name": name, "description": text} for at, (name, text) in SAMPLES.items()],
+                "presets": [
+                    {"id": PRESET + name, "name": name.replace("-", " ").capitalize(), "description": text}
+                    for name, text in presets
+                ],
+                "profiles": [
+                    {"name": it.name, "label": it.label, "description": it.description, "length": it.profile.length}
+                    for it in self._desk.profiles.values()
+                ],
+                "distances": list(DISTANCES),
+                "limits": {
+                    "upload_bytes": UPLOAD_BYTES,
+                    "seconds": asking.SECONDS,
+                    "forgotten_after": FORGOTTEN_AFTER,
+                },
+            }
+        )
+
+    async def sample(self, request: Request) -> Response:
+        return self._read(lambda _: self._desk.read_sample(request.path_params["id"]), 1)
+
+    async def upload(self, request: Request) -> Response:
+        name, reading = file_name(_query(request, "name")), _reading(request)
+        content = await _body(request, UPLOAD_BYTES)
+        return self._read(lambda told: self._desk.read(Held(name, content, told), reading), len(content))
+
+    async def folder(self, request: Request) -> Response:
+        return JSONResponse({"id": self._desk.open_folder(_query(request, "name")), "files": 0})
+
+    async def folder_file(self, request: Request) -> Response:
+        at, path = request.path_params["id"], _query(request, "name")
+        count = self._desk.add_file(at, path, await _body(request, UPLOAD_BYTES))
+        return JSONResponse({"id": at, "files": count})
+
+    async def folder_read(self, request: Request) -> Response:
+        at, reading = request.path_params["id"], _reading(request)
+        _, inside = self._desk.folders.ask(at)
+        size = sum(map(len, inside.values()))
+        return self._read(lambda told: self._desk.read_folder(at, told, reading), size)
+
+    async def labels(self, request: Request) -> Response:
+        at, name = self._open(request).id, file_name(_query(request, "name"))
+        content = await _body(request, UPLOAD_BYTES)
+        return self._read(lambda told: self._desk.label(at, Held(name, content, told)), len(content))
+
+    async def target(self, request: Request) -> Response:
+        name, content = file_name(_query(request, "name")), await _body(request, UPLOAD_BYTES)
+        table = await self._long.do(lambda: self._desk.add_target(Held(name, content), content))
+        return JSONResponse({"id": table.id, "name": table.name, "length": table.length})
+
+    async def taxonomy(self, request: Request) -> Response:
+        name, content = file_name(_query(request, "name")), await _body(request, UPLOAD_BYTES)
+        table = await self._long.do(lambda: self._desk.add_taxonomy(name, content))
+        return JSONResponse({"id": table.id, "name": table.name, "length": table.length})
+
+    async def history(self, request: Request) -> Response:
+        return JSONResponse(_shown(self._open(request)))
+
+    async def keep(self, request: Request) -> Response:
+        self._open(request)
+        return JSONResponse({})
+
+    async def forget(self, request: Request) -> Response:
+        self._desk.forget(request.path_params["id"])
+        return JSONResponse({})
+
+    async def tree(self, request: Request) -> Response:
+        target, taxonomy = (request.query_params.get(name) for name in ("target", "taxonomy"))
+        work = partial(asking.tree, self._desk, self._open(request), target, taxonomy)
+        return JSONResponse(await self._quick.do(work))
+
+    async def release(self, request: Request) -> Response:
+        opened, question = self._open(request), await _question(request)
+        work = partial(asking.release, self._desk, opened, question)
+        return JSONResponse(await self._newest("release", opened, question, work, self._quick))
+
+    async def frontier(self, request: Request) -> Response:
+        opened, question = self._open(request), await _question(request)
+        work = partial(asking.frontier, self._desk, opened, question)
+        return JSONResponse(await self._newest("frontier", opened, question, work, self._long))
+
+    async def take(self, request: Request) -> Response:
+        opened, question, what = self._open(request), await _question(request), _query(request, "what")
+        content = await self._long.do(lambda: take(self._desk, opened, question, what))
+        disposition = {"Content-Disposition": f'attachment; filename="{what}"'}
+        return Response(content, media_type=TAKEN[what], headers=disposition)
+
+    def _open(self, request: Request) -> Open:
+        return self._desk.histories.ask(request.path_params["id"])
+
+    async def _newest(
+        self, kind: str, opened: Open, question: dict[str, Any], work: Callable[[], Any], workers: Workers
+    ) -> Any:
+        """The answer to a question, unless a newer one came before it was this one's turn."""
+        number = question["number"]
+        opened.newest[kind] = max(number, opened.newest.get(kind, 0))
+
+        def unless_overtaken() -> Any:
+            if number < opened.newest[kind]:
+                raise asking.overtaken()
+            return work()
+
+        return await workers.do(unless_overtaken)
+
+    def _read(self, work: Callable[[Callable[[int], None]], Open], size: int) -> Response:
+        """Lines of JSON: how far the reading of so many bytes is, and in the end the history or what is wrong."""
+        seen = 0
+
+        def told(count: int) -> None:
+            nonlocal seen
+            seen += count
+
+        async def lines() -> AsyncIterator[bytes]:
+            reading = asyncio.create_task(_run(self._long.do(lambda: work(told))))
+            while not reading.done():
+                await asyncio.wait({reading}, timeout=_PROGRESS_EVERY)
+                # A file is gone through twice as a rule: to see how it is written, and to read it.
+                yield _line({"progress": min(seen / (2 * size or 1), 1.0)})
+            yield _line(reading.result())
+
+        return StreamingResponse(lines(), media_type="application/x-ndjson")
+
+    async def _forget_old(self) -> NoReturn:
+        while True:
+            await asyncio.sleep(FORGOTTEN_AFTER / 20)
+            self._desk.forget_old()
+
+
+async def _run(work: Awaitable[Open]) -> dict[str, Any]:
+    """The history that is read, or what is wrong with it."""
+    try:
+        return {"history": _shown(await work)}
+    except (ElsewhereError, MemoryError) as error:
+        return _sentence(error)
+    except Exception as error:
+        return _our_fault(error)
+
+
+def _shown(opened: Open) -> dict[str, Any]:
+    history = opened.history.histogram
+    return {
+        "id": opened.id,
+        "name": opened.name,
+        "format": opened.history.format,
+        "size": history.size,
+        "length": history.length,
+        "notes": list(opened.history.notes),
+        "locations": [{"name": location, "count": count} for location, count in history.items()],
+        "question": opened.question,
+    }
+
+
+def _line(content: dict[str, Any]) -> bytes:
+    return json.dumps(content).encode() + b"\n"
+
+
+def _query(request: Request, name: str) -> str:
+    value = request.query_params.get(name)
+    if not value:
+        raise InputError(f"the query has no {name}")
+    return value
+
+
+def _reading(request: Request) -> dict[str, str]:
+    """The options of reading in a query; an empty one is none."""
+    return {name: value for name, value in request.query_params.items() if name in READING and value}
+
+
+async def _question(request: Request) -> dict[str, Any]:
+    content = await _body(request, _MOST_QUESTION)
+    try:
+        question = json.loads(content)
+    except (ValueError, RecursionError):
+        raise InputError("the question is not valid JSON") from None
+    if not isinstance(question, dict) or type(question.get("number")) is not int:
+        raise InputError(f"the question is {quoted(question)}; it must be an object with a whole number")
+    return question
+
+
+async def _body(request: Request, most: int) -> bytes:
+    """The body, held in memory, and no more of it than there may be."""
+    chunks, size = [], 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size <= most:
+            chunks.append(chunk)
+        else:
+            chunks.clear()  # the rest is let pass: a browser that is cut off does not listen to the reason
+    if size > most:
+        raise too_large(most)
+    return b"".join(chunks)
+
+
+async def _static(request: Request) -> Response:
+    name = request.path_params.get("name", "index.html")
+    known = {file.name: file for file in files("elsewhere").joinpath("app", "static").iterdir()}
+    if name not in known or Path(name).suffix not in _MEDIA:
+        return await _no_such(request, None)
+    return Response(known[name].read_bytes(), media_type=_MEDIA[Path(name).suffix])
+
+
+def _sentence(error: BaseException) -> dict[str, Any]:
+    if isinstance(error, MemoryError):
+        return {"error": "there is not enough memory for this", "hint": None}
+    return {"error": str(error), "hint": getattr(error, "hint", None)}
+
+
+async def _refusal(_: Request, error: Exception) -> Response:
+    return JSONResponse(_sentence(error), status_code=getattr(error, "status", 400))
+
+
+async def _no_such(_: Request, __: Exception | None) -> Response:
+    return JSONResponse({"error": "there is nothing at this address", "hint": None}, status_code=404)
+
+
+async def _fault(_: Request, error: Exception) -> Response:
+    return JSONResponse(_our_fault(error), status_code=500)
+
+
+def _our_fault(error: Exception) -> dict[str, Any]:
+    """Says where it happened but not what with: the message of an error may have something of the history in it."""
+    if not isinstance(error, ClientDisconnect):
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{type(error).__name__} in {Path(at.filename).name}, line {at.lineno}"
+        print(f"elsewhere: a mistake of its own ({where}); please report it", file=sys.stderr)
+    return {"error": "elsewhere made a mistake of its own; the terminal says where", "hint": "Try something else."}

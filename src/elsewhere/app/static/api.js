@@ -1,0 +1,134 @@
+// Talks to the program that opened the page, and to nobody else.
+
+/** A sentence for the person, and what to do about it. */
+export class Trouble extends Error {
+  /** @param {string} sentence @param {string | null} hint @param {number} status 0 when nothing answered */
+  constructor(sentence, hint, status) {
+    super(sentence);
+    this.hint = hint;
+    this.status = status;
+  }
+}
+
+const LOST = "The program behind this page does not answer.";
+const LOST_HINT =
+  "It may have been ended. Start “elsewhere app” again in a terminal; " +
+  "it opens a new page, and this one can be closed.";
+// Another site's script cannot send this header without asking first, and it is not allowed to.
+const OURS = { "X-Elsewhere": "1" };
+
+/** @param {string} path @returns {Promise<any>} */
+export async function get(path) {
+  return (await send(path, { headers: OURS })).json();
+}
+
+/** @param {string} path @param {any} content @param {AbortSignal} [signal] @returns {Promise<Response>} */
+export function post(path, content, signal) {
+  const headers = { ...OURS, "Content-Type": "application/json" };
+  return send(path, { method: "POST", headers, body: JSON.stringify(content), signal });
+}
+
+/** @param {string} path */
+export function remove(path) {
+  return send(path, { method: "DELETE", headers: OURS });
+}
+
+/** @param {string} path @param {RequestInit} request */
+async function send(path, request) {
+  let response;
+  try {
+    response = await fetch(`api/${path}`, request);
+  } catch (error) {
+    if (request.signal?.aborted) throw error;
+    throw new Trouble(LOST, LOST_HINT, 0);
+  }
+  if (response.ok) return response;
+  throw refusal(response.status, await response.text());
+}
+
+/** @param {number} status @param {string} text */
+function refusal(status, text) {
+  try {
+    const { error, hint } = JSON.parse(text);
+    return new Trouble(error, hint ?? null, status);
+  } catch {
+    return new Trouble(`The program answered with an error (${status}).`, null, status);
+  }
+}
+
+/**
+ * Sends bytes (or nothing) and reads an answer of one JSON object, or of lines with progress whose last is the answer.
+ * fetch cannot tell how much of an upload is done, so this is an XMLHttpRequest.
+ * @param {string} path @param {Blob | null} bytes
+ * @param {(part: "sent" | "read", share: number) => void} onProgress @param {AbortSignal} [signal]
+ * @returns {Promise<any>}
+ */
+export function upload(path, bytes, onProgress, signal) {
+  const request = new XMLHttpRequest();
+  request.open("POST", `api/${path}`);
+  request.setRequestHeader("X-Elsewhere", "1");
+  request.setRequestHeader("Content-Type", bytes ? "application/octet-stream" : "application/json");
+  request.upload.onprogress = ({ loaded, total }) => onProgress("sent", total ? loaded / total : 1);
+  request.onprogress = () => {
+    // The line that is still on its way is left for later.
+    const whole = request.responseText.slice(0, request.responseText.lastIndexOf("\n") + 1);
+    const share = lastLine(whole)?.progress;
+    if (share !== undefined) onProgress("read", share);
+  };
+  signal?.addEventListener("abort", () => request.abort());
+  return new Promise((resolve, reject) => {
+    request.onabort = () => reject(new DOMException("stopped", "AbortError"));
+    request.onerror = () => reject(new Trouble(LOST, LOST_HINT, 0));
+    request.onload = () => {
+      const answer = lastLine(request.responseText);
+      if (request.status >= 400) reject(refusal(request.status, request.responseText));
+      else if (!answer || answer.progress !== undefined) reject(new Trouble(LOST, LOST_HINT, 0));
+      else if (answer.error) reject(new Trouble(answer.error, answer.hint ?? null, 422));
+      else resolve(answer.history ?? answer);
+    };
+    request.send(bytes);
+  });
+}
+
+/** @param {string} text */
+function lastLine(text) {
+  const line = text.trimEnd().split("\n").at(-1);
+  return line ? JSON.parse(line) : undefined;
+}
+
+/** A call that has taken this long is given up for a newer one; a quicker one may end, so that the picture follows. */
+const PATIENCE = 250;
+
+/**
+ * Makes one call at a time; of those that come meanwhile only the newest is made.
+ * @template Q @param {(question: Q, signal: AbortSignal) => Promise<void>} run
+ * @returns {(question: Q) => Promise<void>}
+ */
+export function newestOnly(run) {
+  /** @type {{question: Q} | null} */
+  let waiting = null;
+  /** @type {AbortController | null} */
+  let running = null;
+  let since = 0;
+
+  return async (question) => {
+    waiting = { question };
+    if (running) {
+      if (performance.now() - since > PATIENCE) running.abort();
+      return;
+    }
+    while (waiting) {
+      const next = waiting.question;
+      waiting = null;
+      running = new AbortController();
+      since = performance.now();
+      try {
+        await run(next, running.signal);
+      } catch (error) {
+        if (!running.signal.aborted) throw error;
+      } finally {
+        running = null;
+      }
+    }
+  };
+}

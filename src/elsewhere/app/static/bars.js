@@ -1,0 +1,121 @@
+// Before, after and target, one row a location, as bars and as a table.
+
+import { fill } from "./dom.js";
+import { number } from "./words.js";
+
+/**
+ * @typedef {{location: string, before: number, after: number | null, target: number | null, sensitive: boolean}} Bar
+ */
+
+const SVG = "http://www.w3.org/2000/svg";
+const COLUMNS = ["before", "after", "target"];
+
+export class Bars {
+  /** @param {HTMLOListElement} list @param {HTMLTableElement} table @param {HTMLDetailsElement} details around it */
+  constructor(list, table, details) {
+    this.list = list;
+    this.table = table;
+    this.details = details;
+    /** @type {Map<string, Row>} */
+    this.rows = new Map();
+    /** @type {Bar[]} */
+    this.bars = [];
+    this.most = 1;
+    details.addEventListener("toggle", () => this.#tabulate());
+  }
+
+  /** Begins anew, for another history or target. */
+  clear() {
+    this.rows.clear();
+    this.list.replaceChildren();
+    this.most = 1;
+  }
+
+  /** @param {Bar[]} bars largest changes first @param {boolean} inOrder otherwise rows stay where they are */
+  show(bars, inOrder) {
+    this.bars = bars;
+    // The scale only grows: a bar that stays the same must not look as if it had changed.
+    for (const bar of bars) this.most = Math.max(this.most, bar.before, bar.after ?? 0, bar.target ?? 0);
+    const fresh = bars.filter((bar) => !this.rows.has(bar.location));
+    for (const bar of fresh) this.rows.set(bar.location, new Row(bar.location));
+    for (const bar of bars) this.rows.get(bar.location)?.show(bar, this.most);
+    if (inOrder || fresh.length) this.#arrange();
+    this.#tabulate();
+  }
+
+  #arrange() {
+    const elements = this.bars.map((bar) => this.rows.get(bar.location)?.element ?? "");
+    const now = this.list.children;
+    if (elements.length === now.length && elements.every((element, at) => element === now[at])) return;
+    this.list.replaceChildren(...elements);
+  }
+
+  #tabulate() {
+    if (!this.details.open) return;
+    const columns = COLUMNS.filter((name) => this.bars.some((bar) => bar[name] !== null));
+    fill(
+      this.table,
+      ["location", ...columns],
+      this.bars.map((bar) => [
+        bar.location + (bar.sensitive ? " (sensitive)" : ""),
+        ...columns.map((name) => (bar[name] === null ? "–" : number(bar[name]))),
+      ]),
+    );
+  }
+}
+
+/** One location. */
+class Row {
+  /** @param {string} location */
+  constructor(location) {
+    this.element = document.createElement("li");
+    this.name = document.createElement("bdi");
+    this.name.className = "name";
+    this.name.textContent = location.trim() || "(no name)";
+    this.name.title = location;
+    this.mark = document.createElement("span");
+    this.mark.className = "unseen";
+    this.counts = document.createElement("span");
+    this.counts.className = "counts";
+    const svg = document.createElementNS(SVG, "svg");
+    svg.setAttribute("aria-hidden", "true");
+    this.before = shape("rect", { class: "before", y: "0%", height: "42%", rx: "2" });
+    this.after = shape("rect", { class: "after", y: "52%", height: "42%", rx: "2" });
+    this.target = shape("line", { class: "target", y1: "0%", y2: "100%" });
+    svg.append(this.before, this.after, this.target);
+    this.shown = "";
+    this.element.append(this.name, svg, this.counts, this.mark);
+  }
+
+  /** @param {Bar} bar @param {number} most */
+  show(bar, most) {
+    const shown = JSON.stringify([bar, most]);
+    // Most rows stay as they are when a slider moves a little, and drawing them is what takes time.
+    if (shown === this.shown) return;
+    this.shown = shown;
+    this.element.classList.toggle("changed", bar.after !== null && bar.after !== bar.before);
+    this.element.classList.toggle("sensitive", bar.sensitive);
+    this.mark.textContent = bar.sensitive ? "sensitive" : "";
+    const now = bar.after === null || bar.after === bar.before ? "" : ` → ${number(bar.after)}`;
+    this.counts.textContent = number(bar.before) + now;
+    this.before.setAttribute("width", share(bar.before, most));
+    if (bar.sensitive) this.before.setAttribute("fill", "url(#hatch)");
+    this.before.setAttribute("class", bar.sensitive ? "sensitive" : "before");
+    this.after.setAttribute("width", share(bar.after ?? 0, most));
+    this.target.setAttribute("visibility", bar.target ? "visible" : "hidden");
+    for (const end of ["x1", "x2"]) this.target.setAttribute(end, share(bar.target ?? 0, most));
+  }
+}
+
+/** A little is left free, where a target's line at the end would be cut. @param {number} count @param {number} most */
+function share(count, most) {
+  return `${((98.5 * count) / most).toFixed(2)}%`;
+}
+
+/** @param {string} tag @param {Record<string, string>} attributes */
+export function shape(tag, attributes, text = "") {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.textContent = text;
+  return element;
+}

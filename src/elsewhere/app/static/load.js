@@ -1,0 +1,139 @@
+// Load: a file, a folder or a sample becomes a history.
+
+import { Trouble, upload } from "./api.js";
+import { $, button, element, picker, quiet, trouble } from "./dom.js";
+import { chosen, dropped } from "./drop.js";
+import { ofHistory, state } from "./state.js";
+import { bytes, some } from "./words.js";
+
+/** @type {(history: any) => Promise<void>} */
+let use;
+
+/** @param {(history: any) => Promise<void>} opened is told of a new history */
+export function listenToLoad(opened) {
+  use = opened;
+  picker("choose-file", "file", (files) => loadFiles(chosen(files)));
+  picker("choose-folder", "folder", (files) => loadFiles(chosen(files)));
+  picker("choose-labels", "labels", ([file]) =>
+    load(file.name, (signal) => upload(ofHistory("labels", { name: file.name }), file, progress, signal)),
+  );
+  $("another").onclick = () => {
+    swap("loading");
+    $("choose-file").focus();
+  };
+  $("back").onclick = () => swap("loaded");
+  listenToDrops();
+}
+
+/** Shows the samples. */
+export function offerSamples() {
+  const { samples } = state.start;
+  if (samples.length) $("samples").append(element("p", "soft", "Nothing at hand? Try a made-up one:"));
+  for (const { id, name, description } of samples) {
+    const sample = button("", () => load(name, (signal) => upload(`samples/${id}`, null, progress, signal)));
+    sample.append(element("b", "", name), element("span", "soft small", description));
+    $("samples").append(sample);
+  }
+}
+
+/** What is loaded, in short. */
+export function showLoaded() {
+  const { name, size, length, format, notes } = state.history;
+  $("loaded-name").textContent = name;
+  $("loaded-words").textContent = `${some(size, "visit")} to ${some(length, "place")} (${format})`;
+  $("notes").hidden = !notes.length;
+  $("notes-title").textContent = some(notes.length, "remark");
+  $("notes-list").replaceChildren(...notes.map((note) => element("li", "", note)));
+  $("choose-labels").hidden = $("labels-words").hidden = format !== "timeline";
+  swap("loaded");
+}
+
+/** @param {"loading" | "progress" | "loaded"} shown */
+export function swap(shown) {
+  for (const id of ["loading", "progress", "loaded"]) $(id).hidden = id !== shown;
+  $("back").hidden = !state.history;
+}
+
+/** @param {string} name @param {(signal: AbortSignal) => Promise<any>} read */
+async function load(name, read) {
+  const stop = new AbortController();
+  quiet($("load-trouble"));
+  $("progress-words").textContent = `Reading ${name} …`;
+  $("progress-bar").value = 0;
+  swap("progress");
+  $("cancel").onclick = () => stop.abort();
+  $("cancel").focus();
+  try {
+    await use(await read(stop.signal));
+  } catch (error) {
+    swap(state.history ? "loaded" : "loading");
+    $(state.history ? "another" : "choose-file").focus();
+    if (!stop.signal.aborted) trouble($("load-trouble"), error, [button("Say how to read it", showHowToRead)]);
+  }
+}
+
+/** @param {import("./drop.js").Named[]} files */
+function loadFiles(files) {
+  const size = files.reduce((sum, { file }) => sum + file.size, 0);
+  const most = state.start?.limits.upload_bytes ?? Infinity;
+  if (!files.length) {
+    trouble($("load-trouble"), new Trouble("There is no file in it.", "Choose another file or folder.", 400));
+  } else if (size > most) {
+    const sentence = `${files[0].path} has ${bytes(size)}; the page takes at most ${bytes(most)}.`;
+    trouble($("load-trouble"), new Trouble(sentence, "The command line reads files of any size.", 413));
+  } else if (files.length === 1) {
+    const [{ path, file }] = files;
+    const name = path.split("/").at(-1) ?? path;
+    load(name, (signal) => upload(`histories?${query({ name, ...howToRead() })}`, file, progress, signal));
+  } else {
+    const name = files[0].path.split("/")[0];
+    load(name, (signal) => uploadFolder(name, files, size, signal));
+  }
+}
+
+/** @param {string} name @param {import("./drop.js").Named[]} files @param {number} size @param {AbortSignal} signal */
+async function uploadFolder(name, files, size, signal) {
+  const { id } = await upload(`folders?${query({ name })}`, null, () => {}, signal);
+  let sent = 0;
+  for (const { path, file } of files) {
+    const onProgress = (_, share) => progress("sent", (sent + share * file.size) / Math.max(1, size));
+    await upload(`folders/${id}/files?${query({ name: path })}`, file, onProgress, signal);
+    sent += file.size;
+  }
+  return upload(`folders/${id}/read?${query(howToRead())}`, null, progress, signal);
+}
+
+/** Sending is the first third of the bar, reading the rest. @param {"sent" | "read"} part @param {number} share */
+function progress(part, share) {
+  $("progress-bar").value = part === "sent" ? share / 3 : 1 / 3 + (2 * share) / 3;
+}
+
+function showHowToRead() {
+  swap("loading");
+  $("reading").open = true;
+  $("reading").querySelector("select").focus();
+}
+
+function howToRead() {
+  const fields = [...$("reading").querySelectorAll("input, select")].filter((field) => field.value.trim());
+  return Object.fromEntries(fields.map((field) => [field.name, field.value.trim()]));
+}
+
+/** A file may be dropped anywhere, at any time. */
+function listenToDrops() {
+  let depth = 0;
+  const mark = (change) => document.body.classList.toggle("dragging", (depth = Math.max(0, depth + change)) > 0);
+  document.addEventListener("dragenter", () => mark(1));
+  document.addEventListener("dragleave", () => mark(-1));
+  document.addEventListener("dragover", (event) => event.preventDefault());
+  document.addEventListener("drop", async (event) => {
+    event.preventDefault();
+    mark(-depth);
+    if (event.dataTransfer?.types.includes("Files")) loadFiles(await dropped(event.dataTransfer));
+  });
+}
+
+/** @param {Record<string, string>} parts */
+function query(parts) {
+  return new URLSearchParams(parts).toString();
+}

@@ -1,0 +1,163 @@
+// The flow: load, protect, see, take; and what happens to it on a reload or when the program is gone.
+
+import { get, post, remove, Trouble } from "./api.js";
+import { $, all, button, quiet, trouble } from "./dom.js";
+import { listenToLoad, offerSamples, showLoaded, swap } from "./load.js";
+import { listenToProtect, offerProfiles, plant, showChoices } from "./protect.js";
+import { askAnew, clearSee, listenToSee } from "./see.js";
+import { fresh, ofHistory, state } from "./state.js";
+import { closeTake, listenToTake, showTake } from "./take.js";
+
+const KEEP_EVERY = 20_000;
+const THEMES = { system: "system", light: "light", dark: "dark" };
+
+begin();
+
+async function begin() {
+  listenToTheme();
+  listenToLoad(opened);
+  listenToProtect(askAnew);
+  listenToSee({ asked: closeTake, answered, failed });
+  listenToTake();
+  $("forget").onclick = forget;
+  setInterval(keep, KEEP_EVERY);
+  try {
+    state.start = await get("start");
+  } catch (error) {
+    return lost(error);
+  }
+  $("version").textContent = `Version ${state.start.version}.`;
+  offerSamples();
+  offerProfiles();
+  await restore();
+}
+
+/** A history was loaded. @param {any} history */
+async function opened(history) {
+  const old = state.history;
+  state.choices = fresh();
+  state.ticks.places.clear();
+  state.ticks.wholes.clear();
+  await show(history);
+  if (old && old.id !== history.id) remove(`histories/${old.id}`).catch(() => {});
+  $("protect-title").focus();
+}
+
+/** @param {any} history */
+async function show(history) {
+  state.history = history;
+  state.answer = state.question = state.frontier = null;
+  // Only the id: what the browser stores may reach the disk.
+  sessionStorage.setItem("history", history.id);
+  clearSee();
+  showLoaded();
+  showChoices();
+  showSections(true);
+  await plant();
+  askAnew();
+}
+
+/** After a reload the history, and what was asked of it, is still with the program. */
+async function restore() {
+  const id = sessionStorage.getItem("history");
+  if (!id) return;
+  try {
+    const history = await get(`histories/${id}`);
+    recall(history.question);
+    await show(history);
+  } catch (error) {
+    if (error instanceof Trouble && error.status === 0) lost(error);
+    else gone(error);
+  }
+}
+
+/** @param {any} question the last one before the reload */
+function recall(question) {
+  if (!question) return;
+  state.choices = {
+    goal: question.goal,
+    target: question.target ?? null,
+    taxonomy: question.taxonomy === "shipped" ? null : (question.taxonomy ?? null),
+    limit: question.max_quality_loss ?? null,
+    wanted: question.max_distance ?? question.min_distance ?? null,
+  };
+  state.ticks.places = new Set(question.ticked);
+  state.ticks.wholes = new Map(question.sensitive.map((whole) => [whole, []]));
+}
+
+/** An answer came that stays. */
+function answered() {
+  quiet($("connection"));
+  showTake();
+}
+
+/** @param {Trouble} error of a question */
+function failed(error) {
+  if (error.status === 404) gone(error);
+  else if (error.status === 0) lost(error);
+  // Another tab with the same history asked later.
+  else askAnew();
+}
+
+/** Tells the program that the page is still open; it forgets a history that nobody looks at. */
+async function keep() {
+  try {
+    if (state.history) await post(ofHistory("keep"), {});
+    else await get("start");
+    quiet($("connection"));
+  } catch (error) {
+    if (error instanceof Trouble && error.status === 404) gone(error);
+    else lost(error);
+  }
+}
+
+async function forget() {
+  const path = ofHistory();
+  close();
+  $("choose-file").focus();
+  await remove(path).catch(lost);
+}
+
+/** @param {unknown} error */
+function gone(error) {
+  close();
+  trouble($("load-trouble"), error);
+}
+
+/** @param {unknown} error */
+function lost(error) {
+  trouble($("connection"), error, [button("Try again", retry)]);
+}
+
+async function retry() {
+  if (!state.start) return location.reload();
+  await keep();
+  if ($("connection").hidden && state.history) askAnew();
+}
+
+/** Back to the beginning. */
+function close() {
+  state.history = state.answer = state.question = state.frontier = null;
+  sessionStorage.removeItem("history");
+  clearSee();
+  showSections(false);
+  swap("loading");
+}
+
+/** @param {boolean} shown */
+function showSections(shown) {
+  document.body.classList.toggle("loaded", shown);
+  for (const section of all("#protect, #see, #take")) section.classList.toggle("waiting", !shown);
+}
+
+function listenToTheme() {
+  const themes = Object.keys(THEMES);
+  const use = (theme) => {
+    document.documentElement.dataset.theme = theme;
+    sessionStorage.setItem("theme", theme);
+    $("theme").textContent = `Theme: ${THEMES[theme]}`;
+  };
+  use(sessionStorage.getItem("theme") ?? themes[0]);
+  const now = () => themes.indexOf(document.documentElement.dataset.theme ?? "");
+  $("theme").onclick = () => use(themes[(now() + 1) % themes.length]);
+}

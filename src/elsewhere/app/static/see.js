@@ -1,0 +1,248 @@
+// See: what changes, what it costs, and how much may change.
+
+import { newestOnly, post, Trouble } from "./api.js";
+import { Bars } from "./bars.js";
+import { Curve } from "./curve.js";
+import { $, button } from "./dom.js";
+import { aimed, limit, ofHistory, question, roundedUp, state } from "./state.js";
+import { figure, number, sentences, some } from "./words.js";
+
+const bars = new Bars($("bars"), $("bars-table"), $("bars-details"));
+const curve = new Curve($("curve"), $("curve-table"), dragged, () => $("slider").dispatchEvent(new Event("change")));
+const askNewest = newestOnly(answered);
+const NOTHING = { quality_loss: null, privacy_distance: null, bars: null };
+/** After so many milliseconds it shows that it is working. */
+const SLOW = 300;
+/** So many seconds may pass while the slider moves; the best possible can wait until it rests. */
+const QUICK = 0.2;
+
+let frontierIsOld = true;
+/** When the slider was moved to where no picture shows it yet. @type {number | null} */
+let moved = null;
+/** @type {{asked: () => void, answered: () => void, failed: (error: Trouble) => void}} */
+let tell;
+
+/** @param {typeof tell} told of a question, of an answer that stays, and of what the flow has to deal with */
+export function listenToSee(told) {
+  tell = told;
+  $("slider").oninput = $("slider").onchange = slid;
+  $("limit").onchange = () => $("limit").reportValidity() && setLimit(entered("limit"));
+  $("suggest").onclick = () => {
+    setLimit(null);
+    $("slider").focus();
+  };
+  $("wanted").onchange = () => {
+    if (!$("wanted").reportValidity()) return;
+    state.choices.wanted = entered("wanted");
+    askAnew();
+  };
+}
+
+/** @param {string} id of a field @returns {number | null} */
+function entered(id) {
+  return $(id).value === "" ? null : Number($(id).value);
+}
+
+/** Asks after anything but the limit has changed. */
+export function askAnew() {
+  frontierIsOld = true;
+  return ask({ settled: true });
+}
+
+/** Forgets the picture of another history. */
+export function clearSee() {
+  bars.clear();
+}
+
+/** @param {{settled: boolean}} job */
+function ask(job) {
+  tell.asked();
+  return askNewest(job);
+}
+
+/** @param {number | null} chosen */
+function setLimit(chosen) {
+  state.choices.limit = chosen;
+  ask({ settled: true });
+}
+
+/** @param {Event} event of the slider */
+function slid({ type, timeStamp }) {
+  state.choices.limit = curve.limitAt(Number($("slider").value));
+  if (type === "input") moved = timeStamp;
+  ask({ settled: type === "change" });
+}
+
+/** @param {number} step */
+function dragged(step) {
+  $("slider").value = step;
+  $("slider").dispatchEvent(new Event("input"));
+}
+
+/** @param {{settled: boolean}} job nothing is settled while a slider moves @param {AbortSignal} signal */
+async function answered({ settled }, signal) {
+  const missing = whatIsMissing();
+  if (missing) return showAsItIs(missing);
+  const since = moved;
+  const working = setTimeout(() => showWorking(true), SLOW);
+  try {
+    if (aimed() && frontierIsOld) await draw(signal);
+    // Something changed meanwhile, and is asked next.
+    if (aimed() && frontierIsOld) return;
+    await fetchAnswer(settled, signal);
+    showAnswer(settled);
+    if (since !== null) measure(since);
+    if (moved === since) moved = null;
+    // Something else may have been chosen meanwhile, and what is shown must not be taken for it.
+    if (settled && isSame(question(), state.question)) tell.answered();
+  } catch (error) {
+    if (!(error instanceof Trouble)) throw error;
+    if ([0, 404, 409].includes(error.status)) tell.failed(error);
+    else showAsItIs(sentences(error.message, error.hint));
+  } finally {
+    clearTimeout(working);
+    showWorking(false);
+  }
+}
+
+/** Asks, unless the best answer is there already. @param {boolean} settled @param {AbortSignal} signal */
+async function fetchAnswer(settled, signal) {
+  const asked = question();
+  if (isSame(asked, state.question) && state.answer?.status === "optimal") return;
+  const sent = { ...asked, time_limit: settled ? null : QUICK };
+  state.answer = await (await post(ofHistory("release"), sent, signal)).json();
+  state.question = asked;
+}
+
+/** Whether two questions are the same but for their numbers. @param {any} one @param {any} other */
+function isSame(one, other) {
+  return JSON.stringify({ ...one, number: 0 }) === JSON.stringify({ ...other, number: 0 });
+}
+
+/** @param {boolean} working */
+function showWorking(working) {
+  $("see").classList.toggle("working", working);
+  $("see").ariaBusy = String(working);
+}
+
+/** Fetches the curve. @param {AbortSignal} signal */
+async function draw(signal) {
+  const slow = setTimeout(() => say("Working out what each limit would buy …", [], true), SLOW);
+  // Before the answer: if something changes meanwhile, it is old again.
+  frontierIsOld = false;
+  try {
+    state.frontier = await (await post(ofHistory("frontier"), question(), signal)).json();
+  } catch (error) {
+    frontierIsOld = true;
+    throw error;
+  } finally {
+    clearTimeout(slow);
+  }
+  curve.show(state.frontier, state.choices.wanted);
+}
+
+/** What has to be chosen before there is a question. */
+function whatIsMissing() {
+  const { choices, history, ticks } = state;
+  if (!history) return "There is no history yet.";
+  if (!aimed() && !ticks.places.size) return "Tick what nobody should know. This is your history as it is.";
+  if (aimed() && !choices.target) return `Choose whom to ${choices.goal}. This is your history as it is.`;
+  return null;
+}
+
+/** The history without a release. @param {string} words why there is none */
+function showAsItIs(words) {
+  state.answer = null;
+  bars.show(historyAlone(), true);
+  showParts();
+  showFigures(NOTHING);
+  say(words, [], true);
+  tell.answered();
+}
+
+/** @returns {import("./bars.js").Bar[]} */
+function historyAlone() {
+  const rows = (state.history?.locations ?? []).map(({ name, count }) => {
+    return { location: name, before: count, after: null, target: null, sensitive: state.ticks.places.has(name) };
+  });
+  return rows.sort((a, b) => b.before - a.before);
+}
+
+/** @param {boolean} settled */
+function showAnswer(settled) {
+  const { answer } = state;
+  const shown = answer.possible ? answer : (answer.best ?? NOTHING);
+  showParts();
+  bars.show(shown.bars ?? historyAlone(), settled);
+  showFigures(shown);
+  if (aimed()) showLimit(shown.privacy_distance);
+  if (answer.possible) say(answer.words.join(" "), [], settled);
+  else sayWhyNot(answer, settled);
+  $("proof").classList.toggle("blank", !answer.possible);
+  $("proof-words").textContent = answer.certificate ?? "";
+}
+
+/** What there is to see, for what was chosen. */
+function showParts() {
+  $("budget").hidden = !aimed() || frontierIsOld || !state.frontier?.points.length;
+  $("privacy-figure").hidden = $("key-target").hidden = !aimed();
+  $("proof").classList.add("blank");
+  $("wanted").value = state.choices.wanted ?? "";
+  $("wanted-words").textContent = `Only if the distance is at ${state.choices.goal === "avoid" ? "least" : "most"}`;
+}
+
+/** Why there is no release, with a way on. @param {any} answer @param {boolean} settled */
+function sayWhyNot({ sentence, hint, needed_quality_loss: needed, best }, settled) {
+  if (!aimed() || needed === null) return say(sentences(sentence, hint), [], settled);
+  const enough = roundedUp(needed);
+  const short =
+    `With a quality loss of at most ${figure(limit())} the distance is ${figure(best?.privacy_distance)} at best, ` +
+    `not ${figure(state.choices.wanted)}. From ${figure(enough)} on it can be met.`;
+  const words = best && state.choices.wanted !== null ? short : sentences(sentence);
+  say(words, [button(`Allow a quality loss of ${figure(enough)}`, () => setLimit(enough))], settled);
+}
+
+/** @param {number | null} distance that the limit reaches */
+function showLimit(distance) {
+  const { frontier } = state;
+  curve.place(limit(), distance);
+  if (document.activeElement !== $("limit")) $("limit").value = limit();
+  // While it is dragged, the slider is ahead of the answer.
+  if (!$("slider").matches(":active")) $("slider").value = curve.stepAt(limit());
+  $("slider").setAttribute("aria-valuetext", `quality loss at most ${figure(limit())}`);
+  const suggested = frontier?.suggested == null ? limit() : roundedUp(frontier.suggested);
+  $("suggest").disabled = suggested === limit();
+  $("suggest").textContent = `◇ Suggested: ${figure(suggested)}`;
+}
+
+/** @param {any} figures */
+function showFigures({ quality_loss, privacy_distance, quality_words, privacy_words, bars: shown }) {
+  const { counts, ticks } = state;
+  const value = (distance) => (shown && distance === null ? "infinite" : figure(distance));
+  // The words begin with the figure, which stands above them.
+  const scale = (words) => (words ?? "").replace(/^\S+ /, "");
+  $("quality-loss").textContent = value(quality_loss);
+  $("quality-words").textContent = scale(quality_words);
+  $("privacy-distance").textContent = value(privacy_distance);
+  $("privacy-words").textContent = scale(privacy_words);
+  const visits = number(ticks.visits(counts));
+  $("hidden-visits").textContent = shown && ticks.places.size ? `${visits} → 0` : visits;
+  $("hidden-words").textContent = ticks.places.size ? `at ${some(ticks.places.size, "place")}` : "nothing is ticked";
+}
+
+/** @param {string} words @param {HTMLElement[]} ways @param {boolean} aloud whether a screen reader says it */
+function say(words, ways, aloud) {
+  $("outcome-words").textContent = words;
+  $("outcome-way").hidden = !ways.length;
+  $("outcome-way").replaceChildren(...ways);
+  if (aloud) $("outcome-aloud").textContent = words;
+}
+
+/** From the movement of the slider until the new picture is on the screen. @param {number} since */
+function measure(since) {
+  requestAnimationFrame(() => {
+    const painted = new MessageChannel();
+    painted.port1.onmessage = () => performance.measure("slider", { start: since, end: performance.now() });
+    painted.port2.postMessage(null);
+  });
+}

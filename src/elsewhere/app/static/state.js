@@ -1,0 +1,83 @@
+// What the page knows at this moment. The parts of the page read and change it; nothing of it is stored.
+
+import { Ticks } from "./ticks.js";
+
+export const state = {
+  /** What the program offers. @type {any} */
+  start: null,
+  /** @type {any} */
+  history: null,
+  /** Visits by location, of all that a release may name. @type {Map<string, number>} */
+  counts: new Map(),
+  ticks: new Ticks(),
+  choices: fresh(),
+  /** @type {import("./curve.js").Frontier | null} */
+  frontier: null,
+  /** The last answer, and the question that it belongs to. @type {any} */
+  answer: null,
+  /** @type {any} */
+  question: null,
+};
+
+/** The choices of somebody who has made none. */
+export function fresh() {
+  return {
+    goal: "hide",
+    /** @type {string | null} */
+    target: null,
+    /** A taxonomy of the person's own. @type {string | null} */
+    taxonomy: null,
+    /** The limit on the quality loss, if it is not the suggested one. @type {number | null} */
+    limit: null,
+    /** The privacy distance that must be met. @type {number | null} */
+    wanted: null,
+  };
+}
+
+/** Whether there is a target. */
+export const aimed = () => state.choices.goal !== "hide";
+
+/** @param {Record<string, string>} [parts] of the query */
+export function ofHistory(what = "", parts = {}) {
+  const query = new URLSearchParams(parts).toString();
+  return `histories/${state.history.id}${what && `/${what}`}${query && `?${query}`}`;
+}
+
+/** What is asked, in the words of a policy. */
+export function question() {
+  const { choices, ticks } = state;
+  const wholes = [...ticks.wholes.keys()];
+  const branches = wholes.some((whole) => !whole.startsWith("preset:"));
+  return {
+    number: nextNumber(),
+    goal: choices.goal,
+    sensitive: wholes,
+    ticked: [...ticks.places],
+    taxonomy: choices.taxonomy ?? (branches ? "shipped" : null),
+    target: aimed() ? choices.target : null,
+    max_quality_loss: aimed() ? limit() : null,
+    max_distance: choices.goal === "resemble" ? choices.wanted : null,
+    min_distance: choices.goal === "avoid" ? choices.wanted : null,
+  };
+}
+
+/** The limit that was chosen, or the suggested one. */
+export function limit() {
+  const { choices, frontier } = state;
+  return choices.limit ?? roundedUp(frontier?.suggested ?? frontier?.points[0]?.max_quality_loss ?? 0);
+}
+
+/** To four digits, and not below: a limit just under the least that is possible would not do. @param {number} loss */
+export function roundedUp(loss) {
+  if (!(loss > 0)) return 0;
+  const unit = 10 ** (Math.floor(Math.log10(loss)) - 3);
+  return Number((Math.ceil(loss / unit) * unit).toPrecision(4));
+}
+
+let number = 0;
+
+/** Numbers grow, also after a reload, so that the program can tell an older question from a newer one. */
+function nextNumber() {
+  number = Math.max(number + 1, Date.now());
+  return number;
+}

@@ -1,0 +1,60 @@
+// Take: the release, what belongs to it, and the same as a command or a script. All of the release that is shown.
+
+import { post } from "./api.js";
+import { $, all, element, quiet, trouble } from "./dom.js";
+import { ofHistory, state } from "./state.js";
+
+export function listenToTake() {
+  for (const one of all("[data-take]")) one.onclick = () => save(one.dataset.take);
+  for (const details of all("details[data-show]")) {
+    details.ontoggle = () => showText(details);
+    details.querySelector("[data-copy]").onclick = async () => {
+      await navigator.clipboard.writeText(details.querySelector("pre").textContent);
+      $("take-words").textContent = "Copied.";
+    };
+  }
+}
+
+/** What is asked now is not what was answered: nothing is taken until it is. */
+export function closeTake() {
+  for (const one of all("#take button")) one.disabled = true;
+}
+
+export function showTake() {
+  const possible = Boolean(state.answer?.possible);
+  for (const one of all("#take button")) one.disabled = !possible;
+  $("take-words").textContent = possible ? "" : "There is nothing to save yet.";
+  quiet($("take-trouble"));
+  all("details[data-show]").forEach(showText);
+}
+
+/** @param {any} details that show the same as text */
+async function showText(details) {
+  if (!details.open) return;
+  try {
+    const text = state.answer?.possible ? await (await take(details.dataset.show)).text() : "";
+    details.querySelector("pre").textContent = text;
+  } catch (error) {
+    trouble($("take-trouble"), error);
+  }
+}
+
+/** @param {string} what */
+async function save(what) {
+  quiet($("take-trouble"));
+  try {
+    const link = element("a");
+    link.href = URL.createObjectURL(await (await take(what)).blob());
+    link.download = what;
+    link.click();
+    URL.revokeObjectURL(link.href);
+    $("take-words").textContent = `Your browser has saved ${what}.`;
+  } catch (error) {
+    trouble($("take-trouble"), error);
+  }
+}
+
+/** @param {string} what */
+function take(what) {
+  return post(ofHistory("take", { what }), state.question);
+}
