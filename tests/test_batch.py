@@ -257,7 +257,7 @@ def test_another_question_is_refused(tmp_path: Path) -> None:
 _SMALL_PARTS = """
 import sys, time, elsewhere as ew
 from elsewhere.engines import local
-local._PART_ROWS, local._PLAIN_ROWS, local._READ_ROWS = 500, 250, 250
+local._PART_ROWS, local._PLAIN_ROWS = 500, 250
 ew.batch(ew.Policy("hide", sensitive=("clinic", "casino")), sys.argv[1], sys.argv[2], threads=2,
          progress=lambda _: time.sleep(0.05))
 """

@@ -60,7 +60,8 @@ def sanitize_batches(policy: Policy | Plan, batches: Iterable[Batch]) -> Iterato
 
 def releases(results: Batch) -> Batch:
     """The releases alone: user, location, count; one row a location. Where locations are encoded, users are too."""
-    given = results.filter(pc.is_valid(results.column("location")))
+    some = results.column("location").null_count > 0
+    given = results.filter(pc.is_valid(results.column("location"))) if some else results
     lengths = pc.list_value_length(given.column("location")).to_numpy()
     rows = pa.array(np.repeat(np.arange(len(given), dtype=np.int32), lengths))
     location, count = (given.column(name).flatten() for name in ("location", "count"))

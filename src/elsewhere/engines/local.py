@@ -30,8 +30,7 @@ from elsewhere.release.report import PRIVATE
 
 #: Rows of a part, and of what a worker gets at a time: a user of its own takes long if there is anything to search.
 _PART_ROWS = 1 << 20
-_PLAIN_ROWS, _SEARCHED_ROWS = 1 << 18, 1 << 13
-_READ_ROWS = 1 << 18
+_PLAIN_ROWS, _SEARCHED_ROWS = 1 << 18, 1 << 12
 #: A part of what fits into the numbers that DuckDB has for it, since it is known by and large only.
 _FEW_NAMES = 1 << 15
 #: A column of our own.
@@ -104,7 +103,7 @@ def run(
         with _sentences():
             if report is not None:
                 progress.expected = _number_of_users(connection, source)
-            batches = _grouped(connection, source, personal, output.journal["last"])
+            batches = _grouped(connection, source, personal, output.journal["last"], rows)
         checked = _checked(batches, on_error, progress)
         part = output.journal["parts"]
         chunks = map(_apart, whole_users(checked, rows, together=_HASH))
@@ -195,6 +194,8 @@ def _workers(plan: Plan, threads: int) -> Iterator[tuple[Executor, int]]:
         context.set_forkserver_preload(["elsewhere.engines.ready"])
         pool = ProcessPoolExecutor(threads, context, _prepare, (plan,))
     with pool:
+        for _ in range(threads):  # they get ready while the rows are grouped
+            pool.submit(import_module, "elsewhere.solvers.exact")
         yield pool, _PLAIN_ROWS if is_plain(plan.policy) else _SEARCHED_ROWS
 
 
@@ -251,7 +252,7 @@ def _number_of_users(connection: Any, source: Source) -> int:
     return int(connection.sql(f"SELECT approx_count_distinct({column}) FROM {source.table()}").fetchall()[0][0])
 
 
-def _grouped(connection: Any, source: Source, personal: Source | None, after: Any) -> Iterable[Batch]:
+def _grouped(connection: Any, source: Source, personal: Source | None, after: Any, rows: int) -> Iterable[Batch]:
     """One row a location of a user, and the users in the order of their hashes.
 
     If there is a column of counts, how many rows went into a count, and how many of them are bad.
@@ -280,7 +281,7 @@ def _grouped(connection: Any, source: Source, personal: Source | None, after: An
         )
     # By hash: numbers are sorted in a fraction of the time that names take, and any order of the users will do.
     ordered = f"SELECT *, {_hash(_name('user'))} AS {_name(_HASH)} FROM ({query}) ORDER BY {_name(_HASH)}"
-    batches: Iterable[Batch] = connection.sql(ordered).to_arrow_reader(_READ_ROWS)
+    batches: Iterable[Batch] = connection.sql(ordered).to_arrow_reader(rows)
     return batches
 
 
@@ -323,17 +324,18 @@ def _checked(batches: Iterable[Batch], on_error: str, progress: Progress) -> Ite
     """The rows that make sense; the others are counted, or end the run."""
     for batch in batches:
         user, location, count = (batch.column(at) for at in range(3))
-        missing = pc.or_(user.is_null(), location.is_null())
-        of_counts = "bad" in batch.schema.names
-        bad, rows = (batch.column("bad"), batch.column("rows")) if of_counts else (pc.multiply(count, 0), count)
-        wrong = pc.greater(bad, 0)
-        if pc.any(pc.or_(missing, wrong)).as_py():
+        if "bad" not in batch.schema.names:  # visits are what they are
+            batch = batch.append_column("rows", count).append_column("bad", pa.nulls(len(batch), pa.int64()))
+        bad = batch.column("bad")
+        if user.null_count or location.null_count or (bad.null_count == 0 and pc.any(pc.greater(bad, 0)).as_py()):
+            missing = pc.or_(user.is_null(), location.is_null())
+            bad = bad.fill_null(0)
             if on_error == "stop":
-                first = batch.filter(pc.or_(missing, wrong)).slice(0, 1).to_pylist()[0]
+                first = batch.filter(pc.or_(missing, pc.greater(bad, 0))).slice(0, 1).to_pylist()[0]
                 raise InputError(complaint(first))
-            progress.skipped_rows += int(pc.sum(pc.if_else(missing, rows, bad)).as_py())
+            progress.skipped_rows += int(pc.sum(pc.if_else(missing, batch.column("rows"), bad)).as_py())
             batch = batch.filter(pc.and_(pc.invert(missing), count.is_valid()))
-        yield batch.drop_columns(["bad", "rows"]) if of_counts else batch
+        yield batch.drop_columns(["bad", "rows"])
 
 
 def _apart(table: Table) -> Table:
