@@ -79,10 +79,12 @@ class Scale:
     patience: float
     #: Edges of a graph that the paper's algorithms may build: they need some 200 bytes each.
     edges: int
+    #: Whether runtimes are measured with nothing else at work.
+    alone: bool
 
 
-FULL = Scale("full", users=1_000_000, draws=5, splits=10, timed=40, patience=20.0, edges=1_000_000)
-QUICK = Scale("quick", users=150, draws=1, splits=3, timed=8, patience=0.5, edges=150_000)
+FULL = Scale("full", users=1_000_000, draws=5, splits=10, timed=40, patience=20.0, edges=1_000_000, alone=True)
+QUICK = Scale("quick", users=150, draws=1, splits=3, timed=8, patience=0.5, edges=150_000, alone=False)
 
 
 @dataclass(frozen=True)

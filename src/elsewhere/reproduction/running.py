@@ -1,4 +1,5 @@
-"""Experiments side by side, each in a process of its own; those that measure runtimes one after the other."""
+"""Experiments side by side, each in a process of its own; those that measure runtimes one after the other, but for a
+quick look."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ def run(
     known = experiments.modules()
     due = [name for name in names if not _is_done(name, cache, say)]
     workers = _Workers((study, cache, folder, footer), say, len(due))
-    together = [name for name in due if not known[name].EXPERIMENT.timed]
+    together = [name for name in due if not (study.scale.alone and known[name].EXPERIMENT.timed)]
     workers.work(together, os.cpu_count() or 1)
     workers.work([name for name in due if name not in together], 1)
     outcomes = {name: cache.get(name, known[name]) for name in names}
