@@ -96,7 +96,8 @@ def _write_visits(path: Path, number: int) -> None:
 
 
 def _group(folder: Path, order: str = "") -> None:
-    query = f"SELECT \"user\", location, count(*) AS count FROM '{folder}/visits.parquet' GROUP BY ALL {order}"
+    grouped = f"SELECT \"user\", location, count(*) AS count FROM '{folder}/visits.parquet' GROUP BY ALL"
+    query = f"SELECT * FROM ({grouped}) {order}"
     _duckdb(folder).execute(f"COPY ({query}) TO '{folder}/grouped.parquet' (FORMAT parquet, COMPRESSION zstd)")
 
 

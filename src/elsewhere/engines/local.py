@@ -105,13 +105,19 @@ def run(
                 progress.expected = _number_of_users(connection, source)
             batches = _grouped(connection, source, personal, output.journal["last"], rows)
         checked = _checked(batches, on_error, progress)
-        part = output.journal["parts"]
         chunks = map(_apart, whole_users(checked, rows, together=_HASH))
-        for table in _parts(_in_order(pool, plan, chunks)):
-            _write(output, part, table, progress)
-            part += 1
-            if report is not None:
-                report(progress)
+        tables = _parts(_in_order(pool, plan, chunks))
+        # One part is written while the next one is made.
+        writing: Future[None] | None = None
+        with ThreadPoolExecutor(1) as writer:
+            for part, table in enumerate(tables, output.journal["parts"]):
+                if writing is not None:
+                    writing.result()
+                writing = writer.submit(_write, output, part, table, progress)
+                if report is not None:
+                    report(progress)
+        if writing is not None:
+            writing.result()
     return progress
 
 
