@@ -23,7 +23,7 @@ class Features:
 
     #: By location, the root of its share of the visits: sparse.
     places: csr_array
-    #: A few numbers about the counts as such.
+    #: A few numbers about the counts as such, the size first.
     shape: Floats
 
     @classmethod

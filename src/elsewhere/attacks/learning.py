@@ -34,6 +34,7 @@ def guess(features: Features, labels: Flags, seed: int) -> Rate:
     that, so that nothing about the users who are judged goes into the choice. A user is one row, and therefore never in
     two parts.
     """
+    seed = int(seed) % 2**32  # scikit-learn takes none beyond
     learners = _learners(features, seed)
     judged = []
     # Several threads for so little work wait for each other longer than they work.
@@ -108,16 +109,33 @@ def _mean(judged: list[tuple[float, float]], labels: Flags) -> Rate:
 
 
 def _learners(features: Features, seed: int) -> list[Callable[[Flags, Ints, Ints], Floats]]:
-    """Ways to score users, the simplest first: each takes the labels, whom to learn from and whom to score."""
+    """Ways to score users, the simplest first: each takes the labels, whom to learn from and whom to score.
+
+    How what they look at is scaled, and which places trees are shown, goes by those who are learned from alone.
+    """
     from scipy.sparse import csr_array, hstack
 
     linear, ensemble = import_module("sklearn.linear_model"), import_module("sklearn.ensemble")
-    scaled = features.shape / np.maximum(np.abs(features.shape).max(axis=0), 1e-12)
-    everything = hstack([features.places, features.places > 0, csr_array(scaled)], format="csr", dtype=np.float64)
-    everything.indptr, everything.indices = everything.indptr.astype(np.int32), everything.indices.astype(np.int32)
-    visited = np.bincount(features.places.indices, minlength=features.places.shape[1])
-    often = np.sort(np.argsort(-visited, kind="stable")[:_SHOWN])
-    shown = np.hstack([features.shape, features.places[:, often].toarray()])
+
+    def size(known: Ints) -> Floats:
+        return scaled(known)[:, :1]
+
+    def scaled(known: Ints) -> Floats:
+        greatest = np.abs(features.shape[known]).max(axis=0)
+        return features.shape / np.where(greatest > 0, greatest, 1.0)
+
+    def everything(known: Ints) -> csr_array:
+        both = hstack([features.places, features.places > 0, csr_array(scaled(known))], format="csr", dtype=np.float64)
+        both.indptr, both.indices = both.indptr.astype(np.int32), both.indices.astype(np.int32)
+        return both
+
+    def shape(known: Ints) -> Floats:
+        return features.shape
+
+    def shown(known: Ints) -> Floats:
+        visited = np.bincount(features.places[known].indices, minlength=features.places.shape[1])
+        often = np.sort(np.argsort(-visited, kind="stable")[:_SHOWN])
+        return np.hstack([features.shape, features.places[:, often].toarray()])
 
     def logistic(strength: float) -> Any:
         return linear.LogisticRegression(C=strength, solver="liblinear", max_iter=1000, random_state=seed)
@@ -132,16 +150,20 @@ def _learners(features: Features, seed: int) -> list[Callable[[Flags, Ints, Ints
         random_state=seed,
     )
     return [
+        _scorer(logistic(1.0), size),
         _scorer(logistic(1.0), scaled),
         _scorer(logistic(0.1), everything),
         _scorer(logistic(1.0), everything),
-        _scorer(trees, features.shape),
+        _scorer(trees, shape),
         _scorer(trees, shown),
     ]
 
 
-def _scorer(model: Any, matrix: Any) -> Callable[[Flags, Ints, Ints], Floats]:
+def _scorer(model: Any, look: Callable[[Ints], Any]) -> Callable[[Flags, Ints, Ints], Floats]:
+    """A model on a matrix with a row a user, which is made by looking at whom it learns from."""
+
     def learn(labels: Flags, train: Ints, test: Ints) -> Floats:
+        matrix = look(train)
         scores: Floats = model.fit(matrix[train], labels[train]).decision_function(matrix[test])
         return scores
 
