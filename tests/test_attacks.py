@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
-from threadpoolctl import threadpool_limits
 
 import elsewhere as ew
 from elsewhere.attacks.baselines import deleted, rounded, sanitized
@@ -134,7 +134,7 @@ def test_learners_look_at_those_whom_they_learn_from_alone() -> None:
     other[41:] = 1000 * (np.arange(150) > 75)
     labels, train, test = np.arange(60) % 2 == 0, np.arange(40), np.array([40])
     one, two = (_learners(Features.of(csr_array(rows), np.zeros(150, np.bool_)), 1) for rows in (counts, other))
-    with threadpool_limits(1):
+    with import_module("threadpoolctl").threadpool_limits(1):
         for learn, again in zip(one, two, strict=True):
             assert learn(labels, train, test) == again(labels, train, test)
 

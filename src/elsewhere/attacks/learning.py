@@ -21,8 +21,6 @@ FEWEST = 20
 #: Users of a kind, at most, that are drawn for an attack: enough for an interval of some two percent to either side.
 MOST = 1000
 _FOLDS, _INNER = 5, 3
-#: Locations that the trees are shown, those that most users visited: they take no sparse matrix.
-_SHOWN = 100
 _Z = 1.959963984540054
 
 
@@ -109,33 +107,8 @@ def _mean(judged: list[tuple[float, float]], labels: Flags) -> Rate:
 
 
 def _learners(features: Features, seed: int) -> list[Callable[[Flags, Ints, Ints], Floats]]:
-    """Ways to score users, the simplest first: each takes the labels, whom to learn from and whom to score.
-
-    How what they look at is scaled, and which places trees are shown, goes by those who are learned from alone.
-    """
-    from scipy.sparse import csr_array, hstack
-
+    """Ways to score users, the simplest first: each takes the labels, whom to learn from and whom to score."""
     linear, ensemble = import_module("sklearn.linear_model"), import_module("sklearn.ensemble")
-
-    def size(known: Ints) -> Floats:
-        return scaled(known)[:, :1]
-
-    def scaled(known: Ints) -> Floats:
-        greatest = np.abs(features.shape[known]).max(axis=0)
-        return features.shape / np.where(greatest > 0, greatest, 1.0)
-
-    def everything(known: Ints) -> csr_array:
-        both = hstack([features.places, features.places > 0, csr_array(scaled(known))], format="csr", dtype=np.float64)
-        both.indptr, both.indices = both.indptr.astype(np.int32), both.indices.astype(np.int32)
-        return both
-
-    def shape(known: Ints) -> Floats:
-        return features.shape
-
-    def shown(known: Ints) -> Floats:
-        visited = np.bincount(features.places[known].indices, minlength=features.places.shape[1])
-        often = np.sort(np.argsort(-visited, kind="stable")[:_SHOWN])
-        return np.hstack([features.shape, features.places[:, often].toarray()])
 
     def logistic(strength: float) -> Any:
         return linear.LogisticRegression(C=strength, solver="liblinear", max_iter=1000, random_state=seed)
@@ -150,17 +123,17 @@ def _learners(features: Features, seed: int) -> list[Callable[[Flags, Ints, Ints
         random_state=seed,
     )
     return [
-        _scorer(logistic(1.0), size),
-        _scorer(logistic(1.0), scaled),
-        _scorer(logistic(0.1), everything),
-        _scorer(logistic(1.0), everything),
-        _scorer(trees, shape),
-        _scorer(trees, shown),
+        _scorer(logistic(1.0), features.size),
+        _scorer(logistic(1.0), features.scaled),
+        _scorer(logistic(0.1), features.everything),
+        _scorer(logistic(1.0), features.everything),
+        _scorer(trees, lambda known: features.shape),
+        _scorer(trees, features.shown),
     ]
 
 
 def _scorer(model: Any, look: Callable[[Ints], Any]) -> Callable[[Flags, Ints, Ints], Floats]:
-    """A model on a matrix with a row a user, which is made by looking at whom it learns from."""
+    """A model, and the matrix that it looks at: a row a user, made without looking at whom it is tested on."""
 
     def learn(labels: Flags, train: Ints, test: Ints) -> Floats:
         matrix = look(train)
