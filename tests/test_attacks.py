@@ -214,9 +214,12 @@ def test_profiling(tmp_path: Path) -> None:
     assert resemble.wrong.value == pytest.approx(np.mean(np.array(reached) <= resemble.threshold))
     near = [d for d in distances if d <= resemble.threshold]
     nearer = np.mean([[a < b for b in near] for a in reached if a <= resemble.threshold])
-    assert right(resemble.attacks, "distance alone").value == pytest.approx(nearer, abs=0.1)
+    assert right(resemble.attacks, "resemble, distance alone").value == pytest.approx(nearer, abs=0.1)
     # Nobody was at the zoo, where every release goes.
     assert right(resemble.attacks, "no protection").value < right(resemble.attacks, "resemble").value == 1.0
+    # Who never saw a release looks for what resembling has changed.
+    naive = right(resemble.attacks, "resemble, learned from originals")
+    assert naive.value < right(resemble.attacks, "no protection").value - 0.1
     nobody = ew.audit(users, **asked | {"max_quality_loss": 0.0}, threshold=resemble.threshold).profiling
     assert (nobody[0].wrong.value, nobody[0].attacks) == (0.0, ())
 

@@ -24,14 +24,15 @@ _FOLDS, _INNER = 5, 3
 _Z = 1.959963984540054
 
 
-def guess(features: Features, labels: Flags, seed: int) -> Rate:
+def guess(features: Features, labels: Flags, seed: int, judged_by: Ints | None = None) -> Rate:
     """How often an attacker who is shown two users, one of either label, says rightly which is which (AUC).
 
     Users are split into five parts, and those of each part are judged by an attacker who learned from the others. Of
     several kinds of learner the attacker takes the one that does best among those others, which are split once more for
     that, so that nothing about the users who are judged goes into the choice. A user is one row, and therefore never in
-    two parts.
+    two parts. `judged_by` has the row by which each user is judged, if it is another than the one to learn from.
     """
+    rows = np.arange(len(labels)) if judged_by is None else judged_by
     seed = int(seed) % 2**32  # scikit-learn takes none beyond
     learners = _learners(features, seed)
     judged = []
@@ -41,7 +42,7 @@ def guess(features: Features, labels: Flags, seed: int) -> Rate:
             inner = [(train[known], train[held]) for known, held in _split(labels[train], _INNER, seed)]
             tried = [[auc(learn(labels, *parts), labels[parts[1]])[0] for parts in inner] for learn in learners]
             best = learners[int(np.argmax(np.mean(tried, axis=1)))]
-            judged.append(auc(best(labels, train, test), labels[test]))
+            judged.append(auc(best(labels, train, rows[test]), labels[test]))
     return _mean(judged, labels)
 
 

@@ -3,7 +3,8 @@
 Who is within the threshold c of the target belongs to the group, says the paper's adversary. Users who do not belong
 resemble the target, and users who do avoid it; each of them who gets a release is judged wrongly. The adversary who
 knows the method learns to tell such releases from the genuine histograms that they pass for. What it has to go by is
-taken apart: the distance alone, and what these users are like anyway, which their originals show.
+taken apart: what these users are like anyway, which their originals show; what of that a release still shows to
+somebody who never saw one; and the distance alone.
 """
 
 from __future__ import annotations
@@ -79,23 +80,22 @@ def _attacks(group: Group, goal: str, originals: csr_array, releases: csr_array,
     """How well users are told from the genuine ones on the side of the threshold to which their releases go."""
     from scipy.sparse import vstack
 
-    nothing = np.zeros(genuine.shape[1], np.bool_)
-    labels = np.arange(releases.shape[0] + genuine.shape[0]) < releases.shape[0]
-    counts = vstack([releases, genuine], format="csr")
-    release = Features.of(counts, nothing)
+    users, others = releases.shape[0], genuine.shape[0]
+    labels = np.arange(users + others) < users
+    later = np.arange(len(labels)) + np.where(labels, len(labels), 0)
+    counts = vstack([originals, genuine, releases], format="csr")
+    seen = Features.of(counts, np.zeros(counts.shape[1], np.bool_))
     distances = np.minimum(_distances(group.plan, group.table.locations, counts), _FAR)[:, None]
-    seen = {
-        "distance alone": Features(release.places[:, :0], distances),
+    alone = Features(seen.places[later][:, :0], distances[later])
+    both = Features(seen.places[later], np.column_stack([seen.shape, distances])[later])
+    found = {
         # The originals are on the other side of the threshold, so that with their distance there is nothing to learn.
-        "no protection": Features.of(vstack([originals, genuine], format="csr"), nothing),
-        goal: Features(release.places, np.column_stack([release.shape, distances])),
+        "no protection": guess(seen, labels, group.seed),
+        f"{goal}, learned from originals": guess(seen, labels, group.seed, later),
+        f"{goal}, distance alone": guess(alone, labels, group.seed),
+        goal: guess(both, labels, group.seed),
     }
-    return [
-        Attack(
-            "released or genuine", protection, releases.shape[0], genuine.shape[0], guess(features, labels, group.seed)
-        )
-        for protection, features in seen.items()
-    ]
+    return [Attack("released or genuine", protection, users, others, right) for protection, right in found.items()]
 
 
 def _distances(plan: Plan, locations: tuple[str, ...], counts: csr_array) -> Floats:
