@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from elsewhere.attacks.baselines import deleted, rounded, sanitized
 from elsewhere.attacks.detection import detect
 from elsewhere.attacks.features import Features
 from elsewhere.attacks.inference import infer
-from elsewhere.attacks.learning import auc, guess, share
+from elsewhere.attacks.learning import _learners, auc, guess, share
 from elsewhere.attacks.repetition import repeat
 from elsewhere.attacks.result import Attack, Rate
 from elsewhere.attacks.setting import Setting
@@ -103,7 +104,7 @@ def test_attackers_learn_what_is_there_and_nothing_else() -> None:
     )
     assert planted.value > 0.95
     assert (
-        guess(Features.of(csr_array(counts), NONE), labels, 1)
+        guess(Features.of(csr_array(counts), NONE), labels, 1 + 2**32)
         == nothing
         != guess(Features.of(csr_array(counts), NONE), labels, 2)
     )
@@ -123,6 +124,19 @@ def test_nobody_is_judged_by_who_saw_them(monkeypatch: pytest.MonkeyPatch) -> No
     assert guess(Features.of(csr_array(np.ones((60, 3), np.int64)), NONE), labels, 1).value == 0.5
     assert len(seen) == 3 * (2 + 1)
     assert not set().union(*seen)
+
+
+def test_learners_look_at_those_whom_they_learn_from_alone() -> None:
+    """What others are like changes nothing about a user's score."""
+    random = np.random.default_rng(4)
+    counts = random.integers(0, 5, (60, 150)) * random.integers(0, 2, (60, 150))
+    other = counts.copy()
+    other[41:] = 1000 * (np.arange(150) > 75)
+    labels, train, test = np.arange(60) % 2 == 0, np.arange(40), np.array([40])
+    one, two = (_learners(Features.of(csr_array(rows), np.zeros(150, np.bool_)), 1) for rows in (counts, other))
+    with import_module("threadpoolctl").threadpool_limits(1):
+        for learn, again in zip(one, two, strict=True):
+            assert learn(labels, train, test) == again(labels, train, test)
 
 
 # The rivals
@@ -198,10 +212,16 @@ def test_profiling(tmp_path: Path) -> None:
     far = [history for history, d in zip(users.values(), distances, strict=True) if d > resemble.threshold]
     reached = [ew.resemble(history, target, 0.05).privacy_distance or 0.0 for history in far]
     assert resemble.wrong.value == pytest.approx(np.mean(np.array(reached) <= resemble.threshold))
-    assert resemble.wiser is not None
-    assert resemble.wiser.right.value > 0.9
+    near = [d for d in distances if d <= resemble.threshold]
+    nearer = np.mean([[a < b for b in near] for a in reached if a <= resemble.threshold])
+    assert right(resemble.attacks, "resemble, distance alone").value == pytest.approx(nearer, abs=0.1)
+    # Nobody was at the zoo, where every release goes.
+    assert right(resemble.attacks, "no protection").value < right(resemble.attacks, "resemble").value == 1.0
+    # Who never saw a release looks for what resembling has changed.
+    naive = right(resemble.attacks, "resemble, learned from originals")
+    assert naive.value < right(resemble.attacks, "no protection").value - 0.1
     nobody = ew.audit(users, **asked | {"max_quality_loss": 0.0}, threshold=resemble.threshold).profiling
-    assert (nobody[0].wrong.value, nobody[0].wiser) == (0.0, None)
+    assert (nobody[0].wrong.value, nobody[0].attacks) == (0.0, ())
 
 
 # The command, and what is wrong
@@ -238,9 +258,16 @@ def test_command(run: Run) -> None:
         (("--sensitive", "home"), "home is not inferred: the users who were there are 6, those who were not 0, and 20"),
         (("--sensitive", "clinic", "--spare", "gym"), "the spared location 'gym' is not in the history"),
         (("--sensitive", "clinic", "--seed", "-1"), "seed is -1"),
+        (("--sensitive", "clinic", "--threshold", "0.3"), "threshold is 0.3, which means nothing without a target"),
+        (("--sensitive", "clinic", "--max-quality-loss", "7"), "max_quality_loss is 7.0, which means nothing without"),
+        (("--sensitive", "clinic", "--privacy", "nonsense"), "privacy is 'nonsense', which means nothing without a"),
+        (("--target", "target.csv", "--spare", "gym"), "spared is ('gym',), which means nothing without sensitive"),
+        (("--target", "target.csv", "--taxonomy", "shipped"), "taxonomy is 'shipped', which means nothing without"),
         (("--target", "nobody", "--max-quality-loss", "0.1"), "the target 'nobody' is neither a file nor a profile"),
         (("--target", "target.csv"), "resemble needs max_quality_loss"),
         (("--target", "target.csv", "--max-quality-loss", "0.1", "--threshold", "-1"), "threshold is -1"),
+        (("--target", "target.csv", "--max-quality-loss", "0.1", "--threshold", "inf"), "threshold is inf"),
+        (("--target", "target.csv", "--max-quality-loss", "0.1", "--privacy", "jeffreys"), "infinitely far"),
         (("--target", "target.csv", "--max-quality-loss", "0.1"), "20 of either are needed"),
     ],
 )
@@ -252,9 +279,18 @@ def test_bad_input(run: Run, arguments: tuple[str, ...], sentence: str) -> None:
     assert err.count("\n") == 1
 
 
-def test_users_without_a_visit() -> None:
-    with pytest.raises(ew.InputError, match="none of the 1 users has a visit"):
-        ew.audit({"ann": {"home": 0}}, ["home"])
+@pytest.mark.parametrize(
+    ("users", "sentence"),
+    [
+        ({"ann": {"home": 0}}, "none of the 1 users has a visit"),
+        ("users.csv", "users is 'users.csv'; give a mapping"),
+        (None, "users is None; give a mapping"),
+        ({1: {"home": 1}, "ann": {"home": 1}}, "users has the name 1, which is not a string"),
+    ],
+)
+def test_bad_users(users: Any, sentence: str) -> None:
+    with pytest.raises(ew.InputError, match=sentence):
+        ew.audit(users, ["home"])
 
 
 def test_import_is_light() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from elsewhere.attacks.learning import MOST, TooFewUsers, check_learners
 from elsewhere.attacks.result import Attack, AuditResult, Profiling, Rate, Repetition
 from elsewhere.evaluation.choices import check_whole
-from elsewhere.model.errors import InputError
+from elsewhere.model.errors import InputError, quoted
 from elsewhere.model.histogram import TableLike
 from elsewhere.model.problem import listed, nonnegative
 from elsewhere.policy import Plan, Policy
@@ -60,8 +61,16 @@ def audit(
     names = tuple(dict.fromkeys(listed("sensitive", sensitive, "names")))
     if not names and target is None:
         raise InputError("there is nothing to attack: name sensitive places to hide, or a target")
+    stay = tuple(listed("spared", spared, "names"))
+    if not names:
+        _refuse("sensitive places", spared=stay or None, taxonomy=taxonomy)
+    if target is None:
+        other = None if privacy == "js" else privacy
+        _refuse("a target", max_quality_loss=max_quality_loss, privacy=other, threshold=threshold)
     limit = None if threshold is None else nonnegative("threshold", threshold)
-    hiding = Policy("hide", names, tuple(listed("spared", spared, "names")), taxonomy, quality=quality).plan()
+    if limit == math.inf:
+        raise InputError("threshold is inf; everybody would belong to the group, so give a finite one")
+    hiding = Policy("hide", names, stay, taxonomy, quality=quality).plan()
     targeting = None
     if target is not None:
         targeting = Policy(
@@ -110,8 +119,8 @@ class _Attacker:
         """The attacks on resemble and avoid."""
         from elsewhere.attacks.profiling import GOALS, Group, profile
 
-        group = Group.around(self._table, plan, threshold, seed)
-        found = [self._tried(profile, group, goal) for goal in GOALS]
+        group = self._tried(Group.around, self._table, plan, threshold, seed)
+        found = [] if group is None else [self._tried(profile, group, goal) for goal in GOALS]
         self._profiling += [one for one in found if one is not None]
 
     def result(self, seed: int) -> AuditResult:
@@ -131,6 +140,13 @@ class _Attacker:
             self._refused.append(error)
             self._notes.append(f"{error}.")
             return None
+
+
+def _refuse(needed: str, **given: object) -> None:
+    """Raise if something is given that means nothing without what is needed, which there is not."""
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(f"{name} is {quoted(value)}, which means nothing without {needed}")
 
 
 def _users(number: int) -> str:

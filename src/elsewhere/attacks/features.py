@@ -8,22 +8,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elsewhere.attacks.table import entry_rows, with_counts
-from elsewhere.model.arrays import Flags, Floats
+from elsewhere.model.arrays import Flags, Floats, Ints
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 #: Counts up to this one are looked at one by one.
 _SMALL = 8
+#: Locations that trees are shown: they take no sparse matrix.
+_SHOWN = 100
 
 
 @dataclass(frozen=True)
 class Features:
-    """A row a user."""
+    """A row a user. Who learns from some users scales and chooses by what these `known` ones are like, no others."""
 
     #: By location, the root of its share of the visits: sparse.
     places: csr_array
-    #: A few numbers about the counts as such.
+    #: A few numbers about the counts as such, the size first.
     shape: Floats
 
     @classmethod
@@ -48,6 +50,30 @@ class Features:
     def of_size(cls, counts: csr_array) -> Features:
         """What is to be seen by somebody who is told the size of the histogram and nothing else."""
         return cls(counts[:, :0].astype(np.float64), np.log(counts.sum(axis=1))[:, None])
+
+    def size(self, known: Ints) -> Floats:
+        """The size and nothing else."""
+        return self.scaled(known)[:, :1]
+
+    def scaled(self, known: Ints) -> Floats:
+        """The shape, with numbers up to 1 for those who are known."""
+        greatest = np.abs(self.shape[known]).max(axis=0)
+        return self.shape / np.where(greatest > 0, greatest, 1.0)
+
+    def everything(self, known: Ints) -> csr_array:
+        """The places with their shares, which of them were visited at all, and the shape: sparse."""
+        from scipy.sparse import csr_array, hstack
+
+        parts = [self.places, self.places > 0, csr_array(self.scaled(known))]
+        both: csr_array = hstack(parts, format="csr", dtype=np.float64)
+        both.indptr, both.indices = both.indptr.astype(np.int32), both.indices.astype(np.int32)
+        return both
+
+    def shown(self, known: Ints) -> Floats:
+        """The shape, and the places that most of those who are known visited."""
+        visited = np.bincount(self.places[known].indices, minlength=self.places.shape[1])
+        often = np.sort(np.argsort(-visited, kind="stable")[:_SHOWN])
+        return np.hstack([self.shape, self.places[:, often].toarray()])
 
 
 def _shape(counts: csr_array, watched: Flags) -> Floats:

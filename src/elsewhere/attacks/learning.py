@@ -21,19 +21,19 @@ FEWEST = 20
 #: Users of a kind, at most, that are drawn for an attack: enough for an interval of some two percent to either side.
 MOST = 1000
 _FOLDS, _INNER = 5, 3
-#: Locations that the trees are shown, those that most users visited: they take no sparse matrix.
-_SHOWN = 100
 _Z = 1.959963984540054
 
 
-def guess(features: Features, labels: Flags, seed: int) -> Rate:
+def guess(features: Features, labels: Flags, seed: int, judged_by: Ints | None = None) -> Rate:
     """How often an attacker who is shown two users, one of either label, says rightly which is which (AUC).
 
     Users are split into five parts, and those of each part are judged by an attacker who learned from the others. Of
     several kinds of learner the attacker takes the one that does best among those others, which are split once more for
     that, so that nothing about the users who are judged goes into the choice. A user is one row, and therefore never in
-    two parts.
+    two parts. `judged_by` has the row by which each user is judged, if it is another than the one to learn from.
     """
+    rows = np.arange(len(labels)) if judged_by is None else judged_by
+    seed = int(seed) % 2**32  # scikit-learn takes none beyond
     learners = _learners(features, seed)
     judged = []
     # Several threads for so little work wait for each other longer than they work.
@@ -42,7 +42,7 @@ def guess(features: Features, labels: Flags, seed: int) -> Rate:
             inner = [(train[known], train[held]) for known, held in _split(labels[train], _INNER, seed)]
             tried = [[auc(learn(labels, *parts), labels[parts[1]])[0] for parts in inner] for learn in learners]
             best = learners[int(np.argmax(np.mean(tried, axis=1)))]
-            judged.append(auc(best(labels, train, test), labels[test]))
+            judged.append(auc(best(labels, train, rows[test]), labels[test]))
     return _mean(judged, labels)
 
 
@@ -109,15 +109,7 @@ def _mean(judged: list[tuple[float, float]], labels: Flags) -> Rate:
 
 def _learners(features: Features, seed: int) -> list[Callable[[Flags, Ints, Ints], Floats]]:
     """Ways to score users, the simplest first: each takes the labels, whom to learn from and whom to score."""
-    from scipy.sparse import csr_array, hstack
-
     linear, ensemble = import_module("sklearn.linear_model"), import_module("sklearn.ensemble")
-    scaled = features.shape / np.maximum(np.abs(features.shape).max(axis=0), 1e-12)
-    everything = hstack([features.places, features.places > 0, csr_array(scaled)], format="csr", dtype=np.float64)
-    everything.indptr, everything.indices = everything.indptr.astype(np.int32), everything.indices.astype(np.int32)
-    visited = np.bincount(features.places.indices, minlength=features.places.shape[1])
-    often = np.sort(np.argsort(-visited, kind="stable")[:_SHOWN])
-    shown = np.hstack([features.shape, features.places[:, often].toarray()])
 
     def logistic(strength: float) -> Any:
         return linear.LogisticRegression(C=strength, solver="liblinear", max_iter=1000, random_state=seed)
@@ -132,16 +124,20 @@ def _learners(features: Features, seed: int) -> list[Callable[[Flags, Ints, Ints
         random_state=seed,
     )
     return [
-        _scorer(logistic(1.0), scaled),
-        _scorer(logistic(0.1), everything),
-        _scorer(logistic(1.0), everything),
-        _scorer(trees, features.shape),
-        _scorer(trees, shown),
+        _scorer(logistic(1.0), features.size),
+        _scorer(logistic(1.0), features.scaled),
+        _scorer(logistic(0.1), features.everything),
+        _scorer(logistic(1.0), features.everything),
+        _scorer(trees, lambda known: features.shape),
+        _scorer(trees, features.shown),
     ]
 
 
-def _scorer(model: Any, matrix: Any) -> Callable[[Flags, Ints, Ints], Floats]:
+def _scorer(model: Any, look: Callable[[Ints], Any]) -> Callable[[Flags, Ints, Ints], Floats]:
+    """A model, and the matrix that it looks at: a row a user, made without looking at whom it is tested on."""
+
     def learn(labels: Flags, train: Ints, test: Ints) -> Floats:
+        matrix = look(train)
         scores: Floats = model.fit(matrix[train], labels[train]).decision_function(matrix[test])
         return scores
 

@@ -2,7 +2,9 @@
 
 Who is within the threshold c of the target belongs to the group, says the paper's adversary. Users who do not belong
 resemble the target, and users who do avoid it; each of them who gets a release is judged wrongly. The adversary who
-knows the method learns to tell such releases from the genuine histograms that they pass for.
+knows the method learns to tell such releases from the genuine histograms that they pass for. What it has to go by is
+taken apart: what these users are like anyway, which their originals show; what of that a release still shows to
+somebody who never saw one; and the distance alone.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import numpy as np
 
 from elsewhere.attacks.baselines import sanitized
 from elsewhere.attacks.features import Features
-from elsewhere.attacks.learning import FEWEST, MOST, drawn, enough, guess, share
+from elsewhere.attacks.learning import FEWEST, MOST, TooFewUsers, drawn, enough, guess, share
 from elsewhere.attacks.result import Attack, Profiling
 from elsewhere.attacks.table import Table, as_histogram
 from elsewhere.model.arrays import Flags, Floats
@@ -49,6 +51,11 @@ class Group:
         part = Table(table.locations, table.counts[rows], 0)
         distances = _distances(plan, part.locations, part.counts)
         limit = float(np.quantile(distances, _BELONG, method="lower")) if threshold is None else threshold
+        if limit == np.inf:
+            raise TooFewUsers(
+                f"profiles are not attacked: most users are infinitely far from the target by {plan.policy.privacy}; "
+                "give a threshold, or the privacy distance js"
+            )
         return cls(part, plan, limit, distances <= limit + slack(limit), seed)
 
 
@@ -60,25 +67,35 @@ def profile(group: Group, goal: Literal["resemble", "avoid"]) -> Profiling:
     within = f"distance {group.threshold:.4g} of the target"
     enough(f"{goal} is not attacked", f"users {where[0]} the {within}", rows, f"those {where[1]} it", genuine)
     plan = group.plan.with_choices({"goal": goal, limit: group.threshold})
-    releases = sanitized(plan, group.table.locations, group.table.counts[rows])
+    originals = group.table.counts[rows]
+    releases = sanitized(plan, group.table.locations, originals)
     released = releases.sum(axis=1) > 0
-    wiser = None
+    attacks: list[Attack] = []
     if np.count_nonzero(released) >= FEWEST:
-        wiser = _wiser(group, goal, releases[released], group.table.counts[genuine])
-    return Profiling(goal, group.threshold, len(rows), share(released), wiser)
+        attacks = _attacks(group, goal, originals[released], releases[released], group.table.counts[genuine])
+    return Profiling(goal, group.threshold, len(rows), share(released), tuple(attacks))
 
 
-def _wiser(group: Group, goal: str, releases: csr_array, genuine: csr_array) -> Attack:
-    """The adversary who learns to tell releases from the genuine histograms on the same side of the threshold."""
+def _attacks(group: Group, goal: str, originals: csr_array, releases: csr_array, genuine: csr_array) -> list[Attack]:
+    """How well users are told from the genuine ones on the side of the threshold to which their releases go."""
     from scipy.sparse import vstack
 
-    counts = vstack([releases, genuine], format="csr")
-    labels = np.arange(counts.shape[0]) < releases.shape[0]
+    users, others = releases.shape[0], genuine.shape[0]
+    labels = np.arange(users + others) < users
+    later = np.arange(len(labels)) + np.where(labels, len(labels), 0)
+    counts = vstack([originals, genuine, releases], format="csr")
     seen = Features.of(counts, np.zeros(counts.shape[1], np.bool_))
-    distances = np.minimum(_distances(group.plan, group.table.locations, counts), _FAR)
-    features = Features(seen.places, np.column_stack([seen.shape, distances]))
-    right = guess(features, labels, group.seed)
-    return Attack("released or genuine", goal, releases.shape[0], genuine.shape[0], right)
+    distances = np.minimum(_distances(group.plan, group.table.locations, counts), _FAR)[:, None]
+    alone = Features(seen.places[later][:, :0], distances[later])
+    both = Features(seen.places[later], np.column_stack([seen.shape, distances])[later])
+    found = {
+        # The originals are on the other side of the threshold, so that with their distance there is nothing to learn.
+        "no protection": guess(seen, labels, group.seed),
+        f"{goal}, learned from originals": guess(seen, labels, group.seed, later),
+        f"{goal}, distance alone": guess(alone, labels, group.seed),
+        goal: guess(both, labels, group.seed),
+    }
+    return [Attack("released or genuine", protection, users, others, right) for protection, right in found.items()]
 
 
 def _distances(plan: Plan, locations: tuple[str, ...], counts: csr_array) -> Floats:

@@ -44,8 +44,8 @@ class Profiling:
     users: int
     #: About how many of them the paper's adversary is wrong; the others have no release within the quality loss.
     wrong: Rate
-    #: The adversary who knows the method; None where too few have a release.
-    wiser: Attack | None
+    #: The adversary who knows the method, after baselines; nothing where too few have a release.
+    attacks: tuple[Attack, ...]
 
 
 @dataclass(frozen=True)
@@ -128,8 +128,9 @@ def _profiled(found: tuple[Profiling, ...]) -> list[str]:
         kind = "do not belong, and resemble" if one.goal == "resemble" else "belong, and avoid"
         lines.append(f"  {one.goal}: {one.users:,} users who {kind} the target")
         lines += _rows([("the paper's adversary is wrong", one.wrong)])
-        if one.wiser is not None:
-            lines += _rows([("one who knows the method is right", one.wiser.right)])
+        if one.attacks:
+            lines.append(f"  one who learns is right: {one.attacks[0].yes:,} releases, {one.attacks[0].no:,} genuine")
+            lines += _rows((attack.protection, attack.right) for attack in one.attacks)
     return lines
 
 

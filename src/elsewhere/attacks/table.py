@@ -38,6 +38,7 @@ class Table:
         """
         from scipy.sparse import csr_array
 
+        _check_users(users)
         rows = [history for user in sorted(users) if (history := _histogram(user, users[user])).size]
         if not rows:
             raise InputError(f"none of the {len(users)} users has a visit, so there is nothing to attack")
@@ -79,6 +80,14 @@ def with_counts(counts: csr_array, data: Ints | Floats) -> csr_array:
     changed = csr_array((data, counts.indices, counts.indptr), shape=counts.shape, copy=True)
     changed.eliminate_zeros()
     return changed
+
+
+def _check_users(users: object) -> None:
+    if not isinstance(users, Mapping):
+        raise InputError(f"users is {quoted(users)}; give a mapping from users to histograms, as read_users does")
+    for user in users:
+        if not isinstance(user, str):
+            raise InputError(f"users has the name {quoted(user)}, which is not a string")
 
 
 def _histogram(user: str, counts: TableLike) -> Histogram:
