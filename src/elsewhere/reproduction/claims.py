@@ -72,10 +72,13 @@ def moves(says: str, way: Literal["rises", "falls", "stays"], x: ArrayLike, y: A
         return Claim(says, way, "too few points", on, "not measured")
     seen = "stays" if found.chance > _CHANCE else "rises" if found.correlation > 0 else "falls"
     ours = f"{seen} (rho {found.correlation:.2f})"
-    if seen == way:
+    if seen == way != "stays":
         return Claim(says, way, ours, on, "holds")
-    missed = seen == "stays" and (found.high if way == "rises" else -found.low) >= _MODERATE
-    return Claim(says, way, ours, on, "undecided" if missed else "differs", _TOO_FEW if missed else why)
+    # What no trend was seen in may still have one, up or down, as far as the interval reaches.
+    reach = {"rises": found.high, "falls": -found.low, "stays": max(found.high, -found.low)}[way]
+    if seen == "stays" and reach >= _MODERATE:
+        return Claim(says, way, ours, on, "undecided", _TOO_FEW)
+    return Claim(says, way, ours, on, "holds") if seen == way else Claim(says, way, ours, on, "differs", why)
 
 
 def grows_as(says: str, exponent: float, x: ArrayLike, y: ArrayLike, on: str, why: str) -> Claim:

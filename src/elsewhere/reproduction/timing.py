@@ -29,17 +29,23 @@ _VERBS: dict[Goal, Callable[..., object]] = {"resemble": resemble, "avoid": avoi
 
 
 def hiding(history: Histogram, sensitive: Sequence[str], scale: Scale) -> dict[str, Any]:
-    """The seconds of LHO and of `hide`, and what they depend on; NaN for a graph that would be too large."""
+    """The seconds of LHO and of `hide`, and what they depend on.
+
+    LHO's are NaN for a graph that would be too large, and for a run that was ended; then `paper_above` says when.
+    """
     visits, bins = sum(history[location] for location in sensitive), history.length - len(sensitive)
     edges = bins * (visits + 1) * (visits + 2) // 2
     grown = bins * visits**2
+    small = edges <= scale.edges
+    literal = seconds(paper.lho, history, sensitive, limit=scale.patience) if small else math.nan
     return {
         "n": history.length,
         "K": visits,
         "sensitive": len(sensitive),
         "bins": bins,
         "lambda": grown * math.log(grown) if grown > 1 else 0.0,
-        "paper": seconds(paper.lho, history, sensitive, limit=scale.patience) if edges <= scale.edges else math.nan,
+        "paper": literal,
+        "paper_above": scale.patience if small and math.isnan(literal) else 0.0,
         "verbs": mean_seconds(hide, history, sensitive),
     }
 

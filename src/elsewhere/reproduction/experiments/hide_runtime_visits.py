@@ -50,9 +50,9 @@ def claims(rows: Rows) -> Iterator[Claim]:
                        f"LHO, {name}, K >= {_LARGE}", _SMALL)  # fmt: skip
         yield grows_as("runtime is quadratic in K", 2, large.column("K"), large.column("verbs"),
                        f"hide, {name}, K >= {_LARGE}", _FASTER)  # fmt: skip
-        for code, algorithm in (("paper", "LHO, within the limit of edges"), ("verbs", "hide")):
-            times = own.column(code)
-            slowest = float(np.nanmax(times)) if np.isfinite(times).any() else np.nan
+        for code, algorithm in (("paper", "LHO"), ("verbs", "hide")):
+            # Not a number as soon as one run was not finished: it might have been the slowest.
+            slowest = float(np.max(own.column(code)))
             yield at_most("the slowest histogram", 100.0, slowest, f"{algorithm}, {name}", "another machine", " s")
 
 
