@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +22,10 @@ from hypothesis import strategies as st
 import elsewhere as ew
 from elsewhere import paper
 from elsewhere.paper.terms import term
-from elsewhere.reproduction import claims, experiments, lean, reproduce
+from elsewhere.pictures import canvas
+from elsewhere.pictures.files import rendered
+from elsewhere.reproduction import claims, drawing, experiments, lean, report, reproduce, timing
+from elsewhere.reproduction.cache import Outcome
 from elsewhere.reproduction.data import _TABLE, _lengths, generate, load
 from elsewhere.reproduction.experiment import QUICK, Dataset, Study, TooFew
 from elsewhere.reproduction.fits import power_law, trend
@@ -170,6 +174,30 @@ def test_the_lean_graph_loses_no_solution(history: ew.Histogram, target: ew.Hist
     assert lean.optimal("resemble", history, target, threshold) == pytest.approx(best, abs=1e-12)
     best = ew.distance("js", target, paper.ao(history, target, threshold))
     assert lean.optimal("avoid", history, target, threshold) == pytest.approx(best, abs=1e-12)
+
+
+def test_every_experiment_can_be_drawn_and_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On few users, of which there are some of every kind that experiments ask for; hardly any run is finished."""
+    monkeypatch.setattr(timing, "_LONG_ENOUGH", 0.0)
+    random = np.random.default_rng(2)
+    lengths = [25] * 8 + [26] * 3 + [30, 35, 40] * 4 + [80] + [*range(15, 35)]
+    users = tuple(
+        ew.Histogram(
+            dict(zip(map(str, range(n)), (1 + random.multinomial(100 - n, [1 / n] * n)).tolist(), strict=True))
+        )
+        for n in lengths
+    )
+    scale = replace(QUICK, users=30, splits=2, timed=6, patience=0.02, edges=20_000)
+    datasets = (Dataset(r"a$\frac$", "NYC", users), Dataset("TKY", "TKY", users))
+    for name, module in experiments.modules().items():
+        study = Study(datasets, 1, scale)
+        rows = Rows(row for dataset in datasets for row in module.EXPERIMENT.run(study, dataset))
+        part = report.section(name, module.EXPERIMENT, Outcome(rows))
+        assert part.claims
+        assert all(list(series.x) for it in part.drawings() for panel in it.panels for series in panel.series), name
+    with canvas.settings():
+        # The name of a file is no formula.
+        rendered(drawing.draw(part.drawings()[0], datasets[0].name), ".svg")
 
 
 # The report

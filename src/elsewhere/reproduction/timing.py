@@ -53,7 +53,13 @@ def hiding(history: Histogram, sensitive: Sequence[str], scale: Scale) -> dict[s
 def targeting(
     goal: Goal, history: Histogram, target: TableLike, threshold: float, scale: Scale
 ) -> Iterator[dict[str, Any]]:
-    """The seconds of the optimal algorithm and of the heuristic, in three codes.
+    """The seconds of the optimal algorithm and of the heuristic."""
+    yield optimals(goal, history, target, threshold, scale)
+    yield heuristics(goal, history, target, threshold, scale)
+
+
+def optimals(goal: Goal, history: Histogram, target: TableLike, threshold: float, scale: Scale) -> dict[str, Any]:
+    """The seconds of the optimal algorithm, in three codes.
 
     `paper` is the algorithm to the letter, `lean` the same on a graph without the edges that no solution can take (the
     heuristic has no graph), `verbs` is what the package answers with.
@@ -61,13 +67,12 @@ def targeting(
     question = (history, target, threshold)
     edges = history.length * (history.size + 1) * (history.size + 2) // 2
     literal = math.nan if edges > scale.edges else seconds(_PAPER[goal, "optimal"], *question, limit=scale.patience)
-    yield {
+    return {
         **_about(goal, "optimal", history, threshold),
         "paper": literal,
         "lean": seconds(lean.optimal, goal, *question, limit=scale.patience),
         "verbs": mean_seconds(_VERBS[goal], *question),
     }
-    yield heuristics(goal, *question, scale)
 
 
 def heuristics(goal: Goal, history: Histogram, target: TableLike, threshold: float, scale: Scale) -> dict[str, Any]:

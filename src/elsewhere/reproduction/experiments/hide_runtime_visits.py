@@ -8,7 +8,7 @@ import numpy as np
 
 from elsewhere.reproduction import timing
 from elsewhere.reproduction.claims import Claim, at_most, grows_as, moves
-from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Panel, Series, Study, enough
+from elsewhere.reproduction.experiment import FULL, QUICK, Dataset, Drawing, Experiment, Panel, Series, Study, enough
 from elsewhere.reproduction.releases import drawn
 from elsewhere.reproduction.rows import Rows
 
@@ -59,8 +59,9 @@ def claims(rows: Rows) -> Iterator[Claim]:
 EXPERIMENT = Experiment(
     order=60,
     title="Hiding: runtime against the number of sensitive visits K",
-    method="Histograms of one length (30 in NYC, 40 in TKY), five random locations of which are hidden, several times "
-    "each. LHO is not run where its graph would be too large for the memory of a usual machine.",
+    method=f"Histograms of one length (30 in NYC, 40 in TKY), five random locations of which are hidden, several times "
+    f"each: {FULL.timed} runs in all ({QUICK.timed} in a quick look). LHO is not run where its graph would be too "
+    "large for the memory of a usual machine, and ended when it takes too long; then its slowest run is not known.",
     run=run,
     draw=draw,
     claims=claims,
