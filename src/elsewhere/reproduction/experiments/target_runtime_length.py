@@ -58,7 +58,7 @@ def _spread(rows: Rows, name: str) -> Iterator[Claim]:
         least, most = (times.min(), times.max()) if times.size > 1 else (np.nan, np.nan)
         for which, paper, ours in (("least", 2.5, least), ("greatest", 45.0, most)):
             yield near(f"{which} seconds of histograms with n = {_EXAMPLE} and N = 100", paper, float(ours),
-                       f"{where}, {name}, {times.size} histograms", why)  # fmt: skip
+                       f"{where}, {name}, {times.size} of them", why)  # fmt: skip
 
 
 EXPERIMENT = Experiment(
