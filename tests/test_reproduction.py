@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -20,11 +22,15 @@ from hypothesis import strategies as st
 import elsewhere as ew
 from elsewhere import paper
 from elsewhere.paper.terms import term
-from elsewhere.reproduction import claims, experiments, lean, reproduce
-from elsewhere.reproduction.data import generate, load
+from elsewhere.pictures import canvas
+from elsewhere.pictures.files import rendered
+from elsewhere.reproduction import claims, drawing, experiments, lean, report, reproduce, timing
+from elsewhere.reproduction.cache import Outcome
+from elsewhere.reproduction.data import _TABLE, _lengths, generate, load
 from elsewhere.reproduction.experiment import QUICK, Dataset, Study, TooFew
 from elsewhere.reproduction.fits import power_law, trend
-from elsewhere.reproduction.releases import drawn, hidden
+from elsewhere.reproduction.releases import METHODS, drawn, excess, hidden
+from elsewhere.reproduction.rows import Rows
 from tests.instances import histograms
 from tests.test_cli import Run, run
 
@@ -76,6 +82,10 @@ def test_verdicts_follow_from_the_numbers() -> None:
     assert claims.moves("", "rises", x, np.where(x % 2, 1.0, 2.0), "", "why").verdict == "differs"
     assert claims.moves("", "rises", x[:6], [1, 6, 2, 5, 3, 4], "", "why").verdict == "undecided"
     assert claims.moves("", "rises", x[:4], x[:4], "", "why").verdict == "not measured"
+    # 'Stays' needs evidence as well: few points without a trend are none.
+    assert claims.moves("", "stays", x[:6], [1, 6, 2, 5, 3, 4], "", "why").verdict == "undecided"
+    assert claims.moves("", "stays", x, np.where(x % 2, 1.0, 2.0), "", "why").verdict == "holds"
+    assert claims.moves("", "stays", x, -x, "", "why").verdict == "differs"
 
 
 # What experiments are made of
@@ -93,6 +103,52 @@ def test_generated_users_are_like_the_papers() -> None:
         assert abs(np.mean([history.size for history in dataset.histograms]) - size) < 0.005
         assert all(min(history.counts) > 0 for history in dataset.histograms)
     assert generate(seed=5).digest() == data.digest()
+
+
+def test_no_seed_makes_up_impossible_lengths() -> None:
+    for shape in _TABLE.values():
+        for seed in range(100):
+            lengths = _lengths(shape, np.random.default_rng([seed, shape.users]))
+            assert (lengths[0] >= 3, lengths[-1], len(lengths)) == (True, shape.greatest_length, shape.users)
+            assert abs(lengths.mean() - shape.mean_length) < 0.001
+            assert np.all(np.diff(lengths) >= 0)
+
+
+def test_a_heuristic_that_misses_an_optimum_of_0_is_not_called_perfect() -> None:
+    distances = [(0.0, 0.0), (0.0, 0.1), (0.2, 0.3)]
+    rows = Rows({"question": at, "goal": "resemble", "method": method, "d_p": d_p}
+                for at, pair in enumerate(distances) for method, d_p in zip(METHODS, pair, strict=True))  # fmt: skip
+    assert excess(rows) == [0.0, math.inf, pytest.approx(0.5)]
+
+
+def hidings(seconds: Sequence[float], above: float = 0.0) -> Rows:
+    """Runs of LHO, one for each number of seconds, ever larger; what was not finished was ended at `above`."""
+    return Rows({"set": "NYC", "like": "NYC", "n": 30, "K": 20 * at, "sensitive": 10, "bins": 20, "lambda": 1e5 * at,
+                 "paper": taken, "paper_above": above if math.isnan(taken) else 0.0, "verbs": 1e-4}
+                for at, taken in enumerate(seconds, 1))  # fmt: skip
+
+
+def verdict(name: str, rows: Rows, says: str) -> claims.Claim:
+    found: claims.Claim
+    [found] = [it for it in experiments.modules()[name].EXPERIMENT.claims(rows)
+               if it.on.startswith("LHO") and it.says.startswith(says)]  # fmt: skip
+    return found
+
+
+def test_a_run_that_was_not_finished_may_have_been_the_slowest() -> None:
+    seconds = [0.1 * at for at in range(1, 9)]
+    assert verdict("hide-runtime-visits", hidings(seconds), "the slowest").verdict == "holds"
+    assert verdict("hide-runtime-visits", hidings([*seconds, math.nan]), "the slowest").verdict == "not measured"
+
+
+def test_a_run_that_was_ended_is_not_predicted_to_be_faster() -> None:
+    below = partial(verdict, "hide-runtime-locations", says="share of histograms below 1 s at |L'| = 10")
+    seconds = [0.01 * at for at in range(1, 7)]
+    assert below(hidings(seconds)).ours == "1"
+    # By the law through the others it would take less than a second.
+    assert below(hidings([*seconds, math.nan, math.nan])).ours == "1"
+    assert below(hidings([*seconds, math.nan, math.nan], above=20.0)).ours == "0.75"
+    assert below(hidings([*seconds[:5], math.nan])).verdict == "not measured"
 
 
 def test_what_hiding_costs_is_that_of_the_paper_s_path() -> None:
@@ -118,6 +174,31 @@ def test_the_lean_graph_loses_no_solution(history: ew.Histogram, target: ew.Hist
     assert lean.optimal("resemble", history, target, threshold) == pytest.approx(best, abs=1e-12)
     best = ew.distance("js", target, paper.ao(history, target, threshold))
     assert lean.optimal("avoid", history, target, threshold) == pytest.approx(best, abs=1e-12)
+
+
+def test_every_experiment_can_be_drawn_and_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On few users, of which there are some of every kind that experiments ask for, and on made-up seconds."""
+    random = np.random.default_rng(2)
+    monkeypatch.setattr(timing, "seconds", lambda *_, limit: random.choice([math.nan, 0.01 * limit, 0.5 * limit]))
+    monkeypatch.setattr(timing, "mean_seconds", lambda *_, **__: random.uniform(0.001, 0.002))
+    lengths = [25] * 8 + [26] * 3 + [30, 35, 40] * 4 + [80] + [*range(15, 35)]
+    users = tuple(
+        ew.Histogram(
+            dict(zip(map(str, range(n)), (1 + random.multinomial(100 - n, [1 / n] * n)).tolist(), strict=True))
+        )
+        for n in lengths
+    )
+    scale = replace(QUICK, users=30, splits=2, timed=6)
+    datasets = (Dataset(r"a$\frac$", "NYC", users), Dataset("TKY", "TKY", users))
+    for name, module in experiments.modules().items():
+        study = Study(datasets, 1, scale)
+        rows = Rows(row for dataset in datasets for row in module.EXPERIMENT.run(study, dataset))
+        part = report.section(name, module.EXPERIMENT, Outcome(rows))
+        assert part.claims
+        assert all(panel.series for it in part.drawings() for panel in it.panels), name
+    with canvas.settings():
+        # The name of a file is no formula.
+        rendered(drawing.draw(part.drawings()[0], datasets[0].name), ".svg")
 
 
 # The report
@@ -156,6 +237,16 @@ def test_a_run_goes_on_and_the_seed_decides(tmp_path: Path) -> None:
     again(tmp_path / "one")
     assert said.count(f"{QUICK_ONE}: done before") == 1
     assert contents(tmp_path / "one") == before
+    again(tmp_path / "two")
+    assert contents(tmp_path / "two") == before
+
+    said.clear()
+    (tmp_path / "one" / "quality" / f"{QUICK_ONE}-errors.svg").unlink()
+    again(tmp_path / "one")
+    assert f"{QUICK_ONE}: done before, but a figure is gone" in said
+    assert contents(tmp_path / "one") == before
+
+    (tmp_path / "two" / "done" / f"{QUICK_ONE}.json").write_text('{"rows": [], "refused": "", "made from": 3}')
     again(tmp_path / "two")
     assert contents(tmp_path / "two") == before
 

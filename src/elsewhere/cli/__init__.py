@@ -90,8 +90,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         if isinstance(error, BrokenPipeError):
             sys.exit(0)  # whoever reads has seen enough
         _fail(f"the output cannot be written: {error.strerror}", _BAD_INPUT)
-    except (KeyboardInterrupt, click.Abort):
-        _fail("interrupted; nothing was written", _INTERRUPTED)
+    except (KeyboardInterrupt, click.Abort) as interrupted:
+        _fail(f"interrupted; {str(interrupted) or 'nothing was written'}", _INTERRUPTED)
     sys.exit(status if isinstance(status, int) else 0)
 
 

@@ -10,7 +10,7 @@ import click
 @click.command(short_help="Run the paper's experiments again, and check what it says about them.")
 @click.option("--data", metavar="FOLDER", help="Tables of users, or the research files; made up if there is none.")
 @click.option("-o", "--output", "report", metavar="REPORT", required=True, help="The folder for the report.")
-@click.option("--quick", is_flag=True, help="A look in a few minutes: fewer users, splits and runs.")
+@click.option("--quick", is_flag=True, help="A look in under two minutes: fewer users, splits and runs.")
 @click.option("--seed", type=int, default=1, show_default=True, help="The same one gives the same figures.")
 @click.option("--only", metavar="EXPERIMENT", multiple=True, help="Run this experiment and no other. Repeatable.")
 @click.option("--user-column", metavar="NAME", help="The column that has the users.")
@@ -29,5 +29,8 @@ def reproduce(report: str, **choices: Any) -> None:
     """
     from elsewhere.reproduction import reproduce as run
 
-    done = run(report, **choices, say=lambda sentence: click.echo(sentence, err=True))
+    try:
+        done = run(report, **choices, say=lambda sentence: click.echo(sentence, err=True))
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("what is finished is kept, and the same command goes on from there") from None
     click.echo(f"{done.verdicts} The report is {done.page}.")

@@ -67,9 +67,9 @@ def sheet(width: float, height: float, title: str, subtitle: str, footer: Sequen
     """A figure of so many inches, with text above and below where the axes will be."""
     figure = _blank(width, height)
     left = MARGIN / width
-    figure.text(left, 1 - 0.25 / height, title, va="top", fontsize=14, fontweight="bold")
-    figure.text(left, 1 - 0.56 / height, subtitle, va="top", fontsize=10)
-    figure.text(left, 0.15 / height, "\n".join(footer), va="bottom", fontsize=7.5, alpha=0.7)
+    figure.text(left, 1 - 0.25 / height, title, va="top", fontsize=14, fontweight="bold", parse_math=False)
+    figure.text(left, 1 - 0.56 / height, subtitle, va="top", fontsize=10, parse_math=False)
+    figure.text(left, 0.15 / height, "\n".join(footer), va="bottom", fontsize=7.5, alpha=0.7, parse_math=False)
     return figure
 
 

@@ -48,7 +48,7 @@ def reproduce(
     data
         A table of users, or a folder of them; without it users like the paper's are made up.
     quick
-        A look in a few minutes: fewer users, splits and runs.
+        A look in under two minutes: fewer users, splits and runs.
     seed
         The same one gives the same numbers, apart from runtimes.
     only
@@ -82,7 +82,7 @@ def reproduce(
     parts = [reports.section(name, known[name], outcome) for name, outcome in found.items()]
     for part in parts:
         if part.outcome.refused:
-            say(f"{part.name} is left out: {part.outcome.refused}")
+            say(f"{part.name} is {part.left_out}")
     page = reports.write(folder, parts, study, users)
     return Reproduction(page, tuple(claim for part in parts for claim in part.claims), reports.verdicts(parts))
 

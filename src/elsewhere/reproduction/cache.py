@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 from pathlib import Path
-from types import ModuleType
 from typing import NamedTuple
 
 from elsewhere import __version__
@@ -32,28 +30,32 @@ class Cache:
             "data": digest,
             "seed": study.seed,
             "scale": repr(study.scale),
+            "code": _code(),
         }
 
-    def get(self, name: str, module: ModuleType) -> Outcome | str:
+    def get(self, name: str) -> Outcome | str:
         """What the experiment found, or what has changed since; an empty word if it never ended."""
         try:
             kept = json.loads(self._path(name).read_text(encoding="utf-8"))
-            before, outcome = kept["made from"], Outcome(Rows(kept["rows"]), kept["refused"])
-        except (OSError, ValueError, KeyError, TypeError):
+            outcome = Outcome(Rows(kept["rows"]), kept["refused"])
+            changed = [key for key, value in self._made_from.items() if kept["made from"].get(key) != value]
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):
             return ""
-        now = self._stamp(module)
-        changed = [key for key, value in now.items() if before.get(key) != value]
         return " and ".join(changed) if changed else outcome
 
-    def put(self, name: str, module: ModuleType, outcome: Outcome) -> None:
+    def put(self, name: str, outcome: Outcome) -> None:
         """Keep what was found."""
-        kept = {"made from": self._stamp(module), "rows": outcome.rows, "refused": outcome.refused}
+        kept = {"made from": self._made_from, "rows": outcome.rows, "refused": outcome.refused}
         self._folder.mkdir(exist_ok=True)
         write_whole(self._path(name), json.dumps(kept).encode(), private=True)
 
     def _path(self, name: str) -> Path:
         return self._folder / f"{name}.json"
 
-    def _stamp(self, module: ModuleType) -> dict[str, object]:
-        # The experiment's own file is looked at too, for whoever is writing one.
-        return {**self._made_from, "experiment": hashlib.sha256(inspect.getsource(module).encode()).hexdigest()}
+
+def _code() -> str:
+    """Tells the experiments from what they were before somebody changed one, or what they share."""
+    content = hashlib.sha256()
+    for file in sorted(Path(__file__).parent.rglob("*.py")):
+        content.update(file.read_bytes())
+    return content.hexdigest()

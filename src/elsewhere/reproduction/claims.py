@@ -1,9 +1,17 @@
 """Sentences of the paper's evaluation beside what was measured. The verdict follows from the measured value.
 
-The tolerances were fixed before anything was measured, for all claims alike: a number within a quarter of the
-paper's; a share or an NCE within 0.05 of it; an exponent within 0.25; a trend if chance alone would show one as strong
-in at most 5% of cases. Undecided is what the 95% confidence interval leaves open: the paper's exponent, or a trend of
-at least 0.3.
+The tolerances were fixed before anything was measured, for all claims of a kind alike:
+
+- `near`: a number within a quarter of the paper's. That goes for seconds, distances, and changes in percent (of errors,
+  of NCE) as well.
+- `near` with `share`: a share of histograms, locations or visits, or an NCE, within 0.05.
+- `at_most`, `at_least`: a bound of the paper's, with no tolerance. The mean by which RH misses RO is one too, because
+  to miss by less is no difference to complain of.
+- `grows_as`: an exponent within 0.25.
+- `moves`: a trend if chance alone would show one as strong in at most 5% of cases.
+
+Undecided is what the 95% confidence interval leaves open: the paper's exponent, or a trend of at least 0.3, either way
+where the paper sees none.
 """
 
 from __future__ import annotations
@@ -72,10 +80,13 @@ def moves(says: str, way: Literal["rises", "falls", "stays"], x: ArrayLike, y: A
         return Claim(says, way, "too few points", on, "not measured")
     seen = "stays" if found.chance > _CHANCE else "rises" if found.correlation > 0 else "falls"
     ours = f"{seen} (rho {found.correlation:.2f})"
-    if seen == way:
+    if seen == way != "stays":
         return Claim(says, way, ours, on, "holds")
-    missed = seen == "stays" and (found.high if way == "rises" else -found.low) >= _MODERATE
-    return Claim(says, way, ours, on, "undecided" if missed else "differs", _TOO_FEW if missed else why)
+    # What no trend was seen in may still have one, up or down, as far as the interval reaches.
+    reach = {"rises": found.high, "falls": -found.low, "stays": max(found.high, -found.low)}[way]
+    if seen == "stays" and reach >= _MODERATE:
+        return Claim(says, way, ours, on, "undecided", _TOO_FEW)
+    return Claim(says, way, ours, on, "holds") if seen == way else Claim(says, way, ours, on, "differs", why)
 
 
 def grows_as(says: str, exponent: float, x: ArrayLike, y: ArrayLike, on: str, why: str) -> Claim:

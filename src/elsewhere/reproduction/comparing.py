@@ -59,7 +59,8 @@ def keeps_to(rows: Rows, name: str) -> Iterator[Claim]:
     over = float(np.max(rows.column("d_q") / rows.column("threshold")))
     yield at_most("d_q is within the threshold (its greatest share of it)", 1.0 + 1e-9, over, f"resemble, {name}", "")
     best, greedy = (rows.where(method=method).column("d_q") for method in METHODS)
-    yield at_most("RO has a larger d_q than RH (RH's mean share of it)", 1.0, float(np.mean(greedy / best)),
+    shares = np.divide(greedy, best, out=np.where(greedy > 0, np.inf, 1.0), where=best > 0)
+    yield at_most("RO has a larger d_q than RH (RH's mean share of it)", 1.0, float(np.mean(shares)),
                   f"resemble, {name}", "RH can use up the threshold as well")  # fmt: skip
 
 

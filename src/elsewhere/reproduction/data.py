@@ -40,9 +40,12 @@ def load(path: str | PathLike[str], columns: Mapping[str, str | None]) -> Data:
     One whose name contains NYC or TKY stands for that set of the paper, any other for NYC.
     """
     place = Path(path)
-    if not place.exists():
-        raise InputError(f"{quoted(str(path))} is not there")
-    files = sorted(it for it in place.iterdir() if it.is_file()) if place.is_dir() else [place]
+    try:
+        if not place.exists():
+            raise InputError(f"{quoted(str(path))} is not there")
+        files = sorted(it for it in place.iterdir() if it.is_file()) if place.is_dir() else [place]
+    except OSError as error:
+        raise InputError(f"{quoted(str(path))} cannot be read: {error.strerror}") from None
     sets: list[Dataset] = []
     skipped: list[str] = []
     for file in files:
@@ -111,23 +114,19 @@ _TABLE: dict[Like, _Shape] = {
 }
 #: The research files have no user with fewer check-ins than that.
 _LEAST_SIZE, _LARGEST_SIZE = 100, 3_000
+_LEAST_LENGTH = 3
 
 
 def _generated(like: Like, seed: int) -> Dataset:
     shape = _TABLE[like]
     random = np.random.default_rng([seed, shape.users])
-    lengths = _adjusted(
-        random.gamma(shape.evenness, size=shape.users), shape.mean_length, 3, shape.greatest_length, random
-    )
-    lengths.sort()
-    # The longest is given, and the next one makes up for it.
-    lengths[-2:] += [lengths[-1] - shape.greatest_length, shape.greatest_length - lengths[-1]]
+    lengths = _lengths(shape, random)
     beyond = random.pareto(2.0, size=shape.users)
     sizes = _LEAST_SIZE + _adjusted(beyond, shape.mean_size - _LEAST_SIZE, 0, _LARGEST_SIZE - _LEAST_SIZE, random)
     # Who goes to more places goes out more often: on the whole, and certainly the one with the most.
     order = np.argsort(np.argsort(np.argsort(sizes)) + random.normal(scale=0.3 * shape.users, size=shape.users))
     sizes = sizes[order]
-    largest = sizes.argmax()
+    largest = int(sizes.argmax())
     sizes[[largest, -1]] = sizes[[-1, largest]]
     popularity = 1.0 / np.arange(1, shape.locations + 1)
     histograms = [
@@ -136,6 +135,15 @@ def _generated(like: Like, seed: int) -> Dataset:
     ]
     random.shuffle(histograms)
     return Dataset(like, like, tuple(histograms))
+
+
+def _lengths(shape: _Shape, random: np.random.Generator) -> Ints:
+    """In order. The greatest is given, and the others make up for it, a little each."""
+    values = random.gamma(shape.evenness, size=shape.users)
+    lengths = np.sort(_adjusted(values, shape.mean_length, _LEAST_LENGTH, shape.greatest_length, random))
+    others = int(lengths.sum()) - shape.greatest_length
+    rest = np.sort(_with_total(lengths[:-1], others, _LEAST_LENGTH, shape.greatest_length, random))
+    return np.append(rest, shape.greatest_length)
 
 
 def _histogram(length: int, size: int, popularity: Floats, random: np.random.Generator) -> Histogram:
@@ -155,7 +163,12 @@ def _adjusted(values: Floats, mean: float, least: int, most: int, random: np.ran
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if np.clip(values * middle, least, most).sum() < total else (low, middle)
-    whole = np.clip(np.rint(values * high), least, most).astype(np.int64)
+    return _with_total(np.clip(np.rint(values * high), least, most).astype(np.int64), total, least, most, random)
+
+
+def _with_total(numbers: Ints, total: int, least: int, most: int, random: np.random.Generator) -> Ints:
+    """The numbers, as many of them one more or one less as it takes."""
+    whole = numbers.copy()
     while off := total - int(whole.sum()):
         step = 1 if off > 0 else -1
         movable = np.flatnonzero((whole + step >= least) & (whole + step <= most))

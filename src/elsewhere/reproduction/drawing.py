@@ -43,7 +43,8 @@ def draw(drawing: Drawing, footer: str) -> Figure:
 def _draw_panel(axes: Axes, panel: Panel) -> None:
     for at, series in enumerate(panel.series):
         _draw_series(axes, series, _COLOURS[at % len(_COLOURS)], _MARKERS[at % len(_MARKERS)], panel)
-    axes.set_title(panel.title, loc="left", fontsize=9, fontweight="bold")
+    # The name of a set is a file's, and no formula.
+    axes.set_title(panel.title, loc="left", fontsize=9, fontweight="bold", parse_math=False)
     axes.set_xlabel(panel.x)
     axes.set_ylabel(panel.y)
     if panel.log_x and _has_positive(panel, "x"):
@@ -53,8 +54,10 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
     axes.grid(color=canvas.INK, alpha=0.15, linewidth=0.6)
     if len(panel.series) > 1:
         # Below the axes, where it hides nothing.
-        axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(-0.05, -0.19), ncols=2, columnspacing=1.0,
-                    handletextpad=0.4, borderaxespad=0)  # fmt: skip
+        legend = axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(-0.05, -0.19), ncols=2, columnspacing=1.0,
+                             handletextpad=0.4, borderaxespad=0)  # fmt: skip
+        for text in legend.get_texts():
+            text.set_parse_math(False)
 
 
 def _draw_series(axes: Axes, series: Series, colour: str, marker: str, panel: Panel) -> None:

@@ -87,6 +87,11 @@ FULL = Scale("full", users=1_000_000, draws=5, splits=10, timed=40, patience=20.
 QUICK = Scale("quick", users=150, draws=1, splits=3, timed=8, patience=0.5, edges=150_000, alone=False)
 
 
+def sampled(full: int, quick: int) -> str:
+    """How many are sampled, for the method of an experiment."""
+    return f"At random, {full} ({quick} in a quick look)"
+
+
 @dataclass(frozen=True)
 class Study:
     """What every experiment is given."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from elsewhere.model.histogram import Histogram
 from elsewhere.reproduction.claims import Claim, at_least
-from elsewhere.reproduction.experiment import Drawing, Panel, Series
+from elsewhere.reproduction.experiment import FULL, QUICK, Dataset, Drawing, Panel, Scale, Series, Study, sampled
 from elsewhere.reproduction.releases import GOALS, METHODS, NAMES
 from elsewhere.reproduction.rows import Rows
 
@@ -19,7 +20,25 @@ LITERAL = (
     "alone exceed the threshold, as the paper's runtimes suggest. A run that takes too long, or whose graph would be "
     "too large, is left out."
 )
+#: Of the histograms that a caption names, so many are timed in any case.
+_EXAMPLES = 5
 _CODES = (("paper", "{}"), ("lean", "{}, lean"), ("verbs", "{goal} ({})"))
+
+
+def chosen(study: Study, dataset: Dataset, histograms: Sequence[Histogram], what: str, example: int) -> list[Histogram]:
+    """A sample, and with it some whose length, or size, is nearest to that of the paper's example."""
+    off = [abs(getattr(history, what) - example) for history in histograms]
+    nearest = [history for history, by in zip(histograms, off, strict=True) if by == min(off)][:_EXAMPLES]
+    sample = study.some(histograms, _number(study.scale), dataset.name, "timed")
+    return [*nearest, *(history for history in sample if all(history is not it for it in nearest))]
+
+
+def _number(scale: Scale) -> int:
+    return max(6, scale.timed // 4)
+
+
+#: How many `chosen` takes, for the method of an experiment.
+CHOSEN = f"{sampled(_number(FULL), _number(QUICK))}, and up to {_EXAMPLES}"
 
 
 def drawings(rows: Rows, by: str, label: str, figure: str, log_x: bool = False) -> list[Drawing]:

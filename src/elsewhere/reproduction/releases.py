@@ -124,5 +124,5 @@ def excess(rows: Rows) -> list[float]:
     for _, pair in rows.by("question"):
         best, found = (pair.where(method=method)[0]["d_p"] for method in METHODS)
         sign = 1 if pair[0]["goal"] == "resemble" else -1
-        missed.append(sign * (found - best) / best if best else 0.0)
+        missed.append(sign * (found - best) / best if best else math.inf if found else 0.0)
     return missed

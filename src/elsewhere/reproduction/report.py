@@ -23,6 +23,7 @@ from elsewhere.reproduction.drawing import draw
 from elsewhere.reproduction.experiment import Drawing, Experiment, Study
 
 PAGE = "report.html"
+_ENDINGS = (".svg", ".png")
 GENERATED = "Generated data: made-up users, calibrated to the paper's table of characteristics."
 
 
@@ -38,6 +39,11 @@ class Section(NamedTuple):
     def folder(self) -> str:
         """Runtimes are never twice the same, and so kept apart from what is."""
         return "runtime" if self.experiment.timed else "quality"
+
+    @property
+    def left_out(self) -> str:
+        """What could not be done, and why."""
+        return f"left out{' in part' if self.outcome.rows else ''}: {self.outcome.refused}"
 
     def drawings(self) -> Sequence[Drawing]:
         """Its figures."""
@@ -70,8 +76,13 @@ def draw_all(folder: Path, part: Section, footer: str) -> None:
     with canvas.settings():
         for drawing in part.drawings():
             figure = draw(drawing, footer)
-            for ending in (".svg", ".png"):
+            for ending in _ENDINGS:
                 _put(_path(folder, part, drawing, ending), rendered(figure, ending))
+
+
+def is_drawn(folder: Path, part: Section) -> bool:
+    """Whether all its figures are there."""
+    return all(_path(folder, part, drawing, ending).exists() for drawing in part.drawings() for ending in _ENDINGS)
 
 
 def footer(data: Data) -> str:
@@ -90,26 +101,24 @@ def make(folder: Path) -> None:
 
 
 def verdicts(parts: Sequence[Section]) -> str:
-    """How many claims hold, in words."""
+    """How many rows of the table hold, in words: a claim of the paper has one for each code, set and reading."""
     counts = Counter(claim.verdict for part in parts for claim in part.claims)
-    named: dict[Verdict, str] = {
-        "holds": "hold",
-        "differs": "differ",
-        "undecided": "are undecided",
-        "not measured": "could not be measured",
+    named: dict[Verdict, tuple[str, str]] = {
+        "holds": ("holds", "hold"),
+        "differs": ("differs", "differ"),
+        "undecided": ("is undecided", "are undecided"),
+        "not measured": ("could not be measured", "could not be measured"),
     }
-    words = [f"{counts[verdict]} {word}" for verdict, word in named.items() if counts[verdict]]
-    return f"Of the paper's claims {', '.join(words)}." if words else "No claim of the paper was measured."
+    words = [f"{counts[verdict]} {word[counts[verdict] > 1]}" for verdict, word in named.items() if counts[verdict]]
+    if not words:
+        return "No claim of the paper was measured."
+    rows = sum(counts[verdict] for verdict in named)
+    return f"Of {rows} row{'s' * (rows > 1)} about the paper's claims {', '.join(words)}."
 
 
 def _figures(folder: Path, part: Section) -> Iterator[str]:
     for drawing in part.drawings():
-        try:
-            svg = _path(folder, part, drawing, ".svg").read_text(encoding="utf-8")
-        except OSError as error:
-            raise InputError(
-                f"the figure {quoted(error.filename)} is gone; remove the folder 'done' beside it"
-            ) from None
+        svg = _path(folder, part, drawing, ".svg").read_text(encoding="utf-8")
         yield f'<figure aria-label="{escape(drawing.title)}">{of_the_page(svg)}</figure>'
 
 
@@ -150,7 +159,7 @@ def _page(parts: Sequence[Section], body: Sequence[str], study: Study, data: Dat
 
 
 def _section(part: Section, figures: Sequence[str]) -> str:
-    refused = f'<p class="refused">Left out: {escape(part.outcome.refused)}</p>' if part.outcome.refused else ""
+    refused = f'<p class="refused">This is {escape(part.left_out)}</p>' if part.outcome.refused else ""
     files = f'<p class="files">{len(part.outcome.rows):,} rows in {part.folder}/{part.name}.csv</p>' if figures else ""
     return (
         f'<section id="{part.name}"><h2>{escape(part.experiment.title)}</h2>\n<p>{escape(part.experiment.method)}</p>\n'
@@ -183,9 +192,12 @@ _SOURCE = (
     "are numbered as there."
 )
 _RULE = (
-    "The tolerances were fixed before anything was measured: a number within a quarter of the paper's, a share or an "
-    "NCE within 0.05, a fitted exponent within 0.25, a trend that chance would show in at most 5% of cases (rho is "
-    "Spearman's rank correlation). Undecided is what the confidence interval leaves open."
+    "A claim has a row for each code, set and reading that it is checked on. The tolerances were fixed before anything "
+    "was measured: a number, also seconds and changes in percent, within a quarter of the paper's; a share of "
+    "histograms, locations or visits, or an NCE, within 0.05; a bound ('at most', 'at least', and the mean by which RH "
+    "misses RO) without any; a fitted exponent within 0.25; a trend that chance would show in at most 5% of cases (rho "
+    "is Spearman's rank correlation). Undecided is what the confidence interval leaves open, not measured what some "
+    "run did not finish."
 )
 _STYLE = """
 :root { color-scheme: light; }

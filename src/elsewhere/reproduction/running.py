@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
+from threading import Thread
 
 from elsewhere.model.errors import ElsewhereError
 from elsewhere.reproduction import experiments, report
@@ -23,27 +24,28 @@ def run(
 ) -> Mapping[str, Outcome]:
     """What each experiment found, from the cache where that is still right; the others also draw their figures."""
     known = experiments.modules()
-    due = [name for name in names if not _is_done(name, cache, say)]
+    due = [name for name in names if not _is_done(name, cache, folder, say)]
     workers = _Workers((study, cache, folder, footer), say, len(due))
     together = [name for name in due if not (study.scale.alone and known[name].EXPERIMENT.timed)]
     workers.work(together, os.cpu_count() or 1)
     workers.work([name for name in due if name not in together], 1)
-    outcomes = {name: cache.get(name, known[name]) for name in names}
+    outcomes = {name: cache.get(name) for name in names}
     return {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Outcome)}
 
 
-def _is_done(name: str, cache: Cache, say: Callable[[str], None]) -> bool:
-    outcome = cache.get(name, experiments.modules()[name])
-    if isinstance(outcome, Outcome):
-        say(f"{name}: done before")
-        return True
-    if outcome:
-        say(f"{name}: done before, but not with this {outcome}")
-    return False
+def _is_done(name: str, cache: Cache, folder: Path, say: Callable[[str], None]) -> bool:
+    outcome = cache.get(name)
+    if isinstance(outcome, str):
+        if outcome:
+            say(f"{name}: done before, but not with this {outcome}")
+        return False
+    drawn = report.is_drawn(folder, report.section(name, experiments.modules()[name].EXPERIMENT, outcome))
+    say(f"{name}: done before" if drawn else f"{name}: done before, but a figure is gone")
+    return drawn
 
 
 class _Workers:
-    """Processes that end with their experiment, so that none is left behind when this one is killed."""
+    """Processes that end with their experiment, or with this one: none is left behind when it is killed."""
 
     def __init__(self, given: tuple[Study, Cache, Path, str], say: Callable[[str], None], due: int) -> None:
         self._given, self._say, self._due = given, say, due
@@ -76,6 +78,7 @@ class _Workers:
 
 def _experiment(name: str, study: Study, cache: Cache, folder: Path, footer: str) -> None:
     """What a process does. Only what is drawn as well is kept as done."""
+    Thread(target=_end_with_parent, daemon=True).start()
     module = experiments.modules()[name]
     rows, refused = Rows(), []
     try:
@@ -90,4 +93,11 @@ def _experiment(name: str, study: Study, cache: Cache, folder: Path, footer: str
         refused.append("No histogram is fit for it.")
     outcome = Outcome(rows, " ".join(refused))
     report.draw_all(folder, report.section(name, module.EXPERIMENT, outcome), footer)
-    cache.put(name, module, outcome)
+    cache.put(name, outcome)
+
+
+def _end_with_parent() -> None:
+    """Wait for the process that started this one, and go when it is gone, whatever ended it."""
+    if (parent := multiprocessing.parent_process()) is not None:
+        parent.join()
+        os._exit(1)

@@ -29,17 +29,23 @@ _VERBS: dict[Goal, Callable[..., object]] = {"resemble": resemble, "avoid": avoi
 
 
 def hiding(history: Histogram, sensitive: Sequence[str], scale: Scale) -> dict[str, Any]:
-    """The seconds of LHO and of `hide`, and what they depend on; NaN for a graph that would be too large."""
+    """The seconds of LHO and of `hide`, and what they depend on.
+
+    LHO's are NaN for a graph that would be too large, and for a run that was ended; then `paper_above` says when.
+    """
     visits, bins = sum(history[location] for location in sensitive), history.length - len(sensitive)
     edges = bins * (visits + 1) * (visits + 2) // 2
     grown = bins * visits**2
+    small = edges <= scale.edges
+    literal = seconds(paper.lho, history, sensitive, limit=scale.patience) if small else math.nan
     return {
         "n": history.length,
         "K": visits,
         "sensitive": len(sensitive),
         "bins": bins,
         "lambda": grown * math.log(grown) if grown > 1 else 0.0,
-        "paper": seconds(paper.lho, history, sensitive, limit=scale.patience) if edges <= scale.edges else math.nan,
+        "paper": literal,
+        "paper_above": scale.patience if small and math.isnan(literal) else 0.0,
         "verbs": mean_seconds(hide, history, sensitive),
     }
 
@@ -47,7 +53,13 @@ def hiding(history: Histogram, sensitive: Sequence[str], scale: Scale) -> dict[s
 def targeting(
     goal: Goal, history: Histogram, target: TableLike, threshold: float, scale: Scale
 ) -> Iterator[dict[str, Any]]:
-    """The seconds of the optimal algorithm and of the heuristic, in three codes.
+    """The seconds of the optimal algorithm and of the heuristic."""
+    yield optimals(goal, history, target, threshold, scale)
+    yield heuristics(goal, history, target, threshold, scale)
+
+
+def optimals(goal: Goal, history: Histogram, target: TableLike, threshold: float, scale: Scale) -> dict[str, Any]:
+    """The seconds of the optimal algorithm, in three codes.
 
     `paper` is the algorithm to the letter, `lean` the same on a graph without the edges that no solution can take (the
     heuristic has no graph), `verbs` is what the package answers with.
@@ -55,13 +67,12 @@ def targeting(
     question = (history, target, threshold)
     edges = history.length * (history.size + 1) * (history.size + 2) // 2
     literal = math.nan if edges > scale.edges else seconds(_PAPER[goal, "optimal"], *question, limit=scale.patience)
-    yield {
+    return {
         **_about(goal, "optimal", history, threshold),
         "paper": literal,
         "lean": seconds(lean.optimal, goal, *question, limit=scale.patience),
         "verbs": mean_seconds(_VERBS[goal], *question),
     }
-    yield heuristics(goal, *question, scale)
 
 
 def heuristics(goal: Goal, history: Histogram, target: TableLike, threshold: float, scale: Scale) -> dict[str, Any]:

@@ -32,10 +32,9 @@ def draw(rows: Rows) -> list[Drawing]:
 
 def claims(rows: Rows) -> Iterator[Claim]:
     for name, own in rows.sets():
-        yield moves("JS increases with |L'|", "rises", own.column("sensitive"), own.column("js_path"), f"hide, {name}",
-                    _OTHER_DATA)  # fmt: skip
-        yield moves("NCE increases with |L'|", "rises", own.column("sensitive"), own.column("nce"), f"hide, {name}",
-                    _OTHER_DATA)  # fmt: skip
+        for measure, column in (("JS", "js_path"), ("NCE", "nce"), ("L2", "l2_path")):
+            yield moves(f"{measure} increases with |L'|", "rises", own.column("sensitive"), own.column(column),
+                        f"hide, {name}", _OTHER_DATA)  # fmt: skip
     for name, own in rows.sets("NYC"):
         by = dict(own.by("sensitive"))
         for number, paper in ((1, 7.6e-6), (10, 1.2e-2)):

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from elsewhere.model.histogram import Histogram
 from elsewhere.reproduction import timing
 from elsewhere.reproduction.claims import Claim, at_most, grows_as, moves
-from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Panel, Series, Study
+from elsewhere.reproduction.experiment import (
+    FULL,
+    QUICK,
+    Dataset,
+    Drawing,
+    Experiment,
+    Panel,
+    Series,
+    Study,
+    enough,
+    sampled,
+)
 from elsewhere.reproduction.padding import padded
 from elsewhere.reproduction.releases import drawn_with
 from elsewhere.reproduction.rows import Rows
@@ -58,16 +70,19 @@ def claims(rows: Rows) -> Iterator[Claim]:
 
 
 def _histograms(study: Study, dataset: Dataset) -> Iterator[tuple[str, list[Histogram]]]:
-    long_enough = [history for history in dataset.histograms if history.length > dataset.defaults.sensitive]
-    yield "users'", list(study.some(long_enough, study.scale.timed, dataset.name, "timed"))
-    yield "padded", padded(dataset)
+    number = dataset.defaults.sensitive
+    fitting = [history for history in dataset.histograms if np.count_nonzero(history.counts) > number]
+    fitting = list(enough(fitting, 1, dataset, f"with more than {number} visited locations"))
+    yield "users'", list(study.some(fitting, study.scale.timed, dataset.name, "timed"))
+    yield "padded", padded(replace(dataset, histograms=tuple(fitting)))
 
 
 EXPERIMENT = Experiment(
     order=50,
     title="Hiding: runtime against the length n",
-    method="Of each of a sample of users, the first of many random choices of five locations that has K = 20 visits is "
-    "hidden. Zeros are appended to the histogram whose length and size are nearest to those that the paper names.",
+    method=f"{sampled(FULL.timed, QUICK.timed)} users. Of each, the first of many random choices of five locations "
+    "that has K = 20 visits is hidden; who has no such five is left out. Zeros are appended to the histogram whose "
+    "length and size are nearest to those that the paper names.",
     run=run,
     draw=draw,
     claims=claims,

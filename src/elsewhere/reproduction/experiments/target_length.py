@@ -34,6 +34,9 @@ def claims(rows: Rows) -> Iterator[Claim]:
             group = resembling.where(method=method)
             on = f"resemble ({algorithm}), {name}"
             yield moves("d_p decreases with n", "falls", group.column("n"), group.column("d_p"), on, OTHER_DATA)
+            yield moves(
+                "L2 decreases with n, as d_p does", "falls", group.column("n"), group.column("l2"), on, OTHER_DATA
+            )
             yield moves("d_q is not affected by n", "stays", group.column("n"), group.column("d_q"), on, OTHER_DATA)
         yield at_most("d_p of RH above that of RO", _EXCESS[own[0]["like"]], 100 * max(excess(resembling)),
                       f"resemble, {name}", _OTHER_CHOICE, "%")  # fmt: skip

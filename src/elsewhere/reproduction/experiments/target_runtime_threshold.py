@@ -9,7 +9,7 @@ from elsewhere.reproduction.claims import Claim, grows_as, moves
 from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Study
 from elsewhere.reproduction.experiments.target_threshold import LENGTH, SIZE
 from elsewhere.reproduction.racing import LITERAL, drawings, faster, series
-from elsewhere.reproduction.releases import GOALS, uniform
+from elsewhere.reproduction.releases import GOALS, METHODS, uniform
 from elsewhere.reproduction.rows import Rows
 
 _WHY = "another implementation: the paper does not say how it keeps the vectors of a node"
@@ -41,6 +41,11 @@ def claims(rows: Rows) -> Iterator[Claim]:
             yield moves("runtime increases with the threshold", "rises", x, y, algorithm, _WHY)
             yield grows_as(says, exponent, x, y, algorithm, _WHY if code != "verbs" else "faster code")
         yield from faster(own, name)
+        best, greedy = (own.where(goal="resemble", method=method) for method in METHODS)
+        for codes, where in ((("paper", "paper"), "RO, RH"), (("lean", "paper"), "RO lean, RH"),
+                             (("verbs", "verbs"), "resemble, both methods")):  # fmt: skip
+            yield moves("RO takes more and more times as long as RH", "rises", best.column("threshold"),
+                        best.column(codes[0]) / greedy.column(codes[1]), f"{where}, {name}", _WHY)  # fmt: skip
 
 
 EXPERIMENT = Experiment(

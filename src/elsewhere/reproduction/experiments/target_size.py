@@ -30,6 +30,9 @@ def claims(rows: Rows) -> Iterator[Claim]:
             group = resembling.where(method=method)
             on = f"resemble ({algorithm}), {name}"
             yield moves("d_p increases with N", "rises", group.column("N"), group.column("d_p"), on, OTHER_DATA)
+            yield moves(
+                "L2 increases with N, as d_p does", "rises", group.column("N"), group.column("l2"), on, OTHER_DATA
+            )
             yield moves("d_q is not affected by N", "stays", group.column("N"), group.column("d_q"), on,
                         "the more visits, the finer the steps, and the nearer to the threshold one comes")  # fmt: skip
         yield at_most("d_p of RH above that of RO", 1.8, 100 * max(excess(resembling)), f"resemble, {name}",

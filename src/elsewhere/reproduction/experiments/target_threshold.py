@@ -36,6 +36,8 @@ def claims(rows: Rows) -> Iterator[Claim]:
             x = group.column("threshold")
             yield moves("d_p decreases with the threshold", "falls", x, group.column("d_p"), f"{on} ({algorithm})",
                         OTHER_DATA)  # fmt: skip
+            yield moves("L2 decreases with the threshold, as d_p does", "falls", x, group.column("l2"),
+                        f"{on} ({algorithm})", OTHER_DATA)  # fmt: skip
             yield moves("NCE increases with the threshold", "rises", x, group.column("nce"), f"{on} ({algorithm})",
                         OTHER_DATA)  # fmt: skip
             used = float(np.min(group.column("d_q") / x))
