@@ -45,7 +45,9 @@ def _listening(host: str, port: int | None) -> socket.socket:
         listener.listen()
     except OSError as error:
         listener.close()
-        raise InputError(f"the port {port} cannot be used ({error.strerror or error}); without --port a free one is taken") from None
+        raise InputError(
+            f"the port {port} cannot be used ({error.strerror or error}); without --port a free one is taken"
+        ) from None
     return listener
 
 

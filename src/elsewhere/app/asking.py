@@ -262,4 +262,6 @@ def _finite(number: float | None) -> float | None:
 
 
 def overtaken() -> Refused:
-    return Refused(409, "something newer was asked of the same history in another tab", "Go on there, or try again here.")
+    return Refused(
+        409, "something newer was asked of the same history in another tab", "Go on there, or try again here."
+    )

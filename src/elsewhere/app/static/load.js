@@ -52,7 +52,7 @@ export function showLoaded() {
 
 /** Back to the beginning. */
 export function clearLoaded() {
-  for (const id of ["loaded-name", "loaded-words", "notes-list"]) $(id).replaceChildren();
+  for (const id of ["loaded-name", "loaded-words", "notes-list", "progress-words"]) $(id).replaceChildren();
   swap("loading");
 }
 
