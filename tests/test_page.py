@@ -210,7 +210,7 @@ def test_for_everybody(browser: Browser, address: str, tmp_path: Path, theme: Li
     context = browser.new_context(color_scheme=theme, bypass_csp=True)
     page = context.new_page()
     page.goto(address)
-    looks_right(page)
+    looks_right(page, tmp_path / "empty")
     load(page, path)
     tick(page, "Health care")
     settled(page)
@@ -223,13 +223,15 @@ def test_for_everybody(browser: Browser, address: str, tmp_path: Path, theme: Li
     expect(page.locator("#proof")).to_be_hidden()
     for summary in page.locator("summary:visible").all():
         summary.click()
-    looks_right(page)
+    looks_right(page, tmp_path / "full")
     context.close()
 
 
-def looks_right(page: Page) -> None:
+def looks_right(page: Page, pictures: Path) -> None:
+    """The pictures are for a person to look at; pytest keeps those of the last runs."""
     for width in (360, 800, 1600):
         page.set_viewport_size({"width": width, "height": 900})
+        page.screenshot(path=pictures / f"{width}.png", full_page=True)
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8"))
     found = page.evaluate("() => axe.run({resultTypes: ['violations']})")["violations"]
@@ -434,11 +436,12 @@ def test_what_is_forgotten_is_gone(page: Page, tmp_path: Path) -> None:
     held = hold_back(page, "release")
     tick(page, "Iron Works Gym")
     wait_for(page, held)
+    late = held[0].fetch()
     path = f"api/histories/{page.evaluate('() => sessionStorage.history')}"
     with page.expect_response(lambda response: response.request.method == "DELETE"):
         page.get_by_role("button", name="Forget it now").click()
     with suppress(Error):  # the page does not wait for it any more
-        held[0].continue_()
+        held[0].fulfill(response=late)
     page.wait_for_timeout(300)
     assert page.evaluate("async (path) => (await fetch(path)).status", path) == 404
     expect(page.locator("#connection")).to_be_hidden()
