@@ -44,7 +44,9 @@ class Client:
         """What comes back; a header that is None is left out, and a path that begins with / has the token already."""
         own: dict[str, str | None] = {"Host": f"127.0.0.1:{self.port}"}
         if method != "GET":
-            own |= {"Origin": f"http://127.0.0.1:{self.port}", "X-Elsewhere": "1", "Content-Type": "application/json"}
+            own |= {"Origin": f"http://127.0.0.1:{self.port}", "X-Elsewhere": "1"}
+        if method == "POST":
+            own["Content-Type"] = "application/json"
         own |= {name.replace("_", "-"): value for name, value in headers.items()}
         connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:

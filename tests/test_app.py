@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gc
+import gzip
 import io
 import json
 import os
 import re
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -21,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.data import skewed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,7 +32,7 @@ from elsewhere.app import asking, desk, interface, server
 from elsewhere.app.desk import FORGOTTEN_AFTER, Desk
 from elsewhere.cli import main
 from elsewhere.histories import Held
-from tests.client import Client, Reply, serving
+from tests.client import TOKEN, Client, Reply, serving
 from tests.test_histories import EXPORTS
 
 #: Names that a shell, a command or a table could take for something else.
@@ -108,6 +111,7 @@ def test_a_browser_s_database_stays_in_memory(client: Client, tmp_path: Path, jo
         database.commit()
     shown = client.upload("History", (tmp_path / "History").read_bytes())
     assert shown["locations"] == [{"name": "clinic.example", "count": 1}, {"name": "example.org", "count": 2}]
+    assert ["newest visits are missing" in note for note in shown["notes"]] == ([True] if journal == "WAL" else [])
 
 
 def test_labels_come_afterwards_and_may_be_replaced(client: Client) -> None:
@@ -148,6 +152,16 @@ def test_what_is_ticked_is_sensitive_and_nothing_else(client: Client, history: s
             asked = {"goal": "hide", "sensitive": names, "ticked": ticked, "taxonomy": "shipped"}
             answer = client.release(history, asked)
             assert {bar["location"] for bar in answer["bars"] if bar["sensitive"]} == set(ticked)
+
+
+def test_a_ticked_place_takes_no_other_of_the_target_along(client: Client) -> None:
+    """Bar is a node, too, but not ticked as one; a branch that is covers what the target has of it."""
+    opened = client.upload("h.csv", b"location,count\nHospital,3\nBar,2\ncafe,4\n")["id"]
+    weights = b"location,count\nBar,1\nWine Bar,2\nMuseum,3\nDental Clinic,1\n"
+    target = client.send("api/targets", weights, name="t.csv").json(interface.TABLE)["id"]
+    asked = {"goal": "resemble", "target": target, "max_quality_loss": 0.9, "taxonomy": "shipped"}
+    answer = client.release(opened, {**asked, "sensitive": ["health_care"], "ticked": ["Hospital", "Bar"]})
+    assert {bar["location"] for bar in answer["bars"] if bar["sensitive"]} == {"Hospital", "Bar", "Dental Clinic"}
 
 
 def test_tree(client: Client, history: str) -> None:
@@ -198,6 +212,8 @@ def test_questions_without_an_answer_are_answered(client: Client, history: str) 
     everything = client.release(history, {"goal": "hide", "ticked": list(HISTORY)})
     assert "Every place" in everything["sentence"]
     assert "unticked" in everything["hint"]
+    all_of_both = {**RESEMBLE, "ticked": [*HISTORY, *ew.profiles.stored("tourist").profile]}
+    assert client.question(history, "frontier", all_of_both).json({})["error"] == everything["sentence"]
     refused = client.question(history, "take", {"goal": "hide", "ticked": list(HISTORY)}, what="release.csv")
     assert "every place" in refused.json({})["error"]
     too_tight = client.release(history, {**RESEMBLE, "max_quality_loss": 0.001, "ticked": ["café"]})
@@ -236,8 +252,15 @@ def test_bad_questions_are_refused_in_a_sentence(
     client: Client, history: str, question: dict[str, Any], match: str
 ) -> None:
     reply = client.question(history, "release", question)
-    assert reply.status in (400, 404), reply.content
+    assert reply.status == 400, "a 404 says that the history itself is gone"
     assert re.search(match, reply.json({})["error"]), reply.content
+
+
+@pytest.mark.parametrize("number", ["Infinity", "NaN", "1e999"])
+def test_no_question_is_kept_that_json_cannot_say(client: Client, history: str, number: str) -> None:
+    asked = json.dumps({**RESEMBLE, "number": 1, "max_quality_loss": 0.125}).replace("0.125", number).encode()
+    assert client.ask("POST", f"api/histories/{history}/release", asked).status == 400
+    assert client.ask("GET", f"api/histories/{history}").status == 200
 
 
 KEYS = st.sampled_from(list(interface.QUESTION["properties"]))
@@ -294,12 +317,26 @@ def test_more_than_the_page_takes(client: Client, monkeypatch: pytest.MonkeyPatc
     folder = client.send("api/folders", b"", name="f").json(interface.FOLDER)["id"]
     sent = [client.send(f"api/folders/{folder}/files", long[:600], name=f"{at}.json").status for at in range(2)]
     assert sent == [200, 413]
+    other = client.send("api/folders", b"", name="f").json(interface.FOLDER)["id"]
+    assert client.send(f"api/folders/{other}/files", long[:600], name="0.json").status == 200
+    for at in (folder, other):
+        assert client.ask("DELETE", f"api/folders/{at}").json(interface.NOTHING) == {}
+        assert client.send(f"api/folders/{at}/files", b"{}", name="1.json").status == 404
+
+
+def test_what_becomes_too_large(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    content, packed = b"location\n" + b"a\n" * 500, io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("checkins.json", content)
+    monkeypatch.setattr(desk, "_MOST_UNPACKED", 1000)
+    for large in (gzip.compress(content), packed.getvalue()):
+        assert "too large when it is unpacked" in client.upload("large", large)["error"]
 
 
 # Overtaking and forgetting
 
 
-def test_overtaken_questions_are_dropped_before_they_start(
+def test_overtaken_questions_are_dropped(
     open_desk: Desk, client: Client, history: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, go_on, asked = threading.Semaphore(0), threading.Event(), []
@@ -327,10 +364,71 @@ def test_overtaken_questions_are_dropped_before_they_start(
     go_on.set()
     for thread in threads:
         thread.join()
-    assert statuses == {10: 200, 11: 200, 12: 409, 13: 200}
+    assert statuses == {10: 409, 11: 409, 12: 409, 13: 200}
     assert asked == [10, 11, 13]
     ask(5)
     assert statuses[5] == 409
+
+
+def test_a_search_that_is_overtaken_ends(open_desk: Desk, client: Client) -> None:
+    """To go far from oneself is hard, and two are worked on at a time: a third question need not wait for them."""
+    table = "location,count\n" + "".join(f"{location},{count}\n" for location, count in skewed(60, 600, 7).items())
+    target = client.send("api/targets", table.encode(), name="target.csv").json(interface.TABLE)["id"]
+    opened = client.upload("history.csv", table.encode())["id"]
+    hard = {"goal": "avoid", "target": target, "max_quality_loss": 0.05}
+    statuses: list[int] = []
+
+    def ask(question: dict[str, Any]) -> None:
+        statuses.append(client.question(opened, "release", question).status)
+
+    threads = [threading.Thread(target=ask, args=[{**hard, "number": number}]) for number in (1, 1)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.5)
+    began = time.monotonic()
+    ask({"goal": "hide", "ticked": ["000001"], "number": 2})
+    for thread in threads:
+        thread.join()
+    assert statuses.count(409) == 2
+    assert time.monotonic() - began < asking.SECONDS / 2
+
+
+def test_what_is_stopped_while_it_is_read_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go_on, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def slow(held: Held, **_: str) -> ew.History:
+        begun.set()
+        go_on.wait(30)
+        try:
+            return ew.read(held)
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(desk, "read", slow)
+    full = Desk()
+    with serving(full) as client:
+        connection = socket.create_connection(("127.0.0.1", client.port))
+        host = f"127.0.0.1:{client.port}"
+        head = [f"POST /{TOKEN}/api/histories?name=h.csv HTTP/1.1", f"Host: {host}", f"Origin: http://{host}"]
+        head += ["X-Elsewhere: 1", "Content-Type: application/octet-stream", "Content-Length: 11", "", "location\na\n"]
+        connection.sendall("\r\n".join(head).encode())
+        assert begun.wait(30)
+        connection.close()
+        time.sleep(0.3)
+        go_on.set()
+        assert ended.wait(30)
+        time.sleep(0.2)
+        assert not full.histories
+
+
+def test_what_is_forgotten_does_not_come_back_with_labels() -> None:
+    desk = Desk()
+    opened = desk.put(desk.read(Held("h.csv", b"location,count\na,3\nb,2\n"), {}))
+    labelled = desk.label(opened.id, Held("labels.csv", b"id,label\na,Clinic\n"))
+    desk.forget(opened.id)
+    with pytest.raises(ew.ElsewhereError, match="the history is no longer here"):
+        desk.put(labelled)
+    assert not desk.histories
 
 
 def test_histories_are_forgotten() -> None:
@@ -461,12 +559,15 @@ def test_files_with_the_same_name(client: Client) -> None:
         after.append(client.take(opened, question, "release.csv"))
     assert after[0] != after[1]
     assert client.take(opened, question, "command.sh").endswith(b" -o new-release.csv\n")
+    new = client.send("api/targets", b"location,count\na,1\n", name="new-release.csv").json(interface.TABLE)["id"]
+    assert client.take(opened, {**question, "target": new}, "command.sh").endswith(b" -o new-new-release.csv\n")
     same = client.send("api/targets", b"location,count\na,1\n", name="release.csv").json(interface.TABLE)["id"]
     reply = client.question(opened, "take", {**question, "target": same}, what="command.sh")
     assert "called 'release.csv'" in reply.json({})["error"]
 
 
 def test_nothing_ticked_is_not_taken(client: Client, history: str) -> None:
-    reply: Reply = client.question(history, "take", {"goal": "hide", "ticked": []}, what="release.csv")
-    assert reply.json({})["hint"] == "Tick what to hide."
+    for nothing in ({"ticked": []}, {"sensitive": ["preset:religion"]}):
+        reply: Reply = client.question(history, "take", {"goal": "hide", **nothing}, what="release.csv")
+        assert reply.json({})["hint"] == "Tick what to hide."
     assert client.question(history, "take", RESEMBLE, what="../x").status == 400

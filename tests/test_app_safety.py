@@ -68,6 +68,7 @@ FORM = "application/x-www-form-urlencoded"
         ("POST", KEEP, {"Content_Type": None}),
         ("POST", KEEP, {"Sec_Fetch_Site": "cross-site"}),
         ("DELETE", "api/histories/x", {"Origin": None}),
+        ("DELETE", "api/histories/x", {"X_Elsewhere": None}),
         ("OPTIONS", KEEP, {"Origin": "https://evil.example", "Access_Control_Request_Method": "POST"}),
         ("PUT", KEEP, {}),
         ("HEAD", "api/start", {}),

@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from statistics import median
@@ -14,7 +15,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, expect
+from playwright.sync_api import Browser, BrowserContext, Error, Locator, Page, Route, expect
 
 import elsewhere as ew
 from tests.browser import CHROMIUM, chromium, served
@@ -209,7 +210,7 @@ def test_for_everybody(browser: Browser, address: str, tmp_path: Path, theme: Li
     context = browser.new_context(color_scheme=theme, bypass_csp=True)
     page = context.new_page()
     page.goto(address)
-    looks_right(page)
+    looks_right(page, tmp_path / "empty")
     load(page, path)
     tick(page, "Health care")
     settled(page)
@@ -222,13 +223,15 @@ def test_for_everybody(browser: Browser, address: str, tmp_path: Path, theme: Li
     expect(page.locator("#proof")).to_be_hidden()
     for summary in page.locator("summary:visible").all():
         summary.click()
-    looks_right(page)
+    looks_right(page, tmp_path / "full")
     context.close()
 
 
-def looks_right(page: Page) -> None:
+def looks_right(page: Page, pictures: Path) -> None:
+    """The pictures are for a person to look at; pytest keeps those of the last runs."""
     for width in (360, 800, 1600):
         page.set_viewport_size({"width": width, "height": 900})
+        page.screenshot(path=pictures / f"{width}.png", full_page=True)
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8"))
     found = page.evaluate("() => axe.run({resultTypes: ['violations']})")["violations"]
@@ -269,6 +272,21 @@ def moved(page: Page) -> list[float]:
         page.wait_for_function("(at) => performance.getEntriesByName('slider').length >= at", arg=at)
     taken: list[float] = page.evaluate("() => performance.getEntriesByName('slider').map((entry) => entry.duration)")
     return taken
+
+
+def test_the_arrow_keys_go_on(page: Page) -> None:
+    """Where the least limit is above zero, some steps beside it stand for the same limit."""
+    load(page, EXPORTS / "swarm_export")
+    tick(page, "Iron Works Gym")
+    page.get_by_role("radio", name="Resemble").check()
+    page.get_by_label("Whom to resemble").select_option("tourist")
+    settled(page)
+    page.get_by_role("slider").press("Home")
+    settled(page)
+    for step in range(1, 5):
+        page.keyboard.press("ArrowRight")
+        settled(page)
+        expect(page.get_by_role("slider")).to_have_value(str(step))
 
 
 def test_the_point_can_be_dragged(page: Page) -> None:
@@ -331,6 +349,11 @@ def hold_back(page: Page, what: str) -> list[Route]:
     return held
 
 
+def wait_for(page: Page, held: list[Route]) -> None:
+    while not held:
+        page.wait_for_timeout(20)
+
+
 def let_go(page: Page, held: list[Route]) -> None:
     """Pass them on, one after the other, until there is a release."""
     while page.get_by_role("button", name="Save as CSV").is_disabled():
@@ -347,6 +370,85 @@ def test_files_and_folders_can_be_dropped(page: Page) -> None:
             drop.send("Input.dispatchDragEvent", {"type": kind, "x": 300, "y": 300, "data": data})
         expect(page.locator("#loaded-name")).to_have_text(name)
         expect(page.locator("#loaded-words")).to_contain_text("20 visits to 8 places")
+
+
+def test_loose_files_are_no_folder(page: Page) -> None:
+    both = [str(path) for path in sorted((EXPORTS / "swarm_export").iterdir())[:2]]
+    data = {"items": [], "files": both, "dragOperationsMask": 1}
+    drop = page.context.new_cdp_session(page)
+    for kind in ("dragEnter", "dragOver", "drop"):
+        drop.send("Input.dispatchDragEvent", {"type": kind, "x": 300, "y": 300, "data": data})
+    expect(page.locator("#load-trouble")).to_contain_text("Drop the folder that they are in")
+
+
+def test_a_large_file_shows_how_far_it_is(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "history.csv"
+    path.write_text("location\n" + "Museum\nGym\n" * 500_000)
+    page.evaluate(
+        """() => {
+            window.shares = new Set();
+            const bar = document.getElementById("progress-bar");
+            new MutationObserver(() => shares.add(bar.value)).observe(bar, {attributes: true});
+        }"""
+    )
+    load(page, path)
+    shares = page.evaluate("() => [...shares]")
+    assert len([share for share in shares if 0 < share < 1]) > 2
+    assert shares == sorted(shares)
+
+
+def test_stopping_and_loading_something_else(page: Page) -> None:
+    """A folder that is stopped is forgotten; an older load does not replace a newer one, nor leave its search."""
+    files = hold_back(page, "files?*")
+    page.set_input_files("#folder", EXPORTS / "swarm_export")
+    wait_for(page, files)
+    with page.expect_request(lambda request: request.method == "DELETE") as forgotten:
+        page.get_by_role("button", name="Stop").click()
+    assert re.search(r"/folders/[^/]+$", forgotten.value.url)
+    page.unroute_all()
+
+    load(page, EXPORTS / "swarm_export")
+    page.get_by_label("Search places").fill("gym")
+    older = hold_back(page, "histories?name=google*")
+    page.set_input_files("#file", EXPORTS / "google_takeout_2023_MARCH.json")
+    wait_for(page, older)
+    with page.expect_response(lambda response: response.request.method == "DELETE") as replaced:
+        load(page, EXPORTS / "swarm_api_checkins.json")
+    assert replaced.value.status == 200
+    expect(page.get_by_label("Search places")).to_have_value("")
+    with suppress(Error):  # the page does not wait for it any more
+        older[0].continue_()
+    page.wait_for_timeout(300)
+    expect(page.locator("#loaded-name")).to_have_text("swarm_api_checkins.json")
+
+
+def test_what_is_forgotten_is_gone(page: Page, tmp_path: Path) -> None:
+    """Nothing of it is left in the program or in the page, not even if an answer comes late."""
+    load(page, EXPORTS / "swarm_export")
+    page.get_by_role("radio", name="Resemble").check()
+    (tmp_path / "own.csv").write_text("location,count\nMuseum,3\n")
+    page.set_input_files("#target-file", tmp_path / "own.csv")
+    settled(page)
+    page.get_by_label("Search places").fill("Iron")
+    for summary in page.locator("summary:visible").all():
+        summary.click()
+    expect(page.get_by_label("The command line")).to_contain_text("own.csv")
+    held = hold_back(page, "release")
+    tick(page, "Iron Works Gym")
+    wait_for(page, held)
+    late = held[0].fetch()
+    path = f"api/histories/{page.evaluate('() => sessionStorage.history')}"
+    with page.expect_response(lambda response: response.request.method == "DELETE"):
+        page.get_by_role("button", name="Forget it now").click()
+    with suppress(Error):  # the page does not wait for it any more
+        held[0].fulfill(response=late)
+    page.wait_for_timeout(300)
+    assert page.evaluate("async (path) => (await fetch(path)).status", path) == 404
+    expect(page.locator("#connection")).to_be_hidden()
+    expect(page.get_by_role("button", name="Save as CSV", include_hidden=True)).to_be_disabled()
+    left = page.evaluate("() => [document.body.innerHTML, search.value].join()")
+    names = [*ew.read(EXPORTS / "swarm_export").histogram, "own.csv", "swarm_export", "Iron"]
+    assert [name for name in names if name in left] == []
 
 
 def test_a_reload_and_a_second_tab(page: Page, address: str) -> None:
@@ -435,5 +537,20 @@ def test_the_same_in_words(page: Page) -> None:
     expect(row).to_have_text(re.compile(r"Iron Works Gym \(sensitive\)\s*1\s*0"))
     page.get_by_text("The same on the command line").click()
     expect(page.get_by_label("The command line")).to_contain_text("elsewhere hide")
+    held = hold_back(page, "take?*")
+    tick(page, "Northside Fertility Clinic")
+    wait_for(page, held)
+    expect(page.get_by_label("The command line")).not_to_contain_text("Fertility")
+    expect(page.get_by_role("button", name="Copy")).to_be_disabled()
+    tick(page, "Iron Works Gym")
+    while len(held) < 2:
+        page.wait_for_timeout(20)
+    held[1].continue_()
+    expect(page.get_by_label("The command line")).not_to_contain_text("Gym")
+    held[0].continue_()
+    page.wait_for_timeout(300)
+    expect(page.get_by_label("The command line")).not_to_contain_text("Gym")
+    expect(page.get_by_role("button", name="Copy")).to_be_enabled()
+    page.unroute_all()
     page.get_by_text("The same in Python").click()
     expect(page.get_by_label("The Python script")).to_contain_text("import elsewhere")

@@ -43,10 +43,11 @@ def _listening(host: str, port: int | None) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port or 0))
         listener.listen()
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         listener.close()
-        why = getattr(error, "strerror", None) or error
-        raise InputError(f"the port {port} cannot be used ({why}); without --port a free one is taken") from None
+        raise InputError(
+            f"the port {port} cannot be used ({error.strerror or error}); without --port a free one is taken"
+        ) from None
     return listener
 
 

@@ -70,6 +70,11 @@ def frontier(desk: Desk, opened: Open, question: Mapping[str, Any]) -> dict[str,
         raise InputError("goal is 'hide', which has no frontier; it is for resemble and avoid")
     history = opened.history.histogram
     plan = planned(desk, opened, {**question, "max_quality_loss": 0.0}).with_choices(_ON_CURVE)
+    try:
+        _leave_some(plan, history)
+    except Infeasible as error:
+        why = _impossible(error)
+        raise Refused(400, why["sentence"], why["hint"]) from None
     exact = history.size * history.length <= _SMALL
     points = _searched(plan, history) if exact else _at_best(plan, history)
     needed, sentence = _needed(plan, history, points.budgets[0])
@@ -136,11 +141,17 @@ def sanitized(opened: Open, plan: Plan) -> Sanitized:
         # Two files may have the same name, so that the policy alone does not tell.
         if (last.policy, last.sensitive(history)) == (plan.policy, sensitive) and last.target is plan.target:
             return result
-    if plan.policy.goal == "hide" and sensitive.issuperset(history):
-        raise Infeasible("every place that you visited is ticked, so none is left for the visits to go to", math.inf)
+    _leave_some(plan, history)
     result = plan.sanitize(history)
     opened.answered = (plan, result)
     return result
+
+
+def _leave_some(plan: Plan, history: Histogram) -> None:
+    """Refuse to hide everything there is."""
+    beyond = () if plan.policy.visited_only or plan.target is None else plan.target
+    if plan.sensitive(history).issuperset({*history, *beyond}):
+        raise Infeasible("every place is ticked, so none is left for the visits to go to", math.inf)
 
 
 def _choices(question: Mapping[str, Any]) -> dict[str, Any]:
@@ -166,10 +177,13 @@ def _choices(question: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _settled(plan: Plan, history: Histogram, ticked: set[str]) -> Plan:
-    """The plan whose sensitive locations of the history are those that are ticked, whatever its names cover."""
-    missed = sorted(ticked - plan.sensitive(history))
+    """The plan whose sensitive locations are those that are ticked, whatever else their names cover."""
+    covered = plan.sensitive(history)
+    missed = sorted(ticked - covered)
     plan = plan.with_choices({"sensitive": (*plan.policy.sensitive, *missed)})
-    beyond = sorted((plan.sensitive(history) - ticked).intersection(history))
+    # What a whole branch covers of the target alone stays covered: it may not have been there to tick yet.
+    unseen = covered.difference(history)
+    beyond = sorted(plan.sensitive(history) - ticked - unseen)
     return plan.with_choices({"spared": (*plan.policy.spared, *beyond)})
 
 
@@ -215,7 +229,6 @@ def _figures(result: Sanitized, policy: Policy) -> dict[str, Any]:
         "words": words,
         "certificate": certificate,
         "status": result.status,
-        "gap": _finite(result.gap),
         "notes": list(result.notes),
     }
 
@@ -249,4 +262,6 @@ def _finite(number: float | None) -> float | None:
 
 
 def overtaken() -> Refused:
-    return Refused(409, "overtaken")
+    return Refused(
+        409, "something newer was asked of the same history in another tab", "Go on there, or try again here."
+    )

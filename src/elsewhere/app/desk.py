@@ -19,6 +19,8 @@ from elsewhere.policy import SHIPPED, Plan
 
 #: Bytes that may be sent in all before they are read, for one history.
 UPLOAD_BYTES = 200 * 2**20
+#: Bytes that a packed file may become.
+_MOST_UNPACKED = 2**30
 #: Seconds after which what no page asked for is forgotten.
 FORGOTTEN_AFTER = 600.0
 #: Things of each kind that may be open at once; it ends a page that has run wild.
@@ -74,9 +76,10 @@ class Table(Generic[Thing]):
 class Kept(dict[str, Thing]):
     """Things by id, each forgotten when nobody asked for it for a while."""
 
-    def __init__(self, what: str, clock: Callable[[], float]) -> None:
+    def __init__(self, what: str, clock: Callable[[], float], missing: int = 404) -> None:
+        """`missing` is the status that HTTP has for one that is not here."""
         super().__init__()
-        self._what, self._clock = what, clock
+        self._what, self._clock, self._missing = what, clock, missing
         self._asked: dict[str, float] = {}
 
     def put(self, at: str, thing: Thing) -> Thing:
@@ -88,7 +91,7 @@ class Kept(dict[str, Thing]):
     def ask(self, at: str) -> Thing:
         """The thing, which is then kept for longer."""
         if at not in self:
-            raise Refused(404, f"the {self._what} is no longer here", "Load the file again.")
+            raise Refused(self._missing, f"the {self._what} is no longer here", "Load the file again.")
         self._asked[at] = self._clock()
         return self[at]
 
@@ -108,8 +111,8 @@ class Desk:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.histories: Kept[Open] = Kept("history", clock)
         self.folders: Kept[tuple[str, dict[str, bytes]]] = Kept("folder", clock)
-        self.targets: Kept[Table[Mapping[str, Any]]] = Kept("target", clock)
-        self.taxonomies: Kept[Table[Taxonomy]] = Kept("taxonomy", clock)
+        self.targets: Kept[Table[Mapping[str, Any]]] = Kept("target", clock, missing=400)
+        self.taxonomies: Kept[Table[Taxonomy]] = Kept("taxonomy", clock, missing=400)
         self.profiles = profiles.all_profiles()
 
     def forget_old(self) -> None:
@@ -129,9 +132,9 @@ class Desk:
                     kept.forget(table)
 
     def read(self, held: Held, reading: Mapping[str, Any]) -> Open:
-        """Open the history in a file or a folder."""
-        history = read(held, **reading)
-        return self.histories.put(at := _new_id(), Open(at, held.name, history, history, reading))
+        """The history in a file or a folder, which is not on the desk yet."""
+        history = read(replace(held, most_unpacked=_MOST_UNPACKED), **reading)
+        return Open(_new_id(), held.name, history, history, reading)
 
     def read_folder(self, at: str, told: Callable[[int], None], reading: Mapping[str, Any]) -> Open:
         name, content = self.folders.ask(at)
@@ -147,10 +150,16 @@ class Desk:
         return self.read(Held(f"{name}.csv", content), {})
 
     def label(self, at: str, held: Held) -> Open:
-        """Give the locations of an open history the names that a table has for them."""
+        """An open history whose locations have the names that a table has for them; it is not on the desk yet."""
         opened = self.histories.ask(at)
         history = relabelled(opened.as_read, held)
-        return self.histories.put(at, replace(opened, history=history, labels=held.name, answered=None))
+        return replace(opened, history=history, labels=held.name, answered=None)
+
+    def put(self, opened: Open) -> Open:
+        """Put a history on the desk; one with labels takes its own place, unless it was forgotten meanwhile."""
+        if opened.labels is not None:
+            self.histories.ask(opened.id)
+        return self.histories.put(opened.id, opened)
 
     def open_folder(self, name: str) -> str:
         at = _new_id()
@@ -160,9 +169,10 @@ class Desk:
     def add_file(self, at: str, path: str, content: bytes) -> int:
         """Put a file into a folder; the number of files in it."""
         _, inside = self.folders.ask(at)
-        held = sum(len(file) for _, files in self.folders.values() for file in files.values())
-        if held + len(content) > UPLOAD_BYTES or len(inside) >= _MOST_FILES:
+        if _size(inside) + len(content) > UPLOAD_BYTES or len(inside) >= _MOST_FILES:
             raise too_large(UPLOAD_BYTES)
+        if sum(_size(files) for _, files in self.folders.values()) + len(content) > 2 * UPLOAD_BYTES:
+            raise Refused(429, "other pages are sending folders, and there is no room for this one yet", "Try again.")
         inside[path] = content
         return len(inside)
 
@@ -192,6 +202,10 @@ def too_large(most: int) -> Refused:
         f"this is more than {most >> 20} MB, which is all that the page takes",
         "The command line reads files of any size.",
     )
+
+
+def _size(inside: Mapping[str, bytes]) -> int:
+    return sum(map(len, inside.values()))
 
 
 def _new_id() -> str:

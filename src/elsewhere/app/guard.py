@@ -60,7 +60,8 @@ class Guard:
             and headers.get(b"host") == [self._host]
             and headers.get(b"origin", [] if changes else [origin]) == [origin]
             and headers.get(b"sec-fetch-site", [b"same-origin"]) in ([b"same-origin"], [b"none"])
-            and (not changes or (headers.get(b"x-elsewhere") == [b"1"] and _content(headers) in _CONTENT))
+            and (not changes or headers.get(b"x-elsewhere") == [b"1"])
+            and (scope["method"] != "POST" or _content(headers) in _CONTENT)
             and secrets.compare_digest(scope["path"].encode("utf-8", "replace")[: len(self._start)], self._start)
         )
 

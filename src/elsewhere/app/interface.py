@@ -6,6 +6,7 @@ Everything lies below the address that the program opens:
     POST   api/samples/ID                                       LINE, each on a line of its own, the last a history
     POST   api/histories?name=NAME        a file                LINE
     POST   api/folders?name=NAME                                FOLDER
+    DELETE api/folders/ID                                       NOTHING
     POST   api/folders/ID/files?name=PATH a file                FOLDER
     POST   api/folders/ID/read                                  LINE
     POST   api/histories/ID/labels        a table id,label      LINE
@@ -86,8 +87,7 @@ START = _object(
     samples=_list(_object(id=_TEXT, name=_TEXT, description=_TEXT)),
     presets=_list(_object(id=_TEXT, name=_TEXT, description=_TEXT)),
     profiles=_list(_object(name=_TEXT, label=_TEXT, description=_TEXT, length=_COUNT)),
-    distances=_NAMES,
-    limits=_object(upload_bytes=_COUNT, seconds=_NUMBER, forgotten_after=_NUMBER),
+    limits=_object(upload_bytes=_COUNT, seconds=_NUMBER),
 )
 
 HISTORY = _object(
@@ -131,7 +131,6 @@ _FIGURES: dict[str, Schema] = {
     "words": _NAMES,
     "certificate": _TEXT,
     "status": {"enum": ["optimal", "feasible"]},
-    "gap": _MAYBE,
     "notes": _NAMES,
 }
 

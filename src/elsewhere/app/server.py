@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import sys
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -22,15 +23,15 @@ from starlette.types import ASGIApp
 
 from elsewhere import __version__
 from elsewhere.app import asking
-from elsewhere.app.desk import FORGOTTEN_AFTER, SAMPLES, UPLOAD_BYTES, Desk, Open, file_name, too_large
+from elsewhere.app.desk import FORGOTTEN_AFTER, SAMPLES, UPLOAD_BYTES, Desk, Open, Refused, file_name, too_large
 from elsewhere.app.guard import Guard
 from elsewhere.app.interface import READING, TAKEN
 from elsewhere.app.taking import take
 from elsewhere.app.workers import Workers
 from elsewhere.histories import Held
-from elsewhere.model.distances import DISTANCES
 from elsewhere.model.errors import ElsewhereError, InputError, quoted
 from elsewhere.model.taxonomy import PRESET, Taxonomy
+from elsewhere.solvers.watching import watched
 
 _MOST_QUESTION = 2**22
 _PROGRESS_EVERY = 0.1
@@ -57,6 +58,7 @@ def _page(token: str, port: int, desk: Desk) -> ASGIApp:
         Route("/api/samples/{id}", service.sample, methods=["POST"]),
         Route("/api/histories", service.upload, methods=["POST"]),
         Route("/api/folders", service.folder, methods=["POST"]),
+        Route("/api/folders/{id}", service.forget_folder, methods=["DELETE"]),
         Route("/api/folders/{id}/files", service.folder_file, methods=["POST"]),
         Route("/api/folders/{id}/read", service.folder_read, methods=["POST"]),
         Route("/api/histories/{id}", service.history),
@@ -104,12 +106,7 @@ class _Service:
                     {"name": it.name, "label": it.label, "description": it.description, "length": it.profile.length}
                     for it in self._desk.profiles.values()
                 ],
-                "distances": list(DISTANCES),
-                "limits": {
-                    "upload_bytes": UPLOAD_BYTES,
-                    "seconds": asking.SECONDS,
-                    "forgotten_after": FORGOTTEN_AFTER,
-                },
+                "limits": {"upload_bytes": UPLOAD_BYTES, "seconds": asking.SECONDS},
             }
         )
 
@@ -134,6 +131,10 @@ class _Service:
         _, inside = self._desk.folders.ask(at)
         size = sum(map(len, inside.values()))
         return self._read(lambda told: self._desk.read_folder(at, told, reading), size)
+
+    async def forget_folder(self, request: Request) -> Response:
+        self._desk.folders.forget(request.path_params["id"])
+        return JSONResponse({})
 
     async def labels(self, request: Request) -> Response:
         at, name = self._open(request).id, file_name(_query(request, "name"))
@@ -188,49 +189,70 @@ class _Service:
     async def _newest(
         self, kind: str, opened: Open, question: dict[str, Any], work: Callable[[], Any], workers: Workers
     ) -> Any:
-        """The answer to a question, unless a newer one came before it was this one's turn."""
+        """The answer to a question, unless a newer one comes meanwhile or the history is forgotten."""
         number = question["number"]
         opened.newest[kind] = max(number, opened.newest.get(kind, 0))
 
-        def unless_overtaken() -> Any:
-            if number < opened.newest[kind]:
+        def look() -> None:
+            if number < opened.newest[kind] or opened.id not in self._desk.histories:
                 raise asking.overtaken()
-            return work()
+
+        def unless_overtaken() -> Any:
+            look()
+            with watched(look):
+                return work()
 
         return await workers.do(unless_overtaken)
 
     def _read(self, work: Callable[[Callable[[int], None]], Open], size: int) -> Response:
         """Lines of JSON: how far the reading of so many bytes is, and in the end the history or what is wrong."""
-        seen = 0
+        seen, stopped = 0, False
 
         def told(count: int) -> None:
             nonlocal seen
             seen += count
+            if stopped:
+                raise Refused(499, "nobody waits for this any more")
 
         async def lines() -> AsyncIterator[bytes]:
-            reading = asyncio.create_task(_run(self._long.do(lambda: work(told))))
-            while not reading.done():
-                await asyncio.wait({reading}, timeout=_PROGRESS_EVERY)
-                # A file is gone through twice as a rule: to see how it is written, and to read it.
-                yield _line({"progress": min(seen / (2 * size or 1), 1.0)})
-            yield _line(reading.result())
+            nonlocal stopped
+            reading = asyncio.create_task(self._opened(self._long.do(lambda: work(told))))
+            heard = False
+            try:
+                while not reading.done():
+                    await asyncio.wait({reading}, timeout=_PROGRESS_EVERY)
+                    # A file is gone through twice as a rule: to see how it is written, and to read it.
+                    yield _line({"progress": min(seen / (2 * size or 1), 1.0)})
+                yield _line(reading.result())
+                heard = True
+            finally:
+                stopped = True
+                if not heard:
+                    self._drop(reading)
 
         return StreamingResponse(lines(), media_type="application/x-ndjson")
+
+    async def _opened(self, work: Awaitable[Open]) -> dict[str, Any]:
+        """The history that is read, and on the desk then, or what is wrong with it."""
+        try:
+            return {"history": _shown(self._desk.put(await work))}
+        except (ElsewhereError, MemoryError) as error:
+            return _sentence(error)
+        except Exception as error:
+            return _our_fault(error)
+
+    def _drop(self, reading: asyncio.Task[dict[str, Any]]) -> None:
+        """Keep nothing of what was to be read: the page has gone, or was told to stop."""
+        if reading.cancel():
+            return
+        at = reading.result().get("history", {}).get("id")
+        if at in self._desk.histories and self._desk.histories[at].labels is None:
+            self._desk.forget(at)
 
     async def _forget_old(self) -> NoReturn:
         while True:
             await asyncio.sleep(FORGOTTEN_AFTER / 20)
             self._desk.forget_old()
-
-
-async def _run(work: Awaitable[Open]) -> dict[str, Any]:
-    """The history that is read, or what is wrong with it."""
-    try:
-        return {"history": _shown(await work)}
-    except (ElsewhereError, MemoryError) as error:
-        return _sentence(error)
-    except Exception as error:
-        return _our_fault(error)
 
 
 def _shown(opened: Open) -> dict[str, Any]:
@@ -266,12 +288,19 @@ def _reading(request: Request) -> dict[str, str]:
 async def _question(request: Request) -> dict[str, Any]:
     content = await _body(request, _MOST_QUESTION)
     try:
-        question = json.loads(content)
+        question = json.loads(content, parse_constant=_number, parse_float=_number)
     except (ValueError, RecursionError):
         raise InputError("the question is not valid JSON") from None
     if not isinstance(question, dict) or type(question.get("number")) is not int:
         raise InputError(f"the question is {quoted(question)}; it must be an object with a whole number")
     return question
+
+
+def _number(text: str) -> float:
+    """A number that can be said again in JSON, which has no infinity."""
+    if not math.isfinite(number := float(text)):
+        raise ValueError(text)
+    return number
 
 
 async def _body(request: Request, most: int) -> bytes:

@@ -18,7 +18,7 @@ from elsewhere.release.writing import release_form
 
 _RELEASE = "release.csv"
 #: The options that are not called like the choice of the policy.
-_OPTIONS = {"spared": "spare", "candidates": "candidate"}
+_OPTIONS = {"spared": "spare"}
 
 
 def take(desk: Desk, opened: Open, question: Mapping[str, Any], what: str) -> bytes:
@@ -27,7 +27,7 @@ def take(desk: Desk, opened: Open, question: Mapping[str, Any], what: str) -> by
         raise InputError(f"what is {quoted(what)}; it is one of {', '.join(TAKEN)}")
     plan = planned(desk, opened, question)
     history = opened.history.histogram
-    if plan.policy.goal == "hide" and not plan.policy.sensitive:
+    if plan.policy.goal == "hide" and not plan.sensitive(history):
         raise Refused(400, "nothing is ticked, so the release would be the history itself", "Tick what to hide.")
     result = sanitized(opened, plan)
     check = plan.verify(history, result.histogram)
@@ -52,7 +52,10 @@ def _files_of(opened: Open, policy: Policy) -> list[str]:
 
 def _release_beside(opened: Open, policy: Policy) -> str:
     """Where a command puts the release: not over a file that it reads."""
-    return f"new-{_RELEASE}" if _RELEASE in _files_of(opened, policy) else _RELEASE
+    taken, name = _files_of(opened, policy), _RELEASE
+    while name in taken:
+        name = f"new-{name}"
+    return name
 
 
 def _policy(opened: Open, policy: Policy, result: Sanitized) -> bytes:

@@ -33,6 +33,7 @@ _LOGS = ("-wal", "-journal")
 
 #: Where the header of a database says how it is written and read.
 _VERSIONS = slice(18, 20)
+_THROUGH_A_LOG = b"\2\2"
 
 _TRIES = 5
 
@@ -44,6 +45,8 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
         counts[_site(url)] += times
     elsewhere = counts.pop("", 0)
     notes = [f"{counted(elsewhere, 'visit')} to addresses that are no web sites left out."] if elsewhere else []
+    if path is None and documents[0].head[_VERSIONS] == _THROUGH_A_LOG:
+        notes.append("If the browser was running, its newest visits are missing: close it, and load the file again.")
     return Reading(counts, notes)
 
 

@@ -47,6 +47,8 @@ class Held:
     content: bytes | Mapping[str, bytes] = field(repr=False)
     #: Is told, now and then, how many bytes have been gone through; each is gone through about twice.
     told: Callable[[int], None] | None = field(default=None, repr=False)
+    #: Bytes that it may become if it is packed.
+    most_unpacked: int = field(default=_MOST_UNPACKED, repr=False)
 
     def __str__(self) -> str:
         return self.name
@@ -248,8 +250,8 @@ def _in_memory(stack: ExitStack, held: Held) -> list[Document]:
         ]
     document = held.document(held.name, held.content)
     if document.head.startswith(_ZIP):
-        return _in_zip(stack, document.open())
-    return [_unzipped(document, len(held.content))]
+        return _in_zip(stack, document.open(), held.most_unpacked)
+    return [_unzipped(document, len(held.content), held.most_unpacked)]
 
 
 def _may_be_export(name: str) -> bool:
@@ -257,7 +259,7 @@ def _may_be_export(name: str) -> bool:
     return name.lower().endswith(".json")
 
 
-def _unzipped(document: Document, size: int) -> Document:
+def _unzipped(document: Document, size: int, most: int = _MOST_UNPACKED) -> Document:
     """The document itself, or what is in it if it is packed with gzip."""
     if not document.head.startswith(_GZIP):
         return document
@@ -265,7 +267,7 @@ def _unzipped(document: Document, size: int) -> Document:
 
     def unpack() -> BinaryIO:
         packed = document.open()
-        return io.BufferedReader(_Unpacked([gzip.GzipFile(fileobj=packed), packed], size, _Budget()))
+        return io.BufferedReader(_Unpacked([gzip.GzipFile(fileobj=packed), packed], size, _Budget(most)))
 
     return Document(document.name, unpack)
 
@@ -287,7 +289,7 @@ def _opener(path: Path) -> Callable[[], BinaryIO]:
     return lambda: path.open("rb")
 
 
-def _in_zip(stack: ExitStack, packed: BinaryIO) -> list[Document]:
+def _in_zip(stack: ExitStack, packed: BinaryIO, most: int = _MOST_UNPACKED) -> list[Document]:
     from zipfile import ZipFile
 
     try:
@@ -297,7 +299,7 @@ def _in_zip(stack: ExitStack, packed: BinaryIO) -> list[Document]:
     members = archive.infolist()
     if len(members) > _MOST_FILES:
         raise InputError(f"it holds more than {_MOST_FILES} files")
-    budget = _Budget()
+    budget = _Budget(most)
     for member in members:
         name = PureWindowsPath(member.filename)  # which knows both kinds of slashes, and drives
         if name.anchor or ".." in name.parts:
@@ -319,10 +321,11 @@ def _member(archive: ZipFile, member: ZipInfo, budget: _Budget) -> Callable[[], 
     return unpack
 
 
+@dataclass
 class _Budget:
     """How much may still be unpacked."""
 
-    left = _MOST_UNPACKED
+    left: int
 
 
 class _Unpacked(io.RawIOBase):

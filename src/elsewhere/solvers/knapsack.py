@@ -18,6 +18,7 @@ import numpy as np
 from elsewhere.model.arrays import Floats, Ints
 from elsewhere.model.errors import InputError
 from elsewhere.solvers import dual, labels
+from elsewhere.solvers.watching import look
 
 _WORK_PER_CALL = 5_000_000
 _GROWTH = 4.0
@@ -73,6 +74,7 @@ class Limits(NamedTuple):
 
     @property
     def passed(self) -> bool:
+        look()
         return self.deadline < math.inf and time.monotonic() >= self.deadline
 
 

@@ -102,7 +102,7 @@ const PATIENCE = 250;
 /**
  * Makes one call at a time; of those that come meanwhile only the newest is made.
  * @template Q @param {(question: Q, signal: AbortSignal) => Promise<void>} run
- * @returns {(question: Q) => Promise<void>}
+ * @returns {{ask: (question: Q) => Promise<void>, drop: () => void}} to drop is to want no answer any more
  */
 export function newestOnly(run) {
   /** @type {{question: Q} | null} */
@@ -111,7 +111,7 @@ export function newestOnly(run) {
   let running = null;
   let since = 0;
 
-  return async (question) => {
+  const ask = async (question) => {
     waiting = { question };
     if (running) {
       if (performance.now() - since > PATIENCE) running.abort();
@@ -131,4 +131,9 @@ export function newestOnly(run) {
       }
     }
   };
+  const drop = () => {
+    waiting = null;
+    running?.abort();
+  };
+  return { ask, drop };
 }

@@ -27,7 +27,9 @@ export class Bars {
   /** Begins anew, for another history or target. */
   clear() {
     this.rows.clear();
+    this.bars = [];
     this.list.replaceChildren();
+    this.table.replaceChildren();
     this.most = 1;
   }
 

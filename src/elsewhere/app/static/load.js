@@ -1,6 +1,6 @@
 // Load: a file, a folder or a sample becomes a history.
 
-import { Trouble, upload } from "./api.js";
+import { remove, Trouble, upload } from "./api.js";
 import { $, button, element, picker, quiet, trouble } from "./dom.js";
 import { chosen, dropped } from "./drop.js";
 import { ofHistory, state } from "./state.js";
@@ -8,6 +8,8 @@ import { bytes, some } from "./words.js";
 
 /** @type {(history: any) => Promise<void>} */
 let use;
+/** Ends the load that is under way. @type {AbortController | null} */
+let stop = null;
 
 /** @param {(history: any) => Promise<void>} opened is told of a new history */
 export function listenToLoad(opened) {
@@ -48,27 +50,38 @@ export function showLoaded() {
   swap("loaded");
 }
 
+/** Back to the beginning. */
+export function clearLoaded() {
+  for (const id of ["loaded-name", "loaded-words", "notes-list", "progress-words"]) $(id).replaceChildren();
+  swap("loading");
+}
+
 /** @param {"loading" | "progress" | "loaded"} shown */
-export function swap(shown) {
+function swap(shown) {
   for (const id of ["loading", "progress", "loaded"]) $(id).hidden = id !== shown;
   $("back").hidden = !state.history;
 }
 
 /** @param {string} name @param {(signal: AbortSignal) => Promise<any>} read */
 async function load(name, read) {
-  const stop = new AbortController();
+  stop?.abort();
+  const mine = (stop = new AbortController());
   quiet($("load-trouble"));
   $("progress-words").textContent = `Reading ${name} …`;
   $("progress-bar").value = 0;
   swap("progress");
-  $("cancel").onclick = () => stop.abort();
+  $("cancel").onclick = () => mine.abort();
   $("cancel").focus();
   try {
-    await use(await read(stop.signal));
+    const history = await read(mine.signal);
+    mine.signal.throwIfAborted();
+    await use(history);
   } catch (error) {
+    // A newer one is being loaded.
+    if (mine !== stop) return;
     swap(state.history ? "loaded" : "loading");
     $(state.history ? "another" : "choose-file").focus();
-    if (!stop.signal.aborted) trouble($("load-trouble"), error, [button("Say how to read it", showHowToRead)]);
+    if (!mine.signal.aborted) trouble($("load-trouble"), error, [button("Say how to read it", showHowToRead)]);
   }
 }
 
@@ -81,6 +94,9 @@ function loadFiles(files) {
   } else if (size > most) {
     const sentence = `${files[0].path} has ${bytes(size)}; the page takes at most ${bytes(most)}.`;
     trouble($("load-trouble"), new Trouble(sentence, "The command line reads files of any size.", 413));
+  } else if (new Set(files.map(({ path }) => path.split("/")[0])).size > 1) {
+    const sentence = "These are several files, and no command could name them all at once.";
+    trouble($("load-trouble"), new Trouble(sentence, "Drop the folder that they are in, or one of them.", 400));
   } else if (files.length === 1) {
     const [{ path, file }] = files;
     const name = path.split("/").at(-1) ?? path;
@@ -95,12 +111,18 @@ function loadFiles(files) {
 async function uploadFolder(name, files, size, signal) {
   const { id } = await upload(`folders?${query({ name })}`, null, () => {}, signal);
   let sent = 0;
-  for (const { path, file } of files) {
-    const onProgress = (_, share) => progress("sent", (sent + share * file.size) / Math.max(1, size));
-    await upload(`folders/${id}/files?${query({ name: path })}`, file, onProgress, signal);
-    sent += file.size;
+  try {
+    for (const { path, file } of files) {
+      const onProgress = (_, share) => progress("sent", (sent + share * file.size) / Math.max(1, size));
+      await upload(`folders/${id}/files?${query({ name: path })}`, file, onProgress, signal);
+      sent += file.size;
+    }
+    return await upload(`folders/${id}/read?${query(howToRead())}`, null, progress, signal);
+  } catch (error) {
+    // What has been sent must not lie about.
+    remove(`folders/${id}`).catch(() => {});
+    throw error;
   }
-  return upload(`folders/${id}/read?${query(howToRead())}`, null, progress, signal);
 }
 
 /** Sending is the first third of the bar, reading the rest. @param {"sent" | "read"} part @param {number} share */

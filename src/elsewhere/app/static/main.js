@@ -2,14 +2,14 @@
 
 import { get, post, remove, Trouble } from "./api.js";
 import { $, all, button, quiet, trouble } from "./dom.js";
-import { listenToLoad, offerSamples, showLoaded, swap } from "./load.js";
-import { listenToProtect, offerProfiles, plant, showChoices } from "./protect.js";
+import { clearLoaded, listenToLoad, offerSamples, showLoaded } from "./load.js";
+import { clearSearch, listenToProtect, offerProfiles, plant, showChoices, uproot } from "./protect.js";
 import { askAnew, clearSee, listenToSee } from "./see.js";
-import { fresh, ofHistory, state } from "./state.js";
-import { closeTake, listenToTake, showTake } from "./take.js";
+import { countFrom, fresh, ofHistory, state } from "./state.js";
+import { clearTake, closeTake, listenToTake, showTake } from "./take.js";
 
 const KEEP_EVERY = 20_000;
-const THEMES = { system: "system", light: "light", dark: "dark" };
+const THEMES = ["system", "light", "dark"];
 
 begin();
 
@@ -38,6 +38,7 @@ async function opened(history) {
   state.choices = fresh();
   state.ticks.places.clear();
   state.ticks.wholes.clear();
+  clearSearch();
   await show(history);
   if (old && old.id !== history.id) remove(`histories/${old.id}`).catch(() => {});
   $("protect-title").focus();
@@ -50,6 +51,7 @@ async function show(history) {
   // Only the id: what the browser stores may reach the disk.
   sessionStorage.setItem("history", history.id);
   clearSee();
+  clearTake();
   showLoaded();
   showChoices();
   showSections(true);
@@ -74,6 +76,7 @@ async function restore() {
 /** @param {any} question the last one before the reload */
 function recall(question) {
   if (!question) return;
+  countFrom(question.number);
   state.choices = {
     goal: question.goal,
     target: question.target ?? null,
@@ -94,18 +97,20 @@ function answered() {
 /** @param {Trouble} error of a question */
 function failed(error) {
   if (error.status === 404) gone(error);
-  else if (error.status === 0) lost(error);
-  // Another tab with the same history asked later.
-  else askAnew();
+  // Also if another tab with the same history asked later: two that ask anew at once would go on for ever.
+  else lost(error);
 }
 
 /** Tells the program that the page is still open; it forgets a history that nobody looks at. */
 async function keep() {
+  const { history } = state;
   try {
-    if (state.history) await post(ofHistory("keep"), {});
+    if (history) await post(ofHistory("keep"), {});
     else await get("start");
     quiet($("connection"));
   } catch (error) {
+    // Another one may have been loaded meanwhile.
+    if (history !== state.history) return;
     if (error instanceof Trouble && error.status === 404) gone(error);
     else lost(error);
   }
@@ -135,13 +140,17 @@ async function retry() {
   if ($("connection").hidden && state.history) askAnew();
 }
 
-/** Back to the beginning. */
+/** Back to the beginning: nothing of the history is left in the page. */
 function close() {
   state.history = state.answer = state.question = state.frontier = null;
+  state.choices = fresh();
   sessionStorage.removeItem("history");
+  uproot();
   clearSee();
+  clearTake();
+  clearLoaded();
+  quiet($("connection"));
   showSections(false);
-  swap("loading");
 }
 
 /** @param {boolean} shown */
@@ -151,13 +160,12 @@ function showSections(shown) {
 }
 
 function listenToTheme() {
-  const themes = Object.keys(THEMES);
   const use = (theme) => {
     document.documentElement.dataset.theme = theme;
     sessionStorage.setItem("theme", theme);
-    $("theme").textContent = `Theme: ${THEMES[theme]}`;
+    $("theme").textContent = `Theme: ${theme}`;
   };
-  use(sessionStorage.getItem("theme") ?? themes[0]);
-  const now = () => themes.indexOf(document.documentElement.dataset.theme ?? "");
-  $("theme").onclick = () => use(themes[(now() + 1) % themes.length]);
+  use(sessionStorage.getItem("theme") ?? THEMES[0]);
+  const now = () => THEMES.indexOf(document.documentElement.dataset.theme ?? "");
+  $("theme").onclick = () => use(THEMES[(now() + 1) % THEMES.length]);
 }

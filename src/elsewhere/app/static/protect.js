@@ -3,6 +3,7 @@
 import { get, upload } from "./api.js";
 import { $, all, button, option, picker, quiet, trouble } from "./dom.js";
 import { aimed, ofHistory, state } from "./state.js";
+import { Ticks } from "./ticks.js";
 import { Tree } from "./tree.js";
 import { listed, number, some } from "./words.js";
 
@@ -35,6 +36,24 @@ export function offerProfiles() {
   $("profile").append(option("", "Choose …"), ...profiles);
 }
 
+export function clearSearch() {
+  $("search").value = $("found").textContent = "";
+}
+
+/** Leaves no place of a history, and no table that came with it. */
+export function uproot() {
+  planted += 1;
+  state.counts = new Map();
+  state.ticks = new Ticks();
+  tree.show([], state.counts);
+  clearSearch();
+  $("presets").replaceChildren();
+  for (const one of [...$("profile").options]) if (one.dataset.own) one.remove();
+  quiet($("protect-trouble"));
+  showChoices();
+  showTicks();
+}
+
 /** Fetches the kinds of place that the history, and the target if there is one, have. */
 export async function plant() {
   const { choices, history, ticks } = state;
@@ -62,11 +81,18 @@ export function showChoices() {
   $("profile-title").textContent = choices.goal === "avoid" ? "Whom to avoid" : "Whom to resemble";
   const offered = [...$("profile").options].map((one) => one.value);
   const own = choices.target && !offered.includes(choices.target);
-  if (own) $("profile").append(option(choices.target ?? "", "A table of my own"));
+  if (own) offerOwn(choices.target ?? "", "A table of my own");
   $("profile").value = choices.target ?? "";
   $("profile-words").textContent = start.profiles.find(({ name }) => name === choices.target)?.description ?? "";
   $("shipped").hidden = !choices.taxonomy;
   if (!choices.taxonomy) $("taxonomy-name").textContent = "";
+}
+
+/** @param {string} id @param {string} name */
+function offerOwn(id, name) {
+  const made = option(id, name);
+  made.dataset.own = "true";
+  $("profile").append(made);
 }
 
 /** Another goal, target or taxonomy: other places may be named. @param {Partial<typeof state.choices>} choice */
@@ -74,20 +100,24 @@ async function choose(choice) {
   Object.assign(state.choices, choice, { limit: null });
   showChoices();
   quiet($("protect-trouble"));
+  const { history } = state;
   try {
     await plant();
   } catch (error) {
-    trouble($("protect-trouble"), error);
+    if (state.history === history) trouble($("protect-trouble"), error);
   }
-  changed();
+  if (state.history === history) changed();
 }
 
 /** A file of the person's own instead of what comes along. @param {"targets" | "taxonomies"} kind @param {File} file */
 async function own(kind, file) {
   quiet($("protect-trouble"));
+  const { history } = state;
   try {
     const { id, name } = await upload(`${kind}?${new URLSearchParams({ name: file.name })}`, file, () => {});
-    if (kind === "targets") $("profile").append(option(id, name));
+    // It belongs to a history that was forgotten meanwhile.
+    if (state.history?.id !== history.id) return;
+    if (kind === "targets") offerOwn(id, name);
     else $("taxonomy-name").textContent = name;
     await choose(kind === "targets" ? { target: id } : { taxonomy: id });
   } catch (error) {

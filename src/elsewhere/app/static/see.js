@@ -9,7 +9,7 @@ import { figure, number, sentences, some } from "./words.js";
 
 const bars = new Bars($("bars"), $("bars-table"), $("bars-details"));
 const curve = new Curve($("curve"), $("curve-table"), dragged, () => $("slider").dispatchEvent(new Event("change")));
-const askNewest = newestOnly(answered);
+const questions = newestOnly(answered);
 const NOTHING = { quality_loss: null, privacy_distance: null, bars: null };
 /** After so many milliseconds it shows that it is working. */
 const SLOW = 300;
@@ -49,15 +49,23 @@ export function askAnew() {
   return ask({ settled: true });
 }
 
-/** Forgets the picture of another history. */
+/** Forgets the picture of another history, and what was still asked of it. */
 export function clearSee() {
+  questions.drop();
+  moved = null;
+  frontierIsOld = true;
   bars.clear();
+  curve.show(null, null);
+  showParts();
+  showFigures(NOTHING);
+  say("", [], true);
+  $("proof-words").textContent = "";
 }
 
 /** @param {{settled: boolean}} job */
 function ask(job) {
   tell.asked();
-  return askNewest(job);
+  return questions.ask(job);
 }
 
 /** @param {number | null} chosen */
@@ -110,7 +118,9 @@ async function fetchAnswer(settled, signal) {
   const asked = question();
   if (isSame(asked, state.question) && state.answer?.status === "optimal") return;
   const sent = { ...asked, time_limit: settled ? null : QUICK };
-  state.answer = await (await post(ofHistory("release"), sent, signal)).json();
+  const answer = await (await post(ofHistory("release"), sent, signal)).json();
+  signal.throwIfAborted();
+  state.answer = answer;
   state.question = asked;
 }
 
@@ -131,7 +141,9 @@ async function draw(signal) {
   // Before the answer: if something changes meanwhile, it is old again.
   frontierIsOld = false;
   try {
-    state.frontier = await (await post(ofHistory("frontier"), question(), signal)).json();
+    const frontier = await (await post(ofHistory("frontier"), question(), signal)).json();
+    signal.throwIfAborted();
+    state.frontier = frontier;
   } catch (error) {
     frontierIsOld = true;
     throw error;
@@ -208,7 +220,8 @@ function showLimit(distance) {
   curve.place(limit(), distance);
   if (document.activeElement !== $("limit")) $("limit").value = limit();
   // While it is dragged, the slider is ahead of the answer.
-  if (!$("slider").matches(":active")) $("slider").value = curve.stepAt(limit());
+  const there = curve.limitAt(Number($("slider").value)) === limit(); // several steps may round to one limit
+  if (!there && !$("slider").matches(":active")) $("slider").value = curve.stepAt(limit());
   $("slider").setAttribute("aria-valuetext", `quality loss at most ${figure(limit())}`);
   const suggested = frontier?.suggested == null ? limit() : roundedUp(frontier.suggested);
   $("suggest").disabled = suggested === limit();

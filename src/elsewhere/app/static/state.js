@@ -76,6 +76,11 @@ export function roundedUp(loss) {
 
 let number = 0;
 
+/** Goes on from the last number before a reload, even if the clock was set back. @param {number} last */
+export function countFrom(last) {
+  number = Math.max(number, last);
+}
+
 /** Numbers grow, also after a reload, so that the program can tell an older question from a newer one. */
 function nextNumber() {
   number = Math.max(number + 1, Date.now());

@@ -4,6 +4,9 @@ import { post } from "./api.js";
 import { $, all, element, quiet, trouble } from "./dom.js";
 import { ofHistory, state } from "./state.js";
 
+/** How often something was asked: what comes later than that belongs to something older. */
+let asked = 0;
+
 export function listenToTake() {
   for (const one of all("[data-take]")) one.onclick = () => save(one.dataset.take);
   for (const details of all("details[data-show]")) {
@@ -17,12 +20,26 @@ export function listenToTake() {
 
 /** What is asked now is not what was answered: nothing is taken until it is. */
 export function closeTake() {
+  asked += 1;
   for (const one of all("#take button")) one.disabled = true;
+}
+
+/** Leaves nothing of another history. */
+export function clearTake() {
+  closeTake();
+  for (const text of all("#take pre")) text.textContent = "";
+  $("take-words").textContent = "";
+  $("limited").hidden = true;
+  quiet($("take-trouble"));
 }
 
 export function showTake() {
   const possible = Boolean(state.answer?.possible);
-  for (const one of all("#take button")) one.disabled = !possible;
+  for (const one of all("#take [data-take]")) one.disabled = !possible;
+  $("limited").hidden = !possible || state.answer.status === "optimal";
+  $("limited").textContent =
+    `The search was ended after ${state.start.limits.seconds} seconds. The command and the script stop there too, ` +
+    "and may find something better or worse.";
   $("take-words").textContent = possible ? "" : "There is nothing to save yet.";
   quiet($("take-trouble"));
   all("details[data-show]").forEach(showText);
@@ -31,11 +48,14 @@ export function showTake() {
 /** @param {any} details that show the same as text */
 async function showText(details) {
   if (!details.open) return;
+  const mine = asked;
   try {
     const text = state.answer?.possible ? await (await take(details.dataset.show)).text() : "";
+    if (mine !== asked) return;
     details.querySelector("pre").textContent = text;
+    details.querySelector("[data-copy]").disabled = !text;
   } catch (error) {
-    trouble($("take-trouble"), error);
+    if (mine === asked) trouble($("take-trouble"), error);
   }
 }
 
