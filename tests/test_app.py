@@ -567,7 +567,7 @@ def test_files_with_the_same_name(client: Client) -> None:
 
 
 def test_nothing_ticked_is_not_taken(client: Client, history: str) -> None:
-    for nothing in ({"ticked": []}, {"sensitive": ["preset:religion"]}):
-        reply: Reply = client.question(history, "take", {"goal": "hide", **nothing}, what="release.csv")
+    for choice, names in (("ticked", []), ("sensitive", ["preset:religion"])):
+        reply: Reply = client.question(history, "take", {"goal": "hide", choice: names}, what="release.csv")
         assert reply.json({})["hint"] == "Tick what to hide."
     assert client.question(history, "take", RESEMBLE, what="../x").status == 400

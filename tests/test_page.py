@@ -552,5 +552,15 @@ def test_the_same_in_words(page: Page) -> None:
     expect(page.get_by_label("The command line")).not_to_contain_text("Gym")
     expect(page.get_by_role("button", name="Copy")).to_be_enabled()
     page.unroute_all()
+    expect(page.get_by_text("The search was ended")).to_be_hidden()
+    page.route("**/release", not_optimal)
+    tick(page, "Iron Works Gym")
+    expect(page.get_by_text("The search was ended after 10 seconds")).to_be_visible()
     page.get_by_text("The same in Python").click()
     expect(page.get_by_label("The Python script")).to_contain_text("import elsewhere")
+
+
+def not_optimal(route: Route) -> None:
+    """What comes back when time has ended the search."""
+    answer = route.fetch()
+    route.fulfill(response=answer, json={**answer.json(), "status": "feasible"})
