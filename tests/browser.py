@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
@@ -27,6 +28,7 @@ _FLAGS = [
 @contextmanager
 def served() -> Iterator[str]:
     """The address of a page that the command line serves meanwhile."""
+    import_module("elsewhere.ready")  # has the solvers compiled, which nobody should wait for in a browser
     command = [sys.executable, "-m", "elsewhere", "app", "--no-browser"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") as program:
         assert program.stdout is not None

@@ -8,8 +8,9 @@ import threading
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
 
-from elsewhere.model.errors import ElsewhereError, InputError
+from elsewhere.model.errors import InputError
 
 
 def serve(port: int | None, open_browser: bool, say: Callable[[str], None]) -> None:
@@ -27,7 +28,7 @@ def serve(port: int | None, open_browser: bool, say: Callable[[str], None]) -> N
         address = f"http://{HOST}:{bound}/{token}/"
         say(f"elsewhere is at {address}")
         say("Nothing leaves this machine. Ctrl-C ends it, and forgets everything.")
-        threading.Thread(target=_warm, daemon=True).start()
+        threading.Thread(target=import_module, args=["elsewhere.ready"], daemon=True).start()
         if open_browser:
             threading.Thread(target=webbrowser.open, args=[address], daemon=True).start()
         with suppress(KeyboardInterrupt):
@@ -49,15 +50,3 @@ def _listening(host: str, port: int | None) -> socket.socket:
             f"the port {port} cannot be used ({error.strerror or error}); without --port a free one is taken"
         ) from None
     return listener
-
-
-def _warm() -> None:
-    """Ask one question of each kind, so that the first one of a person finds the solvers ready."""
-    from elsewhere.verbs import avoid, frontier, hide, resemble
-
-    history, target = {"a": 7, "b": 2, "c": 3}, {"a": 3, "d": 4}
-    hide(history, ["c"])
-    frontier(history, target, [0.1, 0.2], time_limit=1.0)
-    avoid(history, target, 0.05, method="heuristic")
-    with suppress(ElsewhereError):
-        resemble(history, target, 0.05, max_distance=0.01)

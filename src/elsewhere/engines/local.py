@@ -197,7 +197,7 @@ def _workers(plan: Plan, threads: int) -> Iterator[tuple[Executor, int]]:
         pool: Executor = ThreadPoolExecutor(threads)
     else:
         context = get_context("forkserver")
-        context.set_forkserver_preload(["elsewhere.engines.ready"])
+        context.set_forkserver_preload(["elsewhere.ready"])
         pool = ProcessPoolExecutor(threads, context, _prepare, (plan,))
     with pool:
         for _ in range(threads):  # they get ready while the rows are grouped

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -80,6 +81,8 @@ def _experiment(name: str, study: Study, cache: Cache, folder: Path, footer: str
     """What a process does. Only what is drawn as well is kept as done."""
     Thread(target=_end_with_parent, daemon=True).start()
     module = experiments.modules()[name]
+    if module.EXPERIMENT.timed:
+        import_module("elsewhere.ready")  # before the clock runs
     rows, refused = Rows(), []
     try:
         for dataset in study.sets:

@@ -14,7 +14,6 @@ from elsewhere.model.histogram import Histogram, TableLike
 from elsewhere.model.result import Goal, Method
 from elsewhere.reproduction import lean
 from elsewhere.reproduction.experiment import Scale
-from elsewhere.reproduction.releases import METHODS
 from elsewhere.verbs import avoid, hide, resemble
 
 #: Seconds that are measured well enough.
@@ -110,15 +109,6 @@ def mean_seconds(function: Callable[..., object], *args: object, **kwargs: objec
         taken = time.process_time() - begin
         if taken >= _LONG_ENOUGH:
             return taken / runs
-
-
-def warm_up() -> None:
-    """Have everything compiled before the clock runs."""
-    history = Histogram({"a": 7, "b": 2, "c": 3})
-    hide(history, {"c"})
-    for verb in (resemble, avoid):
-        for method in METHODS:
-            verb(history, {"a": 1, "b": 1}, 0.05, method=method)
 
 
 @contextmanager

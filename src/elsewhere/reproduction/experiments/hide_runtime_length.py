@@ -31,7 +31,6 @@ _FASTER = "faster code: what each count costs is all that it looks at, and most 
 
 
 def run(study: Study, dataset: Dataset) -> Rows:
-    timing.warm_up()
     rows = Rows()
     for kind, histograms in _histograms(study, dataset):
         random = study.random("sensitive", dataset.name, kind)

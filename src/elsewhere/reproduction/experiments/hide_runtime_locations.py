@@ -23,7 +23,6 @@ _CODES = (("paper", "LHO", _MACHINE), ("verbs", "hide", _FASTER))
 
 
 def run(study: Study, dataset: Dataset) -> Rows:
-    timing.warm_up()
     rows = Rows()
     users = study.some(dataset.histograms, study.scale.timed, dataset.name, "timed")
     for number in NUMBERS:

@@ -19,7 +19,6 @@ _LARGE = 20
 
 
 def run(study: Study, dataset: Dataset) -> Rows:
-    timing.warm_up()
     rows = Rows()
     length = dataset.defaults.hiding_length
     fitting = [history for history in dataset.histograms if history.length == length]

@@ -17,7 +17,6 @@ _EXAMPLE = 26
 
 
 def run(study: Study, dataset: Dataset) -> Rows:
-    timing.warm_up()
     rows = Rows()
     size = dataset.defaults.size
     fitting = [history for history in dataset.histograms if history.size == size]

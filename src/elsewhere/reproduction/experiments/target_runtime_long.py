@@ -30,7 +30,6 @@ _SECONDS = (
 
 
 def run(study: Study, dataset: Dataset) -> Rows:
-    timing.warm_up()
     rows = Rows()
     longer = [history for history in dataset.histograms if history.length > _LONG]
     largest = max((history.size for history in longer), default=math.nan)

@@ -15,7 +15,6 @@ _EXAMPLE = 109
 
 
 def run(study: Study, dataset: Dataset) -> Rows:
-    timing.warm_up()
     rows = Rows()
     length = dataset.defaults.length
     fitting = [history for history in dataset.histograms if history.length == length]

@@ -20,7 +20,6 @@ _SEARCH = "how many solutions have to be kept in mind depends on the target, on 
 
 
 def run(study: Study, dataset: Dataset) -> Rows:
-    timing.warm_up()
     rows = Rows()
     history = dataset.nearest(LENGTH, SIZE)
     for target in _targets(history):

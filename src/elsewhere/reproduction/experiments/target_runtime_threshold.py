@@ -19,7 +19,6 @@ _EXPONENTS = {"optimal": ("RO is quartic in the threshold", 4), "heuristic": ("R
 
 
 def run(study: Study, dataset: Dataset) -> Rows:
-    timing.warm_up()
     rows = Rows()
     history = dataset.nearest(LENGTH, SIZE)
     for threshold in _THRESHOLDS:
