@@ -1,14 +1,19 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# One more than there are cores: some tests wait for other programs most of the time.
+WORKERS = $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 
-.PHONY: demo test check bench clean
+.PHONY: demo test suite check bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/elsewhere demo
 
-test: check
-	$(BIN)/python -m pytest -q --numprocesses auto --dist loadfile --no-loadscope-reorder
+test: $(VENV)/.installed-dev
+	$(MAKE) --jobs 2 check suite
+
+suite: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -q --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check
