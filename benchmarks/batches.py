@@ -20,7 +20,7 @@ _VISITS_PER_USER = 50
 _POLICY = 'goal = "hide"\nsensitive = ["Category 3", "Category 17", "Category 200", "Category 201"]\n'
 _RESEMBLE = 'goal = "resemble"\ntarget = "tourist"\nmax_quality_loss = 0.05\n'
 #: Each is measured so often, in turns, and the least counts: others are at work on the machine.
-_ROUNDS = 3
+_ROUNDS = 2
 _MEMORY = 640 * 2**20
 #: Says the most memory that a command took, in KiB, after it has ended.
 _PEAK = (
