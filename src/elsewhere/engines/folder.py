@@ -45,7 +45,7 @@ class Output:
 
     def write_part(self, number: int, results: Table) -> None:
         """Write the releases and the outcomes of some users; the same part may be written again."""
-        batch = results.sort_by("user").combine_chunks().to_batches()[0]
+        batch = results.combine_chunks().sort_by("user").to_batches()[0]
         name = f"part-{number:05d}.parquet"
         write_whole(self.private / f"outcomes-{number:05d}.parquet", _parquet(outcomes(batch)), private=True)
         write_whole(self.folder / name, _parquet(releases(batch)), private=False)

@@ -148,17 +148,20 @@ class _Outcome:
         self.reason = np.full(number, None, dtype=object)
 
     def batch(self, user: Array) -> Batch:
-        of, location, count = (np.concatenate(column) for column in zip(*self.rows, strict=True))
-        order = np.argsort(of, kind="stable")
+        nothing = (np.zeros(0, np.int64),) * 3
+        of, location, count = (np.concatenate(column) for column in zip(*self.rows or [nothing], strict=True))
+        if len(self.rows) > 1:
+            order = np.argsort(of, kind="stable")
+            location, count = location[order], count[order]
         offset = pa.array(np.append(0, np.cumsum(np.bincount(of, minlength=len(user)))).astype(np.int32))
         without = pa.array(self.status == "none")
-        codes = pa.array(location[order].astype(np.int32))
+        codes = pa.array(location.astype(np.int32))
         locations = pa.DictionaryArray.from_arrays(codes, pa.array(self.names, pa.string()))
         return pa.RecordBatch.from_arrays(
             [
                 user,
                 pa.ListArray.from_arrays(offset, locations, mask=without),
-                pa.ListArray.from_arrays(offset, pa.array(count[order]), mask=without),
+                pa.ListArray.from_arrays(offset, pa.array(count), mask=without),
                 pa.array(self.status, pa.string()),
                 pa.array(self.quality_loss, from_pandas=True),
                 pa.array(self.privacy_distance, from_pandas=True),
@@ -177,7 +180,6 @@ def sanitize_users(plans: Plans, rows: Table) -> Batch:
     outcome.reason[size == 0.0] = "the histogram is empty: all its counts are 0"
     outcome.reason[size > LARGEST_SIZE] = f"the histogram has more than {LARGEST_SIZE:.0e} counts"
     sound = (size > 0.0) & (size <= LARGEST_SIZE)
-    outcome.rows.append((np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64)))
     for plan, members in plans.of(users):
         chosen = members[sound[members]]
         if isinstance(plan, str):
@@ -203,13 +205,15 @@ def _hide_all(plan: Plan, users: Users, members: Ints, sensitive: Flags, outcome
     distance = find_distance(plan.policy.quality)
     length = np.diff(users.offset)[members]
     offset = np.append(0, np.cumsum(length))
-    at = np.arange(offset[-1]) + np.repeat(users.offset[members] - offset[:-1], length)
+    at: Ints | slice = slice(None)
+    if len(members) < len(users.user):
+        at = np.arange(offset[-1]) + np.repeat(users.offset[members] - offset[:-1], length)
     location, original = users.location[at], users.counts[at]
     closed = sensitive[location]
     # A count where there was none is at an infinite distance by these.
     if distance.name in ("jeffreys", "pearson"):
         closed = closed | (original == 0)
-    released, loss = np.empty(len(at), np.int64), np.empty(len(members))
+    released, loss = np.empty(len(original), np.int64), np.empty(len(members))
     redistribute = -1 if plan.policy.redistribute is None else plan.policy.redistribute
     terms.hide_all(KINDS[distance.name], offset, original, closed, redistribute, released, loss)
     possible = loss >= 0.0

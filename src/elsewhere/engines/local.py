@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -105,8 +106,7 @@ def run(
                 progress.expected = _number_of_users(connection, source)
             batches = _grouped(connection, source, personal, output.journal["last"], rows)
         checked = _checked(batches, on_error, progress)
-        chunks = map(_apart, whole_users(checked, rows, together=_HASH))
-        tables = _parts(_in_order(pool, plan, chunks))
+        tables = _parts(_in_order(pool, whole_users(checked, rows, together=_HASH)))
         # One part is written while the next one is made.
         writing: Future[None] | None = None
         with ThreadPoolExecutor(1) as writer:
@@ -172,14 +172,12 @@ def _write(output: Output, part: int, table: Table, progress: Progress) -> None:
     output.record(part, table.column("user")[-1].as_py(), progress.totals())
 
 
-def _in_order(pool: Executor, plan: Plan, chunks: Iterator[Table]) -> Iterator[Batch]:
+def _in_order(pool: Executor, chunks: Iterator[Table]) -> Iterator[Batch]:
     """The results of the chunks, a few of which are worked on at the same time."""
-    plans = Plans(plan)
     running: deque[Future[Batch]] = deque()
     ahead = 2 * pool._max_workers  # type: ignore[attr-defined]
     for rows in chunks:
-        task = (_in_process, rows) if isinstance(pool, ProcessPoolExecutor) else (sanitize_users, plans, rows)
-        running.append(pool.submit(*task))
+        running.append(pool.submit(_answered, rows))
         if len(running) > ahead:
             yield running.popleft().result()
     while running:
@@ -194,26 +192,27 @@ def _workers(plan: Plan, threads: int) -> Iterator[tuple[Executor, int]]:
     does not, so that it takes processes.
     """
     if is_plain(plan.policy) or threads == 1:
-        pool: Executor = ThreadPoolExecutor(threads)
+        pool: Executor = ThreadPoolExecutor(threads, initializer=_prepare, initargs=(plan,))
     else:
         context = get_context("forkserver")
         context.set_forkserver_preload(["elsewhere.ready"])
         pool = ProcessPoolExecutor(threads, context, _prepare, (plan,))
     with pool:
-        for _ in range(threads):  # they get ready while the rows are grouped
-            pool.submit(import_module, "elsewhere.solvers.exact")
+        for _ in range(threads):  # they load the solvers while the rows are grouped
+            pool.submit(_answered, pa.table({"user": ["a"], "location": ["b"], "count": [1], _HASH: [0]}))
         yield pool, _PLAIN_ROWS if is_plain(plan.policy) else _SEARCHED_ROWS
 
 
-_PREPARED: list[Plans] = []
+#: What a worker, which is a thread or the only one of its process, keeps.
+_KEPT = threading.local()
 
 
 def _prepare(plan: Plan) -> None:
-    _PREPARED[:] = [Plans(plan)]
+    _KEPT.plans = Plans(plan)
 
 
-def _in_process(rows: Table) -> Batch:
-    return sanitize_users(_PREPARED[0], rows)
+def _answered(rows: Table) -> Batch:
+    return sanitize_users(_KEPT.plans, _apart(rows))
 
 
 @contextmanager

@@ -121,15 +121,14 @@ _ROW = ("user", "location", "count")
 
 
 def _sorted(offset: Ints, codes: Ints, counts: Ints) -> tuple[Ints, Ints, Ints]:
-    """The rows of each user by location, with rows of the same location added up."""
+    """The rows of each user by location, with rows of the same location added up; the codes are sorted in place."""
     from elsewhere.solvers.groups import sort_bins
 
-    codes, counts = codes.copy(), counts.copy()
-    sort_bins(offset, codes, counts)
+    counts = counts.copy()
+    if not sort_bins(offset, codes, counts):
+        return offset, codes, counts
     of = np.repeat(np.arange(len(offset) - 1), np.diff(offset))
     new = np.append(True, (codes[1:] != codes[:-1]) | (of[1:] != of[:-1]))
-    if new.all():
-        return offset, codes, counts
     first = np.flatnonzero(new)
     counts = np.add.reduceat(counts, first)
     offset = np.append(0, np.cumsum(np.bincount(of[first], minlength=len(offset) - 1)))

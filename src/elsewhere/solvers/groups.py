@@ -67,20 +67,27 @@ def _slot(r: int, low: int, high: int, slots: int) -> int:
 
 
 @kernel
-def sort_bins(offset: Ints, location: Ints, counts: Ints) -> None:
-    """Sort the bins of each of many users by location: user u has the bins offset[u]..offset[u + 1]."""
+def sort_bins(offset: Ints, location: Ints, counts: Ints) -> bool:
+    """Sort the bins of each of many users by location: user u has the bins offset[u]..offset[u + 1].
+
+    Returns whether any user has a location more than once.
+    """
+    repeated = False
     for u in range(len(offset) - 1):
         first, last = offset[u], offset[u + 1]
         if last - first > 64:
             order = np.argsort(location[first:last])
             location[first:last] = location[first:last][order]
             counts[first:last] = counts[first:last][order]
-            continue
+        else:
+            for i in range(first + 1, last):
+                where, count = location[i], counts[i]
+                j = i
+                while j > first and location[j - 1] > where:
+                    location[j] = location[j - 1]
+                    counts[j] = counts[j - 1]
+                    j -= 1
+                location[j], counts[j] = where, count
         for i in range(first + 1, last):
-            where, count = location[i], counts[i]
-            j = i
-            while j > first and location[j - 1] > where:
-                location[j] = location[j - 1]
-                counts[j] = counts[j - 1]
-                j -= 1
-            location[j], counts[j] = where, count
+            repeated |= location[i - 1] == location[i]
+    return repeated
