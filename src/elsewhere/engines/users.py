@@ -42,10 +42,13 @@ def whole_users(batches: Iterable[Batch], most: int = _ROWS, together: str = "us
         rows += len(table)
         if rows < most:
             continue
-        whole, rest = _cut(pa.concat_tables(waiting), together)
-        waiting, rows = [rest], len(rest)
-        if len(whole):
-            yield whole
+        # Cut at the first place that will do, wherever the batches are.
+        table = pa.concat_tables(waiting).combine_chunks()
+        cut, first = 0, _starts(table.column(together).chunk(0))
+        while (at := np.searchsorted(first, cut + most)) < len(first):
+            yield table.slice(cut, first[at] - cut)
+            cut = first[at]
+        waiting, rows = [table.slice(cut)], len(table) - cut
     if waiting and rows:
         yield pa.concat_tables(waiting)
 
@@ -80,16 +83,11 @@ def _cast(table: Table, name: str, to: DataType) -> Array:
         raise InputError(f"the column {name!r} is of type {column.type}; {to} is needed") from None
 
 
-def _cut(table: Table, together: str) -> tuple[Table, Table]:
-    """The rows of all users but the last, of whom more may come, and those of the last."""
-    table = table.combine_chunks()
-    last = starts(table.column(together))[-1]
-    return table.slice(0, last), table.slice(last)
-
-
-def starts(values: Array) -> Ints:
+def _starts(values: Array) -> Ints:
     """Where another value begins."""
-    differs = pc.fill_null(pc.not_equal(values[1:], values[:-1]), True).to_numpy()
+    if pa.types.is_dictionary(values.type):
+        values = values.indices
+    differs = pc.fill_null(pc.not_equal(values[1:], values[:-1]), True).to_numpy(zero_copy_only=False)
     return np.append(0, 1 + np.flatnonzero(differs))
 
 
@@ -100,7 +98,7 @@ def users_of(table: Table) -> Users:
     for name, column in (("user", user), ("location", location), ("count", count)):
         if column.null_count:
             raise InputError(f"a row has no {name}")
-    first = starts(table.column("user"))
+    first = _starts(user)
     encoded = location.dictionary_encode()
     spelt = encoded.dictionary.to_pylist()
     names = sorted(spelt)
@@ -114,7 +112,10 @@ def users_of(table: Table) -> Users:
     own = {name: table.column(name).chunk(0).take(pa.array(first)) for name in table.column_names if name not in _ROW}
     offset = np.append(first, len(user))
     offset, codes, counts = _sorted(offset, codes, counts)
-    return Users(user.take(pa.array(first)), offset, codes, names, counts, own)
+    whose = user.take(pa.array(first))
+    if pa.types.is_dictionary(user.type):
+        whose = whose.dictionary_decode()
+    return Users(whose, offset, codes, names, counts, own)
 
 
 _ROW = ("user", "location", "count")
