@@ -38,6 +38,7 @@ _FEW_NAMES = 1 << 15
 #: billion few enough to be held.
 _BUCKET = "bucket"
 _BUCKET_BITS = 16
+_LOADED = "elsewhere.engines.loaded"
 #: Of the memory, in eighths; the rest is for what is worked on.
 _DUCKDB_SHARE = 5
 _WHOLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
@@ -194,11 +195,11 @@ def _workers(plan: Plan, threads: int) -> Iterator[tuple[Executor, int]]:
         pool: Executor = ThreadPoolExecutor(threads, initializer=_prepare, initargs=(plan,))
     else:
         context = get_context("forkserver")
-        context.set_forkserver_preload(["elsewhere.ready"])
+        context.set_forkserver_preload(["elsewhere.ready", _LOADED])
         pool = ProcessPoolExecutor(threads, context, _prepare, (plan,))
     with pool:
-        for _ in range(threads):  # they load the solvers while the rows are grouped
-            pool.submit(_answered, pa.table({"user": ["a"], "location": ["b"], "count": [1], _BUCKET: [0]}))
+        for _ in range(threads):  # they get ready while the rows are grouped
+            pool.submit(import_module, _LOADED)
         yield pool, _PLAIN_ROWS if is_plain(plan.policy) else _SEARCHED_ROWS
 
 
