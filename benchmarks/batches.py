@@ -44,10 +44,11 @@ def _against_duckdb(folder: Path) -> Iterator[Row]:
         rounds = [_round(folder, f"out{number}-{at}") for at in range(_ROUNDS)]
         rival, ordered, seconds[number], peak = (min(column) for column in zip(*rounds, strict=True))
         ratio = seconds[number] / rival
+        goal = ("<= 1.5 times, <= 1.5 GiB", ratio <= 1.5 and peak <= 1.5 * 2**20) if number == 10**6 else ()
         visits = f"{number:,} users, {number * _VISITS_PER_USER:,} visits"
         yield Row(f"batch hide, {visits}, against DuckDB's grouping alone",
                   f"{shown(seconds[number])}, {peak / 2**20:.2f} GiB", shown(rival), f"{ratio:.2f}",
-                  "<= 1.5 times, <= 1.5 GiB", ratio <= 1.5 and peak <= 1.5 * 2**20)  # fmt: skip
+                  *goal)  # fmt: skip
         yield Row("the same, against DuckDB's grouping with the rows of a user together", shown(seconds[number]),
                   shown(ordered), f"{seconds[number] / ordered:.2f}")  # fmt: skip
     small, peak = timed(_batch, folder, "hide", "small", "512MB")
