@@ -205,13 +205,16 @@ function showParts() {
 
 /** Why there is no release, with a way on. @param {any} answer @param {boolean} settled */
 function sayWhyNot({ sentence, hint, needed_quality_loss: needed, best }, settled) {
-  if (!aimed() || needed === null) return say(sentences(sentence, hint), [], settled);
+  const { wanted } = state.choices;
+  const unmet =
+    best &&
+    `With a quality loss of at most ${figure(limit())} the distance is ${figure(best.privacy_distance)} at best, ` +
+      `not ${figure(wanted)}`;
+  const why = unmet ?? sentence;
+  if (!aimed() || needed === null) return say(sentences(why, unmet && "No quality loss would do", hint), [], settled);
   const enough = roundedUp(needed);
-  const short =
-    `With a quality loss of at most ${figure(limit())} the distance is ${figure(best?.privacy_distance)} at best, ` +
-    `not ${figure(state.choices.wanted)}. From ${figure(enough)} on it can be met.`;
-  const words = best && state.choices.wanted !== null ? short : sentences(sentence);
-  say(words, [button(`Allow a quality loss of ${figure(enough)}`, () => setLimit(enough))], settled);
+  const from = unmet && `From ${figure(enough)} on it can be met`;
+  say(sentences(why, from), [button(`Allow a quality loss of ${figure(enough)}`, () => setLimit(enough))], settled);
 }
 
 /** @param {number | null} distance that the limit reaches */
