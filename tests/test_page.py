@@ -525,6 +525,8 @@ def test_a_lost_connection(page: Page) -> None:
     page.context.set_offline(True)
     tick(page, "Iron Works Gym")
     expect(page.locator("#connection")).to_contain_text("does not answer")
+    page.locator("#take").scroll_into_view_if_needed()
+    expect(page.locator("#connection")).to_be_in_viewport(ratio=1)
     page.context.set_offline(False)
     page.get_by_role("button", name="Try again").click()
     settled(page)
