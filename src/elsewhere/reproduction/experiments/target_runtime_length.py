@@ -6,26 +6,19 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from elsewhere.reproduction import timing
 from elsewhere.reproduction.claims import Claim, grows_as, moves, near
 from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Study, enough
-from elsewhere.reproduction.racing import CHOSEN, LITERAL, MACHINE, chosen, drawings, faster, series
-from elsewhere.reproduction.releases import GOALS, uniform
+from elsewhere.reproduction.racing import CHOSEN, LITERAL, MACHINE, drawings, faster, race, seconds_at, series
 from elsewhere.reproduction.rows import Rows
 
 _EXAMPLE = 26
 
 
 def run(study: Study, dataset: Dataset) -> Rows:
-    rows = Rows()
     size = dataset.defaults.size
     fitting = [history for history in dataset.histograms if history.size == size]
     fitting = list(enough(fitting, 4, dataset, f"of size {size}"))
-    for history in chosen(study, dataset, fitting, "length", _EXAMPLE):
-        for goal in GOALS:
-            times = timing.targeting(goal, history, uniform(history), dataset.defaults.threshold, study.scale)
-            rows.extend(dataset.row(**row) for row in times)
-    return rows
+    return race(study, dataset, fitting, "length", _EXAMPLE)
 
 
 def draw(rows: Rows) -> list[Drawing]:
@@ -41,12 +34,7 @@ def claims(rows: Rows) -> Iterator[Claim]:
         yield grows_as("RH is close to linear in n", 1, greedy.column("n"), greedy.column("paper"), f"RH, {name}",
                        "other data: how many moves there are depends on the histogram as much")  # fmt: skip
     for name, own in rows.sets("NYC"):
-        at = min(own.where(goal="resemble"), key=lambda row: abs(row["n"] - _EXAMPLE))["n"]
-        for method, algorithm, paper in (("optimal", "RO", 2.3), ("heuristic", "RH", 0.0052)):
-            example = own.where(goal="resemble", method=method, n=at)[0]
-            for code, where in (("paper", algorithm), ("verbs", f"resemble ({algorithm})")):
-                yield near(f"seconds of {algorithm} at n = {_EXAMPLE}", paper, example[code],
-                           f"{where}, {name}, n = {at}", MACHINE if code == "paper" else "faster code")  # fmt: skip
+        yield from seconds_at(own, name, "n", _EXAMPLE, {"optimal": (2.3, near), "heuristic": (0.0052, near)})
         yield from _spread(own.where(goal="resemble", method="optimal", n=_EXAMPLE), name)
 
 

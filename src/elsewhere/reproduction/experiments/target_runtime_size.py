@@ -4,26 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from elsewhere.reproduction import timing
 from elsewhere.reproduction.claims import Claim, at_most, moves, near
 from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Study, enough
-from elsewhere.reproduction.racing import CHOSEN, LITERAL, MACHINE, chosen, drawings, faster, series
-from elsewhere.reproduction.releases import GOALS, uniform
+from elsewhere.reproduction.racing import CHOSEN, LITERAL, drawings, faster, race, seconds_at, series
 from elsewhere.reproduction.rows import Rows
 
 _EXAMPLE = 109
 
 
 def run(study: Study, dataset: Dataset) -> Rows:
-    rows = Rows()
     length = dataset.defaults.length
     fitting = [history for history in dataset.histograms if history.length == length]
     fitting = list(enough(fitting, 4, dataset, f"of length {length}"))
-    for history in chosen(study, dataset, fitting, "size", _EXAMPLE):
-        for goal in GOALS:
-            times = timing.targeting(goal, history, uniform(history), dataset.defaults.threshold, study.scale)
-            rows.extend(dataset.row(**row) for row in times)
-    return rows
+    return race(study, dataset, fitting, "size", _EXAMPLE)
 
 
 def draw(rows: Rows) -> list[Drawing]:
@@ -36,12 +29,7 @@ def claims(rows: Rows) -> Iterator[Claim]:
             yield moves("runtime increases with N", "rises", group.column("N"), group.column(code), algorithm, why)
         yield from faster(own, name)
     for name, own in rows.sets("NYC"):
-        at = min(own.where(goal="resemble"), key=lambda row: abs(row["N"] - _EXAMPLE))["N"]
-        for method, algorithm, paper, judged in (("optimal", "RO", 5.6, near), ("heuristic", "RH", 0.0067, at_most)):
-            example = own.where(goal="resemble", method=method, N=at)[0]
-            for code, where in (("paper", algorithm), ("verbs", f"resemble ({algorithm})")):
-                yield judged(f"seconds of {algorithm} at N = {_EXAMPLE}", paper, example[code],
-                             f"{where}, {name}, N = {at}", MACHINE if code == "paper" else "faster code")  # fmt: skip
+        yield from seconds_at(own, name, "N", _EXAMPLE, {"optimal": (5.6, near), "heuristic": (0.0067, at_most)})
 
 
 EXPERIMENT = Experiment(
