@@ -40,7 +40,7 @@ _BUCKET = "bucket"
 _BUCKET_BITS = 16
 _LOADED = "elsewhere.engines.loaded"
 #: Of the memory, in eighths; the rest is for what is worked on.
-_DUCKDB_SHARE = 5
+_DUCKDB_SHARE = 7
 _WHOLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
 _NUMBER = ("FLOAT", "DOUBLE", "DECIMAL", "VARCHAR")
 
