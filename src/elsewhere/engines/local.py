@@ -17,8 +17,6 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from elsewhere.engines.arrow import Batch, Table, pa, pc
 from elsewhere.engines.columns import COLUMNS, complaint, find_column, kind_of
 from elsewhere.engines.folder import Output
@@ -31,7 +29,7 @@ from elsewhere.release.report import PRIVATE
 
 #: Rows of a part, and of what a worker gets at a time: a user of its own takes long if there is anything to search.
 _PART_ROWS = 1 << 20
-_PLAIN_ROWS, _SEARCHED_ROWS = 1 << 16, 1 << 12
+_PLAIN_ROWS, _SEARCHED_ROWS = 1 << 17, 1 << 12
 #: A part of what fits into the numbers that DuckDB has for it, since it is known by and large only.
 _FEW_NAMES = 1 << 15
 #: A column of our own. A bucket has the users whose hashes begin alike: with a million users some fifteen, with a
@@ -212,7 +210,7 @@ def _prepare(plan: Plan) -> None:
 
 
 def _answered(rows: Table) -> Batch:
-    return sanitize_users(_KEPT.plans, _by_user(rows))
+    return sanitize_users(_KEPT.plans, rows.drop_columns([_BUCKET]))
 
 
 @contextmanager
@@ -340,16 +338,6 @@ def _checked(batches: Iterable[Batch], on_error: str, progress: Progress) -> Ite
             progress.skipped_rows += int(pc.sum(pc.if_else(missing, batch.column("rows"), bad)).as_py())
             batch = batch.filter(pc.and_(pc.invert(missing), count.is_valid()))
         yield batch.drop_columns(["bad", "rows"])
-
-
-def _by_user(table: Table) -> Table:
-    """The rows of a bucket, one user after the other."""
-    table = table.drop_columns([_BUCKET]).combine_chunks()
-    user = table.column("user").chunk(0).dictionary_encode()
-    # Of few bytes: those are sorted in linear time.
-    number = user.indices.to_numpy().astype(np.min_scalar_type(len(user.dictionary)))
-    table = table.set_column(table.column_names.index("user"), "user", user)
-    return table.take(pa.array(np.argsort(number, kind="stable")))
 
 
 def _described(connection: Any, source: Source) -> dict[str, str]:

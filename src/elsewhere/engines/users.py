@@ -11,6 +11,7 @@ from elsewhere.engines.arrow import Array, Batch, DataType, Table, pa, pc
 from elsewhere.model.arrays import Ints
 from elsewhere.model.errors import InputError, quoted
 
+_ROW = ("user", "location", "count")
 #: Rows after which users are handed on: enough to be quick, few enough for little memory.
 _ROWS = 1 << 20
 
@@ -55,7 +56,7 @@ def whole_users(batches: Iterable[Batch], most: int = _ROWS, together: str = "us
 
 def _long(table: Table) -> Table:
     """A row a location, with columns of the types that are worked with."""
-    for name in ("user", "location", "count"):
+    for name in _ROW:
         if name not in table.column_names:
             raise InputError(f"the column {name!r} is missing; there are {quoted(table.column_names)}")
     kind = table.schema.field("location").type
@@ -68,6 +69,9 @@ def _long(table: Table) -> Table:
         flat = {name: pc.list_flatten(table.column(name)) for name in ("location", "count")}
         others = {name: table.column(name).take(pa.array(rows)) for name in table.column_names if name not in flat}
         table = pa.table({**others, **flat})
+    user = table.column("user")
+    if pa.types.is_dictionary(user.type):  # which may have names of users who are not there
+        table = table.set_column(table.column_names.index("user"), "user", user.cast(user.type.value_type))
     for name, to in (("location", pa.string()), ("count", pa.int64())):
         table = table.set_column(table.column_names.index(name), name, _cast(table, name, to))
     return table
@@ -85,55 +89,43 @@ def _cast(table: Table, name: str, to: DataType) -> Array:
 
 def _starts(values: Array) -> Ints:
     """Where another value begins."""
-    if pa.types.is_dictionary(values.type):
-        values = values.indices
     differs = pc.fill_null(pc.not_equal(values[1:], values[:-1]), True).to_numpy(zero_copy_only=False)
     return np.append(0, 1 + np.flatnonzero(differs))
 
 
 def users_of(table: Table) -> Users:
-    """The users whose rows these are."""
+    """The users whose rows these are, in the order of their first ones."""
+    from elsewhere.solvers.groups import collect_bins
+
     table = table.combine_chunks()
-    user, location, count = (table.column(name).chunk(0) for name in ("user", "location", "count"))
-    for name, column in (("user", user), ("location", location), ("count", count)):
+    user, location, count = (table.column(name).chunk(0) for name in _ROW)
+    for name, column in zip(_ROW, (user, location, count), strict=True):
         if column.null_count:
             raise InputError(f"a row has no {name}")
-    first = _starts(user)
-    encoded = location.dictionary_encode()
-    spelt = encoded.dictionary.to_pylist()
-    names = sorted(spelt)
-    rank = np.empty(len(spelt), np.int64)
-    rank[sorted(range(len(spelt)), key=spelt.__getitem__)] = np.arange(len(spelt))
-    codes, counts = rank[encoded.indices.to_numpy()], count.to_numpy()
+    counts = count.to_numpy()
     if (counts < 0).any():
         at = int(np.flatnonzero(counts < 0)[0])
-        whose, where = quoted(user[at].as_py()), quoted(location[at].as_py())
-        raise InputError(f"the user {whose} has the count {counts[at]} at {where}; counts are not negative")
+        whose, what = quoted(user[at].as_py()), f"the count {counts[at]} at {quoted(location[at].as_py())}"
+        raise InputError(f"the user {whose} has {what}; counts are not negative")
+    users, encoded = user.dictionary_encode(), location.dictionary_encode()
+    spelt = encoded.dictionary.to_pylist()
+    order = sorted(range(len(spelt)), key=spelt.__getitem__)
+    rank = np.empty(len(spelt), np.int64)
+    rank[order] = np.arange(len(spelt))
+    of, where = users.indices.to_numpy().astype(np.int64), rank[encoded.indices.to_numpy()]
+    offset, first, codes, counts, repeated = collect_bins(of, where, counts.copy(), len(users.dictionary))
     own = {name: table.column(name).chunk(0).take(pa.array(first)) for name in table.column_names if name not in _ROW}
-    offset = np.append(first, len(user))
-    offset, codes, counts = _sorted(offset, codes, counts)
-    whose = user.take(pa.array(first))
-    if pa.types.is_dictionary(user.type):
-        whose = whose.dictionary_decode()
-    return Users(whose, offset, codes, names, counts, own)
+    if repeated:
+        offset, codes, counts = _added_up(offset, codes, counts)
+    return Users(users.dictionary, offset, codes, [spelt[at] for at in order], counts, own)
 
 
-_ROW = ("user", "location", "count")
-
-
-def _sorted(offset: Ints, codes: Ints, counts: Ints) -> tuple[Ints, Ints, Ints]:
-    """The rows of each user by location, with rows of the same location added up; the codes are sorted in place."""
-    from elsewhere.solvers.groups import sort_bins
-
-    counts = counts.copy()
-    if not sort_bins(offset, codes, counts):
-        return offset, codes, counts
+def _added_up(offset: Ints, codes: Ints, counts: Ints) -> tuple[Ints, Ints, Ints]:
+    """The same bins with those of one user at one location added up."""
     of = np.repeat(np.arange(len(offset) - 1), np.diff(offset))
-    new = np.append(True, (codes[1:] != codes[:-1]) | (of[1:] != of[:-1]))
-    first = np.flatnonzero(new)
-    counts = np.add.reduceat(counts, first)
-    offset = np.append(0, np.cumsum(np.bincount(of[first], minlength=len(offset) - 1)))
-    return offset.astype(np.int64), codes[first], counts
+    first = np.flatnonzero(np.append(True, (codes[1:] != codes[:-1]) | (of[1:] != of[:-1])))
+    ends = np.append(0, np.cumsum(np.bincount(of[first], minlength=len(offset) - 1)))
+    return ends.astype(np.int64), codes[first], np.add.reduceat(counts, first)
 
 
 def column_of(users: Users, name: str) -> list[Any]:
