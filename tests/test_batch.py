@@ -244,6 +244,12 @@ def test_input_that_cannot_be_read(tmp_path: Path, make: Any, named: str) -> Non
     assert "\n" not in str(error.value)
 
 
+def test_too_little_memory_is_said(tmp_path: Path) -> None:
+    write(tmp_path / "in.parquet", people(20))
+    with pytest.raises(ew.InputError, match="fit neither into the memory"):
+        ew.batch(ew.Policy("hide"), tmp_path / "in.parquet", tmp_path / "out", memory=10_000)
+
+
 def test_another_question_is_refused(tmp_path: Path) -> None:
     write(tmp_path / "in.parquet", people(20))
     ew.batch(ew.Policy("hide", sensitive=("gym",)), tmp_path / "in.parquet", tmp_path / "out")

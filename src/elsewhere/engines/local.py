@@ -240,6 +240,9 @@ def _sentences() -> Iterator[None]:
     duckdb = import_module("duckdb")
     try:
         yield
+    except duckdb.OutOfMemoryException:
+        places = "neither into the memory that may be taken nor onto the disk of the private report"
+        raise InputError(f"the rows fit {places}; give it more of either") from None
     except duckdb.Error as error:
         text = str(error).partition("\n\n")[0]
         raise InputError(f"the input cannot be read: {' '.join(text.split())}") from None
