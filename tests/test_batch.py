@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -242,6 +243,43 @@ def test_input_that_cannot_be_read(tmp_path: Path, make: Any, named: str) -> Non
     with pytest.raises(ew.InputError, match=named) as error:
         ew.batch(ew.Policy("hide"), tmp_path / "in.parquet", tmp_path / "out")
     assert "\n" not in str(error.value)
+
+
+_SEARCH = """
+import sys, time, elsewhere as ew
+if __name__ == "__main__":
+    ew.batch(ew.Policy("resemble", target="tourist", max_quality_loss=0.1), sys.argv[1], sys.argv[2], threads=2,
+             progress=lambda _: (print("begun", flush=True), time.sleep(60)))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes as Linux shows them")
+def test_workers_end_with_a_batch_that_is_killed(tmp_path: Path) -> None:
+    write(tmp_path / "in.parquet", people(50))
+    (tmp_path / "search.py").write_text(_SEARCH, encoding="utf-8")
+    given = [str(tmp_path / name) for name in ("search.py", "in.parquet", "out")]
+    process = subprocess.Popen([sys.executable, *given], stdout=subprocess.PIPE, start_new_session=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"begun\n"
+    assert len(of_session(process.pid)) > 2
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    end = time.monotonic() + 20
+    while of_session(process.pid) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert of_session(process.pid) == []
+
+
+def of_session(number: int) -> list[str]:
+    """The processes of a session that are at work."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, _, _, session = path.read_text().rpartition(")")[2].split()[:4]
+            if int(session) == number and state != "Z":
+                found.append(path.parent.name)
+    return found
 
 
 def test_too_little_memory_is_said(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from glob import glob
 from importlib import import_module
 from importlib.metadata import version
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any, Literal
 
@@ -194,7 +194,7 @@ def _workers(plan: Plan, threads: int) -> Iterator[tuple[Executor, int]]:
     else:
         context = get_context("forkserver")
         context.set_forkserver_preload(["elsewhere.ready", _LOADED])
-        pool = ProcessPoolExecutor(threads, context, _prepare, (plan,))
+        pool = ProcessPoolExecutor(threads, context, _prepare_process, (plan,))
     with pool:
         for _ in range(threads):  # they get ready while the rows are grouped
             pool.submit(import_module, _LOADED)
@@ -207,6 +207,19 @@ _KEPT = threading.local()
 
 def _prepare(plan: Plan) -> None:
     _KEPT.plans = Plans(plan)
+
+
+def _prepare_process(plan: Plan) -> None:
+    _prepare(plan)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A worker whose batch was killed would wait for its next task for ever."""
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _answered(rows: Table) -> Batch:
