@@ -282,6 +282,61 @@ def of_session(number: int) -> list[str]:
     return found
 
 
+def test_the_order_of_the_rows_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not for the bytes either, where users bring in names that nobody has been to."""
+    monkeypatch.setattr(local, "_BUCKET_BITS", 1)
+    rows = [(user, place, count) for user, counts in people(200).items() for place, count in counts.items()]
+    own = pa.table({"user": list(people(200)), "candidates": [f"home of {user}" for user in people(200)]})
+    pq.write_table(own, tmp_path / "own.parquet")
+    bytes_ = set()
+    for at in range(3):
+        random.Random(at).shuffle(rows)
+        columns = zip(*rows, strict=True)
+        table = dict(zip(("user", "location", "count"), columns, strict=True))
+        pq.write_table(pa.table(table), tmp_path / f"{at}.parquet")
+        policy = ew.Policy("hide", sensitive=("clinic",))
+        ew.batch(policy, tmp_path / f"{at}.parquet", tmp_path / f"out{at}", personal=tmp_path / "own.parquet",
+                 threads=1 + at % 2)  # fmt: skip
+        bytes_.add((tmp_path / f"out{at}" / "part-00000.parquet").read_bytes())
+    assert len(bytes_) == 1
+
+
+def test_rows_are_skipped_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those that were read before a batch was ended, and are read again."""
+    monkeypatch.setattr(local, "_PART_ROWS", 200)
+    monkeypatch.setattr(local, "_PLAIN_ROWS", 100)
+    lines = [f"{user},{place},{count}" for user, counts in people(300).items() for place, count in counts.items()]
+    bad = [f"user{at},gym,-1" for at in range(100)]
+    (tmp_path / "in.csv").write_text("\n".join(["user,location,count", *lines, *bad]), encoding="utf-8")
+    policy = ew.Policy("hide", sensitive=("clinic",))
+    whole = ew.batch(policy, tmp_path / "in.csv", tmp_path / "whole", on_error="skip")
+    parts = 0
+
+    def end(_: object) -> None:
+        nonlocal parts
+        parts += 1
+        if parts == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ew.batch(policy, tmp_path / "in.csv", tmp_path / "ended", on_error="skip", progress=end)
+    assert ew.batch(policy, tmp_path / "in.csv", tmp_path / "ended", on_error="skip") == whole
+    assert whole["skipped_rows"] == 100
+    (tmp_path / "in.csv").write_text("\n".join(["user,location,count", *bad]), encoding="utf-8")
+    nothing = ew.batch(policy, tmp_path / "in.csv", tmp_path / "nothing", on_error="skip")
+    assert (nothing["users"], nothing["skipped_rows"]) == (0, 100)
+
+
+def test_dictionaries_of_any_kind() -> None:
+    """With a name twice, and with none."""
+    for names in (["gym", "gym", "bar"], ["gym", "bar", None]):
+        location = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), pa.array(names))
+        batch = pa.record_batch({"user": ["a"] * 3, "location": location, "count": [1, 2, 4]})
+        (result,) = sanitize_batches(ew.Policy("hide"), [batch])
+        found = dict(zip(*(result.column(name)[0].as_py() for name in ("location", "count")), strict=True))
+        assert found == ({"gym": 7} if names[1] == "gym" else {"gym": 5, "bar": 2})
+
+
 def test_too_little_memory_is_said(tmp_path: Path) -> None:
     write(tmp_path / "in.parquet", people(20))
     with pytest.raises(ew.InputError, match="fit neither into the memory"):

@@ -153,10 +153,15 @@ class _Outcome:
         if len(self.rows) > 1:
             order = np.argsort(of, kind="stable")
             location, count = location[order], count[order]
+        # Names were added user by user, whose order is anybody's: the same rows are to give the same bytes.
+        names = sorted(self.names)
+        if names != self.names:
+            rank = {name: at for at, name in enumerate(names)}
+            location = np.array([rank[name] for name in self.names])[location]
         offset = pa.array(np.append(0, np.cumsum(np.bincount(of, minlength=len(user)))).astype(np.int32))
         without = pa.array(self.status == "none")
         codes = pa.array(location.astype(np.int32))
-        locations = pa.DictionaryArray.from_arrays(codes, pa.array(self.names, pa.string()))
+        locations = pa.DictionaryArray.from_arrays(codes, pa.array(names, pa.string()))
         return pa.RecordBatch.from_arrays(
             [
                 user,

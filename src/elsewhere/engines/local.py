@@ -17,7 +17,9 @@ from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any, Literal
 
-from elsewhere.engines.arrow import Batch, Table, pa, pc
+import numpy as np
+
+from elsewhere.engines.arrow import Array, Batch, Table, pa, pc
 from elsewhere.engines.columns import COLUMNS, complaint, find_column, kind_of
 from elsewhere.engines.folder import Output
 from elsewhere.engines.kernel import PERSONAL, Plans, is_plain, sanitize_users
@@ -101,12 +103,13 @@ def run(
 ) -> Progress:
     """Sanitize the users of the source that are not in the output yet, bucket by bucket."""
     progress = Progress(**output.journal["totals"])
+    skipped = _Skipped(progress.skipped_rows)
     with _connection(output.private, threads, memory) as connection, _workers(plan, threads) as (pool, rows):
         with _sentences():
             if report is not None:
                 progress.expected = _number_of_users(connection, source)
             batches = _grouped(connection, source, personal, output.journal["last"], rows)
-        checked = _checked(batches, on_error, progress)
+        checked = _checked(batches, on_error, skipped)
         tables = _parts(_in_order(pool, whole_users(checked, rows, together=_BUCKET)))
         # One part is written while the next one is made.
         writing: Future[None] | None = None
@@ -114,11 +117,13 @@ def run(
             for part, (table, bucket) in enumerate(tables, output.journal["parts"]):
                 if writing is not None:
                     writing.result()
-                writing = writer.submit(_write, output, part, table, bucket, progress)
+                writing = writer.submit(_write, output, part, table, bucket, progress, skipped)
                 if report is not None:
                     report(progress)
         if writing is not None:
             writing.result()
+    progress.skipped_rows = skipped.until(None)
+    output.journal["totals"] = progress.totals()
     return progress
 
 
@@ -128,7 +133,8 @@ def summarised(output: Output) -> dict[str, Any]:
     progress = Progress(**output.journal["totals"])
     summary: dict[str, Any] = {"private": PRIVATE, **progress.totals()}
     summary["without_release"] = progress.users - progress.released
-    with duckdb.connect() as connection, _sentences():
+    # One thread adds figures up in one order.
+    with duckdb.connect(config={"threads": 1}) as connection, _sentences():
         files = "[" + ", ".join(_literal(str(file)) for file in output.outcomes()) + "]"
         if output.outcomes():
             found = connection.sql(
@@ -162,8 +168,24 @@ def _parts(results: Iterable[tuple[Batch, int]]) -> Iterator[tuple[Table, int]]:
         yield pa.Table.from_batches(waiting), bucket
 
 
-def _write(output: Output, part: int, table: Table, bucket: int, progress: Progress) -> None:
+class _Skipped:
+    """How many rows were left out, by bucket: rows are read ahead, and after a kill those not yet written once more."""
+
+    def __init__(self, before: int) -> None:
+        self._before = before
+        self._of = np.zeros(1 << _BUCKET_BITS, np.int64)
+
+    def add(self, buckets: Array, numbers: Array) -> None:
+        np.add.at(self._of, buckets.to_numpy(), numbers.to_numpy())
+
+    def until(self, bucket: int | None) -> int:
+        """Those of all buckets up to this one; None for all."""
+        return self._before + int(self._of[: None if bucket is None else bucket + 1].sum())
+
+
+def _write(output: Output, part: int, table: Table, bucket: int, progress: Progress, skipped: _Skipped) -> None:
     output.write_part(part, table)
+    progress.skipped_rows = skipped.until(bucket)
     progress.users += len(table)
     progress.released += len(table) - table.column("location").null_count
     output.record(part, bucket, progress.totals())
@@ -262,8 +284,9 @@ def _sentences() -> Iterator[None]:
 
 
 def versions() -> dict[str, str]:
-    """Of what the bytes of the output depend on."""
-    return {name: version(name) for name in ("elsewhere", "duckdb", "pyarrow")}
+    """Of what the bytes of the output depend on: programs, and how parts are cut."""
+    programs = {name: version(name) for name in ("elsewhere", "duckdb", "pyarrow")}
+    return {**programs, "parts": f"{_BUCKET_BITS} {_PLAIN_ROWS} {_SEARCHED_ROWS} {_PART_ROWS}"}
 
 
 def _number_of_users(connection: Any, source: Source) -> int:
@@ -338,7 +361,7 @@ def _sum(name: str, type_: str) -> str:
     )
 
 
-def _checked(batches: Iterable[Batch], on_error: str, progress: Progress) -> Iterator[Batch]:
+def _checked(batches: Iterable[Batch], on_error: str, skipped: _Skipped) -> Iterator[Batch]:
     """The rows that make sense; the others are counted, or end the run."""
     for batch in batches:
         user, location, count = (batch.column(at) for at in range(3))
@@ -351,7 +374,7 @@ def _checked(batches: Iterable[Batch], on_error: str, progress: Progress) -> Ite
             if on_error == "stop":
                 first = batch.filter(pc.or_(missing, pc.greater(bad, 0))).slice(0, 1).to_pylist()[0]
                 raise InputError(complaint(first))
-            progress.skipped_rows += int(pc.sum(pc.if_else(missing, batch.column("rows"), bad)).as_py())
+            skipped.add(batch.column(_BUCKET), pc.if_else(missing, batch.column("rows"), bad))
             batch = batch.filter(pc.and_(pc.invert(missing), count.is_valid()))
         yield batch.drop_columns(["bad", "rows"])
 

@@ -30,7 +30,7 @@ class Users(NamedTuple):
 
 
 def whole_users(batches: Iterable[Batch], most: int = _ROWS, together: str = "user") -> Iterator[Table]:
-    """The rows of some users at a time, from batches in which the rows of a user are together.
+    """The rows of some users at a time, from batches in which the rows of a user, or of some users, are together.
 
     The columns are user, location and count, or lists of locations and of counts; any others are choices of the
     user's own. `together` is the column whose equal values are together.
@@ -72,9 +72,17 @@ def _long(table: Table) -> Table:
     user = table.column("user")
     if pa.types.is_dictionary(user.type):  # which may have names of users who are not there
         table = table.set_column(table.column_names.index("user"), "user", user.cast(user.type.value_type))
+    location = table.column("location")
+    if pa.types.is_dictionary(location.type) and not all(_is_sound(chunk.dictionary) for chunk in location.chunks):
+        table = table.set_column(table.column_names.index("location"), "location", location.cast(pa.string()))
     for name, to in (("location", pa.string()), ("count", pa.int64())):
         table = table.set_column(table.column_names.index(name), name, _cast(table, name, to))
     return table
+
+
+def _is_sound(names: Array) -> bool:
+    """Whether a number of a dictionary is as good as its name."""
+    return bool(names.null_count == 0 and len(names.unique()) == len(names))
 
 
 def _cast(table: Table, name: str, to: DataType) -> Array:
@@ -113,6 +121,7 @@ def users_of(table: Table) -> Users:
     rank = np.empty(len(spelt), np.int64)
     rank[order] = np.arange(len(spelt))
     of, where = users.indices.to_numpy().astype(np.int64), rank[encoded.indices.to_numpy()]
+    # A copy, because Arrow's own may not be written to, which would be another type to compile for.
     offset, first, codes, counts, repeated = collect_bins(of, where, counts.copy(), len(users.dictionary))
     own = {name: table.column(name).chunk(0).take(pa.array(first)) for name in table.column_names if name not in _ROW}
     if repeated:
