@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import elsewhere as ew
-from elsewhere.engines import local
+from elsewhere.engines import grouping, local
 from elsewhere.engines.kernel import outcomes, releases, sanitize_batches
 from tests.instances import DISTANCES
 
@@ -135,7 +135,7 @@ def test_users_of_a_bucket_are_kept_apart(tmp_path: Path, monkeypatch: pytest.Mo
     write(tmp_path / "people.parquet", histograms)
     policy = ew.Policy("hide", sensitive=("clinic",))
     ew.batch(policy, tmp_path / "people.parquet", tmp_path / "usual")
-    monkeypatch.setattr(local, "_BUCKET_BITS", 1)
+    monkeypatch.setattr(grouping, "BUCKET_BITS", 1)
     ew.batch(policy, tmp_path / "people.parquet", tmp_path / "crowded")
     assert released(tmp_path / "crowded") == released(tmp_path / "usual") != {}
 
@@ -284,7 +284,7 @@ def of_session(number: int) -> list[str]:
 
 def test_the_order_of_the_rows_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not for the bytes either, where users bring in names that nobody has been to."""
-    monkeypatch.setattr(local, "_BUCKET_BITS", 1)
+    monkeypatch.setattr(grouping, "BUCKET_BITS", 1)
     rows = [(user, place, count) for user, counts in people(200).items() for place, count in counts.items()]
     own = pa.table({"user": list(people(200)), "candidates": [f"home of {user}" for user in people(200)]})
     pq.write_table(own, tmp_path / "own.parquet")

@@ -71,7 +71,8 @@ def batch(
         The private summary: how many users there were, how many got a release, and why others did not.
     """
     from elsewhere.engines.folder import Output
-    from elsewhere.engines.local import Source, run, summarised, versions
+    from elsewhere.engines.grouping import Source
+    from elsewhere.engines.local import run, summarised, versions
 
     if engine not in ("local", "spark"):
         raise InputError(f"engine is {quoted(engine)}; it is 'local' or 'spark'")

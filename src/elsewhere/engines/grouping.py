@@ -1,0 +1,197 @@
+"""Rows of files of any size, grouped and ordered by DuckDB: one for each location of a user."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from glob import glob
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from elsewhere.engines.arrow import Batch
+from elsewhere.engines.columns import COLUMNS, find_column, kind_of
+from elsewhere.engines.kernel import PERSONAL
+from elsewhere.files import passing_folder
+from elsewhere.model.errors import InputError, quoted
+
+#: A part of what fits into the numbers that DuckDB has for it, since it is known by and large only.
+_FEW_NAMES = 1 << 15
+#: A column of our own. A bucket has the users whose hashes begin alike: with a million users some fifteen, with a
+#: billion few enough to be held.
+BUCKET = "bucket"
+BUCKET_BITS = 16
+#: Of the memory, in eighths; the rest is for what is worked on.
+_DUCKDB_SHARE = 7
+_WHOLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
+_NUMBER = ("FLOAT", "DOUBLE", "DECIMAL", "VARCHAR")
+
+
+@dataclass(frozen=True)
+class Source:
+    """Files of one kind, and the columns of them that matter."""
+
+    files: tuple[str, ...]
+    user_column: str | None = None
+    location_column: str | None = None
+    count_column: str | None = None
+
+    @classmethod
+    def at(cls, path: str | os.PathLike[str], **columns: str | None) -> Source:
+        """The files at a path: a file, a folder of them, or a pattern."""
+        files = _files(os.fspath(path))
+        if len({kind_of(file) for file in files}) > 1:
+            raise InputError(f"{quoted(os.fspath(path))} has files of more than one kind")
+        return cls(tuple(files), **columns)
+
+    def fingerprint(self) -> list[tuple[str, int, int]]:
+        """What tells whether the files have changed."""
+        stats = [(file, Path(file).stat()) for file in self.files]
+        return [(os.path.realpath(file), stat.st_size, stat.st_mtime_ns) for file, stat in stats]
+
+    def table(self) -> str:
+        """The files as a table of SQL."""
+        listed = "[" + ", ".join(literal(file) for file in self.files) + "]"
+        if kind_of(self.files[0]) == "parquet":
+            return f"read_parquet({listed})"
+        delimiter = ", delim = '\t'" if kind_of(self.files[0]) == "tsv" else ""
+        return f"read_csv({listed}, header = true, all_varchar = true{delimiter})"
+
+
+@contextmanager
+def connected(private: Path, threads: int, memory: int) -> Iterator[Any]:
+    """DuckDB, which may spill what does not fit, into a folder that nobody else can read and that does not stay."""
+    duckdb = import_module("duckdb")
+    for left in private.glob("spill-*"):  # by a machine that went down
+        shutil.rmtree(left, ignore_errors=True)
+    settings = {
+        "threads": threads,
+        "memory_limit": f"{memory * _DUCKDB_SHARE // 8}B",
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "preserve_insertion_order": False,
+    }
+    with (
+        passing_folder("spill", private) as spill,
+        closing(duckdb.connect(config={**settings, "temp_directory": str(spill)})) as connection,
+        sentences(),
+    ):
+        yield connection
+
+
+@contextmanager
+def sentences() -> Iterator[None]:
+    """What DuckDB has to complain about, in one sentence."""
+    duckdb = import_module("duckdb")
+    try:
+        yield
+    except duckdb.OutOfMemoryException:
+        places = "neither into the memory that may be taken nor onto the disk of the private report"
+        raise InputError(f"the rows fit {places}; give it more of either") from None
+    except duckdb.Error as error:
+        text = str(error).partition("\n\n")[0]
+        raise InputError(f"the input cannot be read: {' '.join(text.split())}") from None
+
+
+def number_of_users(connection: Any, source: Source) -> int:
+    column = _name(find_column(_described(connection, source), "user", source.user_column))
+    return int(connection.sql(f"SELECT approx_count_distinct({column}) FROM {source.table()}").fetchall()[0][0])
+
+
+def grouped(connection: Any, source: Source, personal: Source | None, after: int | None, rows: int) -> Iterable[Batch]:
+    """One row a location of a user, and the users of a bucket together.
+
+    If there is a column of counts, how many rows went into a count, and how many of them are bad.
+    """
+    columns = _described(connection, source)
+    user, location, count = (find_column(columns, name, getattr(source, f"{name}_column")) for name in COLUMNS)
+    user_sql = _name(user) if columns[user] in _WHOLE else f"nullif(CAST({_name(user)} AS VARCHAR), '')"
+    location_sql = _encoded(connection, source, f"CAST({_name(location)} AS VARCHAR)")
+    counted = "count(*) AS count" if count is None else _sum(_name(count), columns[count])
+    condition = "" if after is None else f"WHERE {_bucket(user_sql)} > {after}"
+    query = (
+        f'SELECT {user_sql} AS "user", {location_sql} AS location, {counted} '
+        f"FROM {source.table()} {condition} GROUP BY ALL"
+    )
+    if personal is not None:
+        mine = _described(connection, personal)
+        key = find_column(mine, "user", personal.user_column)
+        _check_once(connection, personal, key)
+        own = [name for name in mine if name in PERSONAL]
+        chosen = "".join(f", own.{_name(name)}" for name in own)
+        query = (
+            f"SELECT grouped.*{chosen} FROM ({query}) grouped LEFT JOIN {personal.table()} own "
+            f'ON grouped."user" = CAST(own.{_name(key)} AS {"BIGINT" if columns[user] in _WHOLE else "VARCHAR"})'
+        )
+    # By bucket: a few short numbers are sorted in a fraction of the time that users take.
+    ordered = f"SELECT *, {_bucket(_name('user'))} AS {BUCKET} FROM ({query}) ORDER BY {BUCKET}"
+    batches: Iterable[Batch] = connection.sql(ordered).to_arrow_reader(rows)
+    return batches
+
+
+def _encoded(connection: Any, source: Source, text: str) -> str:
+    """The location as a number that has a name: less to group, to sort and to hand over.
+
+    That is where names are few and columns can be read on their own; else it is text. The empty name is none.
+    """
+    few = f"SELECT approx_count_distinct({text}) FROM {source.table()}"
+    if kind_of(source.files[0]) != "parquet" or connection.sql(few).fetchall()[0][0] > _FEW_NAMES:
+        return f"nullif({text}, '')"
+    names = f"SELECT DISTINCT {text} FROM {source.table()} WHERE {text} <> '' ORDER BY 1"
+    connection.execute(f"CREATE TYPE place AS ENUM ({names})")
+    return f"TRY_CAST({text} AS place)"
+
+
+def _check_once(connection: Any, personal: Source, key: str) -> None:
+    """A user with two rows of choices would get the counts of both."""
+    twice = connection.sql(
+        f"SELECT {_name(key)} FROM {personal.table()} GROUP BY 1 HAVING count(*) > 1 ORDER BY 1 LIMIT 1"
+    ).fetchall()
+    if twice:
+        raise InputError(f"the user {quoted(twice[0][0])} has more than one row of choices of their own")
+
+
+def _sum(name: str, type_: str) -> str:
+    """The sum of the counts that are some, the number of those that are not, and of all."""
+    if type_ not in _WHOLE and not type_.startswith(_NUMBER):
+        raise InputError(f"the column {name} is of type {type_}; counts are whole numbers")
+    whole = f"TRY_CAST({name} AS BIGINT)"
+    same = "" if type_ in _WHOLE else f" AND {whole} = TRY_CAST({name} AS DOUBLE)"
+    good = f"({whole} >= 0{same}) IS TRUE"
+    return (
+        f"CAST(sum({whole}) FILTER (WHERE {good}) AS BIGINT) AS count, "
+        f"count(*) FILTER (WHERE NOT {good}) AS bad, count(*) AS rows"
+    )
+
+
+def _described(connection: Any, source: Source) -> dict[str, str]:
+    with sentences():
+        rows = connection.sql(f"DESCRIBE SELECT * FROM {source.table()}").fetchall()
+    return {name: type_ for name, type_, *_ in rows}
+
+
+def _files(path: str) -> list[str]:
+    if Path(path).is_dir():
+        found = sorted(map(str, Path(path).rglob("*")))
+    else:
+        found = [path] if Path(path).exists() else sorted(glob(path, recursive=True))  # noqa: PTH207 (of any path)
+    files = [file for file in found if Path(file).is_file() and not Path(file).name.startswith((".", "_"))]
+    if not files:
+        raise InputError(f"there is no file at {quoted(path)}")
+    return files
+
+
+def _bucket(user: str) -> str:
+    return f"CAST(hash({user}) >> {64 - BUCKET_BITS} AS USMALLINT)"
+
+
+def _name(column: str) -> str:
+    return '"' + column.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """The text as SQL writes it."""
+    return "'" + text.replace("'", "''") + "'"
