@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.data import users
-from benchmarks.measure import Row, shown, timed
+from benchmarks.measure import Row, duration, timed
 
 _VISITS_PER_USER = 50
 _POLICY = 'goal = "hide"\nsensitive = ["Category 3", "Category 17", "Category 200", "Category 201"]\n'
@@ -50,12 +50,12 @@ def _against_duckdb(folder: Path) -> Iterator[Row]:
         goal = ("<= 1.5 times, <= 1.5 GiB", ratio <= 1.5 and peak <= 1.5 * 2**20) if number == 10**6 else ()
         visits = f"{number:,} users, {number * _VISITS_PER_USER:,} visits"
         yield Row(f"batch hide, {visits}, against DuckDB's grouping alone",
-                  f"{shown(seconds[number])}, {peak / 2**20:.2f} GiB", shown(median(rival)), words,
+                  f"{duration(seconds[number])}, {peak / 2**20:.2f} GiB", duration(median(rival)), words,
                   *goal)  # fmt: skip
-        yield Row("the same, against DuckDB's grouping with the rows of a user together", shown(seconds[number]),
-                  shown(median(ordered)), _ratio(took, ordered)[1])  # fmt: skip
+        yield Row("the same, against DuckDB's grouping with the rows of a user together", duration(seconds[number]),
+                  duration(median(ordered)), _ratio(took, ordered)[1])  # fmt: skip
     small, peak = timed(_batch, folder, "hide", "small", "512MB")
-    yield Row("the same with --memory 512MB", f"{shown(small)}, {peak / 2**20:.2f} GiB", "", "", "finishes", True)
+    yield Row("the same with --memory 512MB", f"{duration(small)}, {peak / 2**20:.2f} GiB", "", "", "finishes", True)
     exponent = math.log10(seconds[10**6] / seconds[10**5])
     hours = 1000 * seconds[10**6] / 3600
     yield Row("batch hide as users grow from 10^5 to 10^6", f"{10**6 / seconds[10**6]:,.0f} users a second", "",
@@ -83,7 +83,7 @@ def _by_threads(folder: Path) -> Iterator[Row]:
     rounds = [[_resemble(folder, threads, str(at)) for threads in (1, 2)] for at in range(_ROUNDS)]
     one, two = zip(*rounds, strict=True)
     ratio, words = _ratio(one, two)
-    yield Row("batch resemble, all of both sets, two threads against one", shown(median(two)), shown(median(one)),
+    yield Row("batch resemble, all of both sets, two threads against one", duration(median(two)), duration(median(one)),
               words, ">= 1.7", ratio >= 1.7)  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import elsewhere as ew
 from benchmarks.data import skewed, uniform
-from benchmarks.measure import Row, best_of, shown, timed
+from benchmarks.measure import Row, best_of, duration, timed
 from elsewhere.paper import ah, rh
 
 
@@ -19,5 +19,5 @@ def measure() -> Iterator[Row]:
         rival, twin = timed(literal, history, target, 0.05)
         same = result.histogram == twin
         ratio = rival / ours
-        yield Row(f"{name}, n = 100, N = 500, budget 0.05, against its loops", shown(ours), shown(rival),
+        yield Row(f"{name}, n = 100, N = 500, budget 0.05, against its loops", duration(ours), duration(rival),
                   f"{ratio:,.0f}", ">= 500, same answer", ratio >= 500 and same)  # fmt: skip

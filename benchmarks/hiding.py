@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 import elsewhere as ew
-from benchmarks.measure import Row, best_of, shown, timed
+from benchmarks.measure import Row, best_of, duration, timed
 from elsewhere.model.problem import Constraints, hiding
 from elsewhere.paper import lho
 from elsewhere.solvers import exact
@@ -33,7 +33,7 @@ def measure() -> Iterator[Row]:
     loss = ew.verify(history, expected, sensitive=sensitive).quality_loss
     assert abs(ew.hide(history, sensitive).quality_loss - loss) <= 1e-12
     ratio = rival / ours
-    yield Row("hide, n = 100, K = 100, against LHO", shown(ours), shown(rival), f"{ratio:,.0f}", ">= 10,000",
+    yield Row("hide, n = 100, K = 100, against LHO", duration(ours), duration(rival), f"{ratio:,.0f}", ">= 10,000",
               ratio >= 10_000)  # fmt: skip
     yield from _growth()
     peak = subprocess.run([sys.executable, "-c", _PEAK], capture_output=True, text=True, check=True).stdout
@@ -60,11 +60,11 @@ def _growth() -> Iterator[Row]:
     floats = np.random.default_rng(1).random(1_000_000)
     sort = best_of(10, np.sort, floats)
     solver = best_of(5, exact.spread, problem)
-    yield Row("hide, n = 10^6, N = 10^8, on arrays, against one `np.sort`", shown(solver), shown(sort),
+    yield Row("hide, n = 10^6, N = 10^8, on arrays, against one `np.sort`", duration(solver), duration(sort),
               f"1 / {solver / sort:.1f}", "<= 5 times", solver <= 5 * sort)  # fmt: skip
     whole = seconds[-1]
-    yield Row("the whole call with its labels", shown(whole), shown(sort), f"1 / {whole / sort:.1f}", "<= 25 times",
-              whole <= 25 * sort)  # fmt: skip
+    yield Row("the whole call with its labels", duration(whole), duration(sort), f"1 / {whole / sort:.1f}",
+              "<= 25 times", whole <= 25 * sort)  # fmt: skip
     exponent = float(np.polyfit(np.log(lengths), np.log(seconds), 1)[0])
-    grown = ", ".join(shown(value) for value in seconds)
+    grown = ", ".join(duration(value) for value in seconds)
     yield Row("hide as n grows from 10^3 to 10^6", grown, "", f"exponent {exponent:.2f}", "near-linear", exponent < 1.1)

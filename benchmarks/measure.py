@@ -39,7 +39,7 @@ def best_of(times: int, function: Callable[P, object], *args: P.args, **kwargs: 
     return min(timed(function, *args, **kwargs)[0] for _ in range(times))
 
 
-def shown(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Seconds in a unit that suits them."""
     for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
         if seconds * factor >= 1.0:

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 
-from benchmarks.measure import Row, best_of, shown, timed
+from benchmarks.measure import Row, best_of, duration, timed
 
 _IMPORT = "import elsewhere"
 _SOLVE = (
@@ -20,13 +20,13 @@ _SOLVE = (
 def measure() -> Iterator[Row]:
     bare = best_of(5, _run, "import numpy")
     light = best_of(5, _run, _IMPORT)
-    yield Row("process with `import elsewhere`", shown(light), f"{shown(bare)} (NumPy alone)", "", "import < 0.3 s",
-              light - best_of(5, _run, "pass") < 0.3)  # fmt: skip
+    yield Row("process with `import elsewhere`", duration(light), f"{duration(bare)} (NumPy alone)", "",
+              "import < 0.3 s", light - best_of(5, _run, "pass") < 0.3)  # fmt: skip
     with tempfile.TemporaryDirectory() as cache:
         first, _ = timed(_run, _SOLVE, NUMBA_CACHE_DIR=cache)
         later = best_of(3, _run, _SOLVE, NUMBA_CACHE_DIR=cache)
-    yield Row("first process ever: compiles, hides, resembles, avoids", shown(first), "", "", "< 20 s", first < 20)
-    yield Row("a later process: the same", shown(later), "", "", "< 1.5 s", later < 1.5)
+    yield Row("first process ever: compiles, hides, resembles, avoids", duration(first), "", "", "< 20 s", first < 20)
+    yield Row("a later process: the same", duration(later), "", "", "< 1.5 s", later < 1.5)
 
 
 def _run(code: str, **environment: str) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 import elsewhere as ew
 from benchmarks.data import skewed, uniform, users
-from benchmarks.measure import Row, best_of, shown, timed
+from benchmarks.measure import Row, best_of, duration, timed
 from benchmarks.rivals import highs
 from elsewhere.paper import ro
 
@@ -31,7 +31,7 @@ def measure() -> Iterator[Row]:
                 whole[name, goal, budget] = sum(time for time, _ in seconds)
                 median = float(np.median([time for time, _ in seconds]))
                 yield Row(f"{goal}, budget {budget}, all of {source}: {proven:,} of {len(histograms):,} proven optimal",
-                          f"{shown(whole[name, goal, budget])}, median {shown(median)}", "", "", "all",
+                          f"{duration(whole[name, goal, budget])}, median {duration(median)}", "", "", "all",
                           proven == len(histograms))  # fmt: skip
     everybody = [histogram for histograms, _ in sets.values() for histogram in histograms]
     yield from _against_highs(everybody[:: len(everybody) // _SAMPLE][:_SAMPLE])
@@ -60,7 +60,7 @@ def _against_highs(sample: list[ew.Histogram]) -> Iterator[Row]:
             median, least = float(np.median(ratios)), float(ratios.min())
             broken = f" (which broke the limit for {astray})" if astray else ""
             yield Row(f"{goal}, budget {budget}, {len(sample)} users, against HiGHS{broken}",
-                      shown(float(np.median(ours))), shown(float(np.median(theirs))),
+                      duration(float(np.median(ours))), duration(float(np.median(theirs))),
                       f"median {median:,.0f}, least {least:.1f}", "median >= 50, least >= 1",
                       median >= 50 and least >= 1)  # fmt: skip
 
@@ -77,11 +77,11 @@ def _against_ro(histograms: list[ew.Histogram], all_of_them: float) -> Iterator[
         assert abs((_solve("resemble", histogram, 0.005).privacy_distance or 0.0) - best) <= 1e-12
     ratios = np.array(theirs) / np.array(ours)
     median, least = float(np.median(ratios)), float(ratios.min())
-    yield Row(f"resemble, budget 0.005, {len(ours)} users of NYC, against RO", shown(float(np.median(ours))),
-              shown(float(np.median(theirs))), f"median {median:,.0f}, least {least:,.0f}", ">= 1,000",
+    yield Row(f"resemble, budget 0.005, {len(ours)} users of NYC, against RO", duration(float(np.median(ours))),
+              duration(float(np.median(theirs))), f"median {median:,.0f}, least {least:,.0f}", ">= 1,000",
               least >= 1_000)  # fmt: skip
     first = sum(theirs[:5])
-    yield Row("resemble, budget 0.005, all of NYC, against RO on five users", shown(all_of_them), shown(first),
+    yield Row("resemble, budget 0.005, all of NYC, against RO on five users", duration(all_of_them), duration(first),
               f"{first / all_of_them:.1f}", "> 1", first > all_of_them)  # fmt: skip
 
 
@@ -93,7 +93,7 @@ def _large() -> Iterator[Row]:
                 seconds, result = timed(_solve, goal, histogram, budget)
                 relative = result.gap / (result.privacy_distance or 1.0)
                 yield Row(f"{goal}, budget {budget}, n = {n:,}, N = {size:,}",
-                          f"{shown(seconds)}, {result.status}, gap {relative:.1g}", "", "", "gap <= 1e-6 in 10 s",
+                          f"{duration(seconds)}, {result.status}, gap {relative:.1g}", "", "", "gap <= 1e-6 in 10 s",
                           relative <= 1e-6 and seconds <= 10)  # fmt: skip
 
 
@@ -103,5 +103,5 @@ def _avoiding_oneself(histograms: list[ew.Histogram]) -> Iterator[Row]:
         slowest = max(seconds for seconds, _ in runs)
         widest = max(result.gap / (result.privacy_distance or 1.0) for _, result in runs)
         yield Row(f"avoid oneself (subset sum), budget {budget}, {len(runs)} users of NYC",
-                  f"slowest {shown(slowest)}, largest relative gap {widest:.1g}", "", "", "<= 1e-6 in seconds",
+                  f"slowest {duration(slowest)}, largest relative gap {widest:.1g}", "", "", "<= 1e-6 in seconds",
                   widest <= 1e-6 and slowest <= 10)  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-_FIRST = ("test_spark.py", "test_page.py", "test_batch.py", "test_reproduction.py", "test_large.py")
+_FIRST = ("test_spark.py", "test_page.py", "test_local.py", "test_reproduction.py", "test_large.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

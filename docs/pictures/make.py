@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
-from tests.browser import chromium, served
+from tests.support.browser import chromium, served
 
 HERE = Path(__file__).parent
 expect.set_options(timeout=30_000)

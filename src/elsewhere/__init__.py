@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from elsewhere.model.result import Certificate, Frontier, Sanitized
     from elsewhere.model.taxonomy import Taxonomy
     from elsewhere.policy import Policy
-    from elsewhere.release.verify import Check, verify
     from elsewhere.verbs import avoid, frontier, hide, resemble
+    from elsewhere.verification.verify import Check, verify
 
 __version__ = "0.1.0"
 
@@ -37,7 +37,7 @@ _HOMES = {
     "elsewhere.model.result": ("Certificate", "Frontier", "Sanitized"),
     "elsewhere.model.taxonomy": ("Taxonomy",),
     "elsewhere.policy": ("Policy",),
-    "elsewhere.release.verify": ("Check", "verify"),
+    "elsewhere.verification.verify": ("Check", "verify"),
     "elsewhere.verbs": ("avoid", "frontier", "hide", "resemble"),
 }
 

@@ -13,13 +13,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from elsewhere.model.errors import InputError, quoted
+from elsewhere.model.errors import InputError
+from elsewhere.text import quote
 
 # A process that waits for the end of another, which its standard input tells, and removes what that one left.
 _SWEEPER = "import sys, shutil; sys.stdin.read(); shutil.rmtree(sys.argv[1], ignore_errors=True)"
 
 
-def write_whole(path: str | os.PathLike[str], content: bytes, *, private: bool) -> None:
+def write_atomic(path: str | os.PathLike[str], content: bytes, *, private: bool) -> None:
     """Put the content at the path at once: a reader sees what was there before or all of it.
 
     What is private can be read by its owner alone; anything else has the permissions that new files have.
@@ -28,11 +29,11 @@ def write_whole(path: str | os.PathLike[str], content: bytes, *, private: bool) 
         _replace(Path(path), content, private)
     except (OSError, ValueError) as error:  # a ValueError for a null byte in the path
         why = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"{quoted(str(path))} cannot be written: {why}") from None
+        raise InputError(f"{quote(str(path))} cannot be written: {why}") from None
 
 
 @contextmanager
-def passing_folder(name: str, inside: Path | None = None) -> Iterator[Path]:
+def temporary_directory(name: str, inside: Path | None = None) -> Iterator[Path]:
     """A folder that its owner alone can read, and that is removed when this process ends, however it ends."""
     folder = tempfile.mkdtemp(prefix=f"{name}-", dir=inside)
     sweeper = subprocess.Popen([sys.executable, "-c", _SWEEPER, folder], stdin=subprocess.PIPE, start_new_session=True)

@@ -15,16 +15,17 @@ from pathlib import Path
 from typing import Any
 
 from elsewhere import profiles
-from elsewhere.files import write_whole
+from elsewhere.files import write_atomic
 from elsewhere.histories import read, read_weights
 from elsewhere.model.distances import distance, find_distance, slack
-from elsewhere.model.errors import Infeasible, InputError, PrivacyNotMet, closest, quoted
+from elsewhere.model.errors import Infeasible, InputError, PrivacyNotMet
 from elsewhere.model.histogram import Histogram, Profile, TableLike
 from elsewhere.model.problem import Size, nonnegative
 from elsewhere.model.result import Frontier, Goal, Method, Sanitized
 from elsewhere.model.taxonomy import PRESET, Selection, Taxonomy
-from elsewhere.release.verify import Check, verify
+from elsewhere.text import closest, quote
 from elsewhere.verbs import MEMORY_LIMIT, avoid, frontier, hide, resemble
+from elsewhere.verification.verify import Check, verify
 
 _GOALS: tuple[Goal, ...] = ("hide", "resemble", "avoid")
 _FOR_TARGETS = ("target", "max_quality_loss", "privacy", "method", "size")
@@ -82,15 +83,15 @@ class Policy:
             content = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
         except (OSError, ValueError, RecursionError) as error:
             why = error.strerror if isinstance(error, OSError) else "it is not TOML: " + " ".join(str(error).split())
-            raise InputError(f"the policy {quoted(os.fspath(path))} cannot be read: {why}") from None
+            raise InputError(f"the policy {quote(os.fspath(path))} cannot be read: {why}") from None
         try:
             return cls(folder=Path(path).parent, **_typed(content))
         except InputError as error:
-            raise InputError(f"the policy {quoted(os.fspath(path))}: {error}") from None
+            raise InputError(f"the policy {quote(os.fspath(path))}: {error}") from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy; it may name sensitive places, so its owner alone can read it."""
-        write_whole(path, self.at(Path(path).parent).as_toml().encode(), private=True)
+        write_atomic(path, self.at(Path(path).parent).as_toml().encode(), private=True)
 
     def as_toml(self) -> str:
         """The policy as its file has it."""
@@ -169,7 +170,7 @@ class Plan:
         known = self._known(history)
         for name in self.policy.spared:
             if name not in known:
-                raise InputError(f"the spared location {quoted(name)} is not in the history{closest(name, known)}")
+                raise InputError(f"the spared location {quote(name)} is not in the history{closest(name, known)}")
         return Selection(chain.from_iterable(self._caught(name, known) for name in self.policy.sensitive))
 
     def sensitive_among(self, locations: Iterable[str]) -> Selection:
@@ -294,7 +295,7 @@ class Plan:
         if taxonomy is not None and (taxonomy.knows(name) or not caught):
             caught |= taxonomy.select([name], among=known)
         if taxonomy is None and not caught and strict:
-            raise InputError(f"the sensitive location {quoted(name)} is not in the history{closest(name, known)}")
+            raise InputError(f"the sensitive location {quote(name)} is not in the history{closest(name, known)}")
         return Selection(caught - set(self.policy.spared))
 
 
@@ -314,7 +315,7 @@ def _typed(content: Mapping[str, Any]) -> dict[str, Any]:
     known = [item.name for item in fields(Policy) if item.name != "folder"]
     for key in content:
         if key not in known:
-            raise InputError(f"unknown key {quoted(key)}{closest(key, known)}")
+            raise InputError(f"unknown key {quote(key)}{closest(key, known)}")
     if "goal" not in content:
         raise InputError(f"the key 'goal' is missing; it is one of {', '.join(_GOALS)}")
     return {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
@@ -324,19 +325,19 @@ def _check(values: Mapping[str, Any]) -> None:
     """Raise unless the values make sense, each by itself and together."""
     for key, choices in _CHOICES.items():
         if values[key] not in choices or type(values[key]) is not type(choices[0]):
-            raise InputError(f"{key} is {quoted(values[key])}; it is one of {', '.join(map(str, choices)).lower()}")
+            raise InputError(f"{key} is {quote(values[key])}; it is one of {', '.join(map(str, choices)).lower()}")
     for key in _TEXTS:
         if not isinstance(values[key], str | None):
-            raise InputError(f"{key} is {quoted(values[key])}; it must be a text")
+            raise InputError(f"{key} is {quote(values[key])}; it must be a text")
     for key in _LISTS:
         if not isinstance(values[key], tuple) or not all(isinstance(item, str) for item in values[key]):
-            raise InputError(f"{key} is {quoted(values[key])}; it must be a list of texts")
+            raise InputError(f"{key} is {quote(values[key])}; it must be a list of texts")
     for key in _NUMBERS:
         if values[key] is not None:
             nonnegative(key, values[key])
     for key in ("lower", "upper"):
         if not isinstance(values[key], str | Mapping | None):
-            raise InputError(f"{key} is {quoted(values[key])}; it must be a file or a table of counts")
+            raise InputError(f"{key} is {quote(values[key])}; it must be a file or a table of counts")
     find_distance(values["quality"])
     find_distance(values["privacy"])
     _check_goal(values)
@@ -377,7 +378,7 @@ def _target(path: Path, name: str) -> Mapping[str, Any]:
         return read_weights(path)
     known = profiles.all_profiles()
     if name not in known:
-        raise InputError(f"the target {quoted(name)} is neither a file nor a profile{closest(name, known)}")
+        raise InputError(f"the target {quote(name)} is neither a file nor a profile{closest(name, known)}")
     return known[name].profile
 
 

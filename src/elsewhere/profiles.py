@@ -15,10 +15,11 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from elsewhere.files import write_whole
-from elsewhere.model.errors import InputError, closest, quoted
+from elsewhere.files import write_atomic
+from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram, Profile, TableLike, parse_weights
-from elsewhere.model.problem import as_histogram, listed
+from elsewhere.model.problem import as_histogram, as_list
+from elsewhere.text import closest, quote
 
 #: With fewer users than this a profile is taken to tell about single ones.
 FEW_USERS = 20
@@ -83,7 +84,7 @@ def stored(name: str) -> StoredProfile:
     known = _files()
     if not isinstance(name, str) or name not in known:
         suggestion = closest(str(name), known) or f"; there are {', '.join(sorted(known))}"
-        raise InputError(f"there is no profile {quoted(name)}{suggestion}")
+        raise InputError(f"there is no profile {quote(name)}{suggestion}")
     return _read(known[name])
 
 
@@ -99,19 +100,19 @@ def folder() -> Path:
 def load(path: str | os.PathLike[str]) -> StoredProfile:
     """The profile in a file."""
     if not isinstance(path, str | os.PathLike):
-        raise InputError(f"the path of a profile is {quoted(path)}; give a string or a path")
+        raise InputError(f"the path of a profile is {quote(path)}; give a string or a path")
     return _read(Path(path))
 
 
 def parse(name: str, content: bytes) -> StoredProfile:
     """The profile in the content of a file of that name."""
-    return _parsed(name.removesuffix(_ENDING), content, f"profile {quoted(name)}", shipped=False)
+    return _parsed(name.removesuffix(_ENDING), content, f"profile {quote(name)}", shipped=False)
 
 
 def save(path: str | os.PathLike[str], stored: StoredProfile) -> None:
     """Write the profile to a file, which only its owner may read: it may tell about the users behind it."""
     if not isinstance(path, str | os.PathLike) or Path(path).suffix != _ENDING:
-        raise InputError(f"a profile's path ends in {_ENDING}; {quoted(str(path))} does not")
+        raise InputError(f"a profile's path ends in {_ENDING}; {quote(str(path))} does not")
     import tomli_w
 
     entries: dict[str, Any] = {key: getattr(stored, key) for key in _TEXTS}
@@ -121,9 +122,9 @@ def save(path: str | os.PathLike[str], stored: StoredProfile) -> None:
     try:
         content = text.encode()
     except UnicodeEncodeError as error:
-        odd = quoted(text[error.start : error.end])
+        odd = quote(text[error.start : error.end])
         raise InputError(f"the profile has the character {odd}, which no file can hold") from None
-    write_whole(path, content, private=True)
+    write_atomic(path, content, private=True)
 
 
 def learn(users: Users, *, visited: Collection[str] = ()) -> StoredProfile:
@@ -148,7 +149,7 @@ def learn(users: Users, *, visited: Collection[str] = ()) -> StoredProfile:
     >>> dict(learned.profile), learned.users
     ({'cafe': 0.625, 'gym': 0.25, 'zoo': 0.125}, 2)
     """
-    wanted = listed("visited", visited, "location names")
+    wanted = as_list("visited", visited, "location names")
     sums: dict[str, float] = {}
     seen = kept = 0
     for histogram in _histograms(users):
@@ -160,7 +161,7 @@ def learn(users: Users, *, visited: Collection[str] = ()) -> StoredProfile:
             if count:
                 sums[location] = sums.get(location, 0.0) + count / histogram.size
     if not kept:
-        whom = f"none of the {seen} users visited any of {quoted(wanted)}" if seen else "there is no user"
+        whom = f"none of the {seen} users visited any of {quote(wanted)}" if seen else "there is no user"
         raise InputError(f"{whom}, so there is nothing to learn a profile from")
     among = f" They all were at one of: {', '.join(map(str, wanted))}." if wanted else ""
     return StoredProfile(
@@ -176,16 +177,16 @@ def learn(users: Users, *, visited: Collection[str] = ()) -> StoredProfile:
 def _histograms(users: Users) -> Iterator[Histogram]:
     """The users' histograms, one at a time."""
     if not isinstance(users, Iterable):
-        raise InputError(f"users is {quoted(users)}; give histograms by user, or pairs of user and histogram")
+        raise InputError(f"users is {quote(users)}; give histograms by user, or pairs of user and histogram")
     for pair in users.items() if isinstance(users, Mapping) else users:
         try:
             user, counts = pair
         except (TypeError, ValueError):
-            raise InputError(f"users has {quoted(pair)}; give pairs of user and histogram") from None
+            raise InputError(f"users has {quote(pair)}; give pairs of user and histogram") from None
         try:
             yield as_histogram(counts)
         except InputError as error:
-            raise InputError(f"the user {quoted(user)} cannot be learned from: {error}") from None
+            raise InputError(f"the user {quote(user)} cannot be learned from: {error}") from None
 
 
 def _files() -> dict[str, Traversable]:
@@ -196,7 +197,7 @@ def _files() -> dict[str, Traversable]:
     except FileNotFoundError:
         listing = []
     except (OSError, ValueError) as error:
-        raise InputError(f"the folder of profiles {quoted(str(own))} cannot be read: {_why(error)}") from None
+        raise InputError(f"the folder of profiles {quote(str(own))} cannot be read: {_why(error)}") from None
     every = [*_shipped(), *listing]
     return {_name(file): file for file in every if file.name.endswith(_ENDING) and not file.name.startswith(".")}
 
@@ -210,7 +211,7 @@ def _name(file: Traversable) -> str:
 
 
 def _read(file: Traversable) -> StoredProfile:
-    what = f"profile {quoted(str(file))}"
+    what = f"profile {quote(str(file))}"
     try:
         content = file.read_bytes()
     except (OSError, ValueError) as error:  # a ValueError for a null byte in the path
@@ -222,14 +223,14 @@ def _parsed(name: str, content: bytes, what: str, shipped: bool) -> StoredProfil
     entries = _entries(content, what)
     for key in entries:
         if key not in _KEYS:
-            raise InputError(f"the {what} has the key {quoted(key)}, which means nothing{closest(key, _KEYS)}")
+            raise InputError(f"the {what} has the key {quote(key)}, which means nothing{closest(key, _KEYS)}")
     for key in _TEXTS:
         if not isinstance(entries.get(key), str) or not entries[key].strip():
-            has = f"has the {key} {quoted(entries[key])}, which is not a text" if key in entries else f"has no {key}"
+            has = f"has the {key} {quote(entries[key])}, which is not a text" if key in entries else f"has no {key}"
             raise InputError(f"the {what} {has}")
     users = entries.get("users")
     if users is not None and (type(users) is not int or users < 1):
-        raise InputError(f"the {what} has the users {quoted(users)}; it must be a whole number above 0")
+        raise InputError(f"the {what} has the users {quote(users)}; it must be a whole number above 0")
     texts = {key: entries[key] for key in _TEXTS}
     weights = _weights(entries.get("weights"), what)
     return StoredProfile(name, **texts, profile=weights, users=users, shipped=shipped)
@@ -249,7 +250,7 @@ def _weights(weights: Any, what: str) -> Profile:
         raise InputError(f"the {what} has no table of weights")
     for location, weight in weights.items():
         if not isinstance(weight, int | float) or isinstance(weight, bool):
-            raise InputError(f"the {what} gives {quoted(location)} the weight {quoted(weight)}, which is not a number")
+            raise InputError(f"the {what} gives {quote(location)} the weight {quote(weight)}, which is not a number")
     locations, numbers = parse_weights(weights, what)
     return Profile(zip(locations, numbers, strict=True))
 

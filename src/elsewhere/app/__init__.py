@@ -19,8 +19,8 @@ def serve(port: int | None, open_browser: bool, say: Callable[[str], None]) -> N
         from elsewhere.app.server import page_server
     except ImportError as error:
         raise InputError(f"the page needs {error.name}; install it with: pip install 'elsewhere[app]'") from None
-    from elsewhere.app.desk import Desk
     from elsewhere.app.guard import HOST
+    from elsewhere.app.session import Session
 
     token = secrets.token_urlsafe(24)
     with _listening(HOST, port) as listener:
@@ -28,11 +28,11 @@ def serve(port: int | None, open_browser: bool, say: Callable[[str], None]) -> N
         address = f"http://{HOST}:{bound}/{token}/"
         say(f"elsewhere is at {address}")
         say("Nothing leaves this machine. Ctrl-C ends it, and forgets everything.")
-        threading.Thread(target=import_module, args=["elsewhere.ready"], daemon=True).start()
+        threading.Thread(target=import_module, args=["elsewhere.preload"], daemon=True).start()
         if open_browser:
             threading.Thread(target=webbrowser.open, args=[address], daemon=True).start()
         with suppress(KeyboardInterrupt):
-            page_server(token, bound, Desk()).run(sockets=[listener])
+            page_server(token, bound, Session()).run(sockets=[listener])
     say("Ended; nothing is kept.")
 
 

@@ -22,35 +22,45 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from elsewhere import __version__
-from elsewhere.app import asking
-from elsewhere.app.desk import FORGOTTEN_AFTER, SAMPLES, UPLOAD_BYTES, Desk, Open, Refused, file_name, too_large
+from elsewhere.app import queries
+from elsewhere.app.exports import take
 from elsewhere.app.guard import Guard
 from elsewhere.app.interface import READING, TAKEN
-from elsewhere.app.taking import take
+from elsewhere.app.session import (
+    FORGOTTEN_AFTER,
+    SAMPLES,
+    UPLOAD_BYTES,
+    OpenHistory,
+    Refused,
+    Session,
+    file_name,
+    too_large,
+)
 from elsewhere.app.workers import Workers
-from elsewhere.histories import Held
-from elsewhere.model.errors import ElsewhereError, InputError, quoted
+from elsewhere.histories import InMemoryFile
+from elsewhere.model.errors import ElsewhereError, InputError
 from elsewhere.model.taxonomy import PRESET, Taxonomy
-from elsewhere.solvers.watching import watched
+from elsewhere.solvers.cancellation import cancellable
+from elsewhere.text import quote
 
 _MOST_QUESTION = 2**22
 _PROGRESS_EVERY = 0.1
 _MEDIA = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
-def page_server(token: str, port: int, desk: Desk) -> uvicorn.Server:
+def page_server(token: str, port: int, session: Session) -> uvicorn.Server:
     """The server of one page."""
     # An access log would tell what was looked at, and an error's traceback what is in it.
     config = uvicorn.Config(
-        _page(token, port, desk), http="h11", ws="none", log_config=None, log_level="critical", access_log=False,
+        _page(token, port, session), http="h11", ws="none", log_config=None, log_level="critical", access_log=False,
         server_header=False, date_header=False, timeout_graceful_shutdown=1,
     )  # fmt: skip
     return uvicorn.Server(config)
 
 
-def _page(token: str, port: int, desk: Desk) -> ASGIApp:
+def _page(token: str, port: int, session: Session) -> ASGIApp:
     """What is asked where, behind the guard."""
-    service = _Service(desk)
+    service = _Service(session)
     routes = [
         Route("/", _static),
         Route("/static/{name}", _static),
@@ -81,8 +91,8 @@ def _page(token: str, port: int, desk: Desk) -> ASGIApp:
 class _Service:
     """The answers. Work is done in threads, where the solvers leave the interpreter to the others."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, session: Session) -> None:
+        self._session = session
 
     @asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -104,111 +114,115 @@ class _Service:
                 ],
                 "profiles": [
                     {"name": it.name, "label": it.label, "description": it.description, "length": it.profile.length}
-                    for it in self._desk.profiles.values()
+                    for it in self._session.profiles.values()
                 ],
-                "limits": {"upload_bytes": UPLOAD_BYTES, "seconds": asking.SECONDS},
+                "limits": {"upload_bytes": UPLOAD_BYTES, "seconds": queries.SECONDS},
             }
         )
 
     async def sample(self, request: Request) -> Response:
-        return self._read(lambda _: self._desk.read_sample(request.path_params["id"]), 1)
+        return self._read(lambda _: self._session.read_sample(request.path_params["id"]), 1)
 
     async def upload(self, request: Request) -> Response:
         name, reading = file_name(_query(request, "name")), _reading(request)
         content = await _body(request, UPLOAD_BYTES)
-        return self._read(lambda told: self._desk.read(Held(name, content, told), reading), len(content))
+        return self._read(
+            lambda on_progress: self._session.read(InMemoryFile(name, content, on_progress), reading), len(content)
+        )
 
     async def folder(self, request: Request) -> Response:
-        return JSONResponse({"id": self._desk.open_folder(_query(request, "name")), "files": 0})
+        return JSONResponse({"id": self._session.open_folder(_query(request, "name")), "files": 0})
 
     async def folder_file(self, request: Request) -> Response:
         at, path = request.path_params["id"], _query(request, "name")
-        count = self._desk.add_file(at, path, await _body(request, UPLOAD_BYTES))
+        count = self._session.add_file(at, path, await _body(request, UPLOAD_BYTES))
         return JSONResponse({"id": at, "files": count})
 
     async def folder_read(self, request: Request) -> Response:
         at, reading = request.path_params["id"], _reading(request)
-        _, inside = self._desk.folders.ask(at)
+        _, inside = self._session.folders.ask(at)
         size = sum(map(len, inside.values()))
-        return self._read(lambda told: self._desk.read_folder(at, told, reading), size)
+        return self._read(lambda on_progress: self._session.read_folder(at, on_progress, reading), size)
 
     async def forget_folder(self, request: Request) -> Response:
-        self._desk.folders.forget(request.path_params["id"])
+        self._session.folders.forget(request.path_params["id"])
         return JSONResponse({})
 
     async def labels(self, request: Request) -> Response:
         at, name = self._open(request).id, file_name(_query(request, "name"))
         content = await _body(request, UPLOAD_BYTES)
-        return self._read(lambda told: self._desk.label(at, Held(name, content, told)), len(content))
+        return self._read(
+            lambda on_progress: self._session.label(at, InMemoryFile(name, content, on_progress)), len(content)
+        )
 
     async def target(self, request: Request) -> Response:
         name, content = file_name(_query(request, "name")), await _body(request, UPLOAD_BYTES)
-        table = await self._long.do(lambda: self._desk.add_target(Held(name, content), content))
+        table = await self._long.do(lambda: self._session.add_target(InMemoryFile(name, content), content))
         return JSONResponse({"id": table.id, "name": table.name, "length": table.length})
 
     async def taxonomy(self, request: Request) -> Response:
         name, content = file_name(_query(request, "name")), await _body(request, UPLOAD_BYTES)
-        table = await self._long.do(lambda: self._desk.add_taxonomy(name, content))
+        table = await self._long.do(lambda: self._session.add_taxonomy(name, content))
         return JSONResponse({"id": table.id, "name": table.name, "length": table.length})
 
     async def history(self, request: Request) -> Response:
-        return JSONResponse(_shown(self._open(request)))
+        return JSONResponse(_history_json(self._open(request)))
 
     async def keep(self, request: Request) -> Response:
         self._open(request)
         return JSONResponse({})
 
     async def forget(self, request: Request) -> Response:
-        self._desk.forget(request.path_params["id"])
+        self._session.forget(request.path_params["id"])
         return JSONResponse({})
 
     async def tree(self, request: Request) -> Response:
         target, taxonomy = (request.query_params.get(name) for name in ("target", "taxonomy"))
-        work = partial(asking.tree, self._desk, self._open(request), target, taxonomy)
+        work = partial(queries.tree, self._session, self._open(request), target, taxonomy)
         return JSONResponse(await self._quick.do(work))
 
     async def release(self, request: Request) -> Response:
         opened, question = self._open(request), await _question(request)
-        work = partial(asking.release, self._desk, opened, question)
+        work = partial(queries.release, self._session, opened, question)
         return JSONResponse(await self._newest("release", opened, question, work, self._quick))
 
     async def frontier(self, request: Request) -> Response:
         opened, question = self._open(request), await _question(request)
-        work = partial(asking.frontier, self._desk, opened, question)
+        work = partial(queries.frontier, self._session, opened, question)
         return JSONResponse(await self._newest("frontier", opened, question, work, self._long))
 
     async def take(self, request: Request) -> Response:
         opened, question, what = self._open(request), await _question(request), _query(request, "what")
-        content = await self._long.do(lambda: take(self._desk, opened, question, what))
+        content = await self._long.do(lambda: take(self._session, opened, question, what))
         disposition = {"Content-Disposition": f'attachment; filename="{what}"'}
         return Response(content, media_type=TAKEN[what], headers=disposition)
 
-    def _open(self, request: Request) -> Open:
-        return self._desk.histories.ask(request.path_params["id"])
+    def _open(self, request: Request) -> OpenHistory:
+        return self._session.histories.ask(request.path_params["id"])
 
     async def _newest(
-        self, kind: str, opened: Open, question: dict[str, Any], work: Callable[[], Any], workers: Workers
+        self, kind: str, opened: OpenHistory, question: dict[str, Any], work: Callable[[], Any], workers: Workers
     ) -> Any:
         """The answer to a question, unless a newer one comes meanwhile or the history is forgotten."""
         number = question["number"]
         opened.newest[kind] = max(number, opened.newest.get(kind, 0))
 
-        def look() -> None:
-            if number < opened.newest[kind] or opened.id not in self._desk.histories:
-                raise asking.overtaken()
+        def check_cancelled() -> None:
+            if number < opened.newest[kind] or opened.id not in self._session.histories:
+                raise queries.overtaken()
 
         def unless_overtaken() -> Any:
-            look()
-            with watched(look):
+            check_cancelled()
+            with cancellable(check_cancelled):
                 return work()
 
         return await workers.do(unless_overtaken)
 
-    def _read(self, work: Callable[[Callable[[int], None]], Open], size: int) -> Response:
+    def _read(self, work: Callable[[Callable[[int], None]], OpenHistory], size: int) -> Response:
         """Lines of JSON: how far the reading of so many bytes is, and in the end the history or what is wrong."""
         seen, stopped = 0, False
 
-        def told(count: int) -> None:
+        def on_progress(count: int) -> None:
             nonlocal seen
             seen += count
             if stopped:
@@ -216,7 +230,7 @@ class _Service:
 
         async def lines() -> AsyncIterator[bytes]:
             nonlocal stopped
-            reading = asyncio.create_task(self._opened(self._long.do(lambda: work(told))))
+            reading = asyncio.create_task(self._opened(self._long.do(lambda: work(on_progress))))
             heard = False
             try:
                 while not reading.done():
@@ -232,30 +246,30 @@ class _Service:
 
         return StreamingResponse(lines(), media_type="application/x-ndjson")
 
-    async def _opened(self, work: Awaitable[Open]) -> dict[str, Any]:
-        """The history that is read, and on the desk then, or what is wrong with it."""
+    async def _opened(self, work: Awaitable[OpenHistory]) -> dict[str, Any]:
+        """The history that is read, and on the session then, or what is wrong with it."""
         try:
-            return {"history": _shown(self._desk.put(await work))}
+            return {"history": _history_json(self._session.put(await work))}
         except (ElsewhereError, MemoryError) as error:
             return _sentence(error)
         except Exception as error:
             return _our_fault(error)
 
     def _drop(self, reading: asyncio.Task[dict[str, Any]]) -> None:
-        """Keep nothing of what was to be read: the page has gone, or was told to stop."""
+        """Keep nothing of what was to be read: the page has gone, or was on_progress to stop."""
         if reading.cancel():
             return
         at = reading.result().get("history", {}).get("id")
-        if at in self._desk.histories and self._desk.histories[at].labels is None:
-            self._desk.forget(at)
+        if at in self._session.histories and self._session.histories[at].labels is None:
+            self._session.forget(at)
 
     async def _forget_old(self) -> NoReturn:
         while True:
             await asyncio.sleep(FORGOTTEN_AFTER / 20)
-            self._desk.forget_old()
+            self._session.forget_old()
 
 
-def _shown(opened: Open) -> dict[str, Any]:
+def _history_json(opened: OpenHistory) -> dict[str, Any]:
     history = opened.history.histogram
     return {
         "id": opened.id,
@@ -292,7 +306,7 @@ async def _question(request: Request) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise InputError("the question is not valid JSON") from None
     if not isinstance(question, dict) or type(question.get("number")) is not int:
-        raise InputError(f"the question is {quoted(question)}; it must be an object with a whole number")
+        raise InputError(f"the question is {quote(question)}; it must be an object with a whole number")
     return question
 
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from elsewhere.attacks.learning import MOST, TooFewUsers, check_learners
 from elsewhere.attacks.result import Attack, AuditResult, Profiling, Rate, Repetition
 from elsewhere.evaluation.choices import check_whole
-from elsewhere.model.errors import InputError, quoted
+from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import TableLike
-from elsewhere.model.problem import listed, nonnegative
+from elsewhere.model.problem import as_list, nonnegative
 from elsewhere.policy import Plan, Policy
+from elsewhere.text import quote
 
 if TYPE_CHECKING:
     from elsewhere.attacks.setting import Setting
@@ -58,10 +59,10 @@ def audit(
 
     check_learners()
     check_whole("seed", seed, 0)
-    names = tuple(dict.fromkeys(listed("sensitive", sensitive, "names")))
+    names = tuple(dict.fromkeys(as_list("sensitive", sensitive, "names")))
     if not names and target is None:
         raise InputError("there is nothing to attack: name sensitive places to hide, or a target")
-    stay = tuple(listed("spared", spared, "names"))
+    stay = tuple(as_list("spared", spared, "names"))
     if not names:
         _refuse("sensitive places", spared=stay or None, taxonomy=taxonomy)
     if target is None:
@@ -146,7 +147,7 @@ def _refuse(needed: str, **given: object) -> None:
     """Raise if something is given that means nothing without what is needed, which there is not."""
     for name, value in given.items():
         if value is not None:
-            raise InputError(f"{name} is {quoted(value)}, which means nothing without {needed}")
+            raise InputError(f"{name} is {quote(value)}, which means nothing without {needed}")
 
 
 def _users(number: int) -> str:

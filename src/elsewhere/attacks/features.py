@@ -69,7 +69,7 @@ class Features:
         both.indptr, both.indices = both.indptr.astype(np.int32), both.indices.astype(np.int32)
         return both
 
-    def shown(self, known: Ints) -> Floats:
+    def dense(self, known: Ints) -> Floats:
         """The shape, and the places that most of those who are known visited."""
         visited = np.bincount(self.places[known].indices, minlength=self.places.shape[1])
         often = np.sort(np.argsort(-visited, kind="stable")[:_SHOWN])

@@ -129,7 +129,7 @@ def _learners(features: Features, seed: int) -> list[Callable[[Flags, Ints, Ints
         _scorer(logistic(0.1), features.everything),
         _scorer(logistic(1.0), features.everything),
         _scorer(trees, lambda known: features.shape),
-        _scorer(trees, features.shown),
+        _scorer(trees, features.dense),
     ]
 
 

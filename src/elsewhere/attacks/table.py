@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elsewhere.model.arrays import Flags, Floats, Ints
-from elsewhere.model.errors import InputError, quoted
+from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram, TableLike
+from elsewhere.text import quote
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -84,17 +85,17 @@ def with_counts(counts: csr_array, data: Ints | Floats) -> csr_array:
 
 def _check_users(users: object) -> None:
     if not isinstance(users, Mapping):
-        raise InputError(f"users is {quoted(users)}; give a mapping from users to histograms, as read_users does")
+        raise InputError(f"users is {quote(users)}; give a mapping from users to histograms, as read_users does")
     for user in users:
         if not isinstance(user, str):
-            raise InputError(f"users has the name {quoted(user)}, which is not a string")
+            raise InputError(f"users has the name {quote(user)}, which is not a string")
 
 
 def _histogram(user: str, counts: TableLike) -> Histogram:
     try:
         history = counts if isinstance(counts, Histogram) else Histogram(counts)
     except InputError as error:
-        raise InputError(f"the user {quoted(user)}: {error}") from None
+        raise InputError(f"the user {quote(user)}: {error}") from None
     if history.size > _MOST_VISITS:
-        raise InputError(f"the user {quoted(user)} has {history.size} visits; attacks take up to {_MOST_VISITS}")
+        raise InputError(f"the user {quote(user)} has {history.size} visits; attacks take up to {_MOST_VISITS}")
     return history

@@ -22,7 +22,7 @@ from elsewhere.cli.release import avoid, hide, resemble
 from elsewhere.cli.reproduce import reproduce
 from elsewhere.cli.taxonomy import taxonomy
 from elsewhere.cli.verify import verify
-from elsewhere.model.errors import ElsewhereError, Infeasible, PrivacyNotMet, enough
+from elsewhere.model.errors import ElsewhereError, Infeasible, PrivacyNotMet, sufficient_limit
 
 _BAD_INPUT, _NO_RELEASE, _INTERRUPTED = 2, 3, 130
 
@@ -103,4 +103,4 @@ def _fail(sentence: str, status: int) -> NoReturn:
 def _remedy(error: Infeasible | PrivacyNotMet) -> str:
     """The option that would help."""
     needed = error.needed_quality_loss
-    return f" (--max-quality-loss {enough(needed)} would do)" if 0.0 < needed < float("inf") else ""
+    return f" (--max-quality-loss {sufficient_limit(needed)} would do)" if 0.0 < needed < float("inf") else ""

@@ -48,16 +48,16 @@ def audit(table: str, as_json: bool, report: str | None, **given: Any) -> None:
     """
     import elsewhere as ew
     from elsewhere.cli import options
-    from elsewhere.files import write_whole
-    from elsewhere.release.report import PRIVATE
-    from elsewhere.release.report import as_json as written
+    from elsewhere.files import write_atomic
+    from elsewhere.output.report import PRIVATE
+    from elsewhere.output.report import as_json as written
 
     options.check_paths(table, {**given, "report": report}, ("report",))
     columns = {name: given.pop(name) for name in ("user_column", "location_column", "count_column")}
     found = ew.audit(ew.read_users(table, **columns), given.pop("sensitive"), **given)
     figures = written({"private": PRIVATE, **found.as_dict()})
     if report is not None:
-        write_whole(report, figures.encode(), private=True)
+        write_atomic(report, figures.encode(), private=True)
     if as_json:
         click.echo(figures, nl=False)
         return

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from elsewhere.model.errors import InputError, quoted
+from elsewhere.model.errors import InputError
+from elsewhere.text import quote
 
 if TYPE_CHECKING:
     from elsewhere.engines.local import Progress
@@ -49,7 +50,7 @@ def batch(policy: str, input: str, output: str, memory: str, quiet: bool, **give
     """
     from elsewhere.engines import batch as run
 
-    with _shown(quiet) as progress:
+    with _progress_bar(quiet) as progress:
         summary = run(policy, input, output, memory=_bytes(memory), progress=progress, **given)
     if quiet:
         return
@@ -61,7 +62,7 @@ def batch(policy: str, input: str, output: str, memory: str, quiet: bool, **give
 
 
 @contextmanager
-def _shown(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
+def _progress_bar(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
     """Users done, users a second and the time left, on a terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
@@ -84,5 +85,5 @@ def _shown(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
 def _bytes(text: str) -> int:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", text.strip(), re.IGNORECASE)
     if found is None:
-        raise InputError(f"--memory is {quoted(text)}; give a size such as 512MB or 4GB")
+        raise InputError(f"--memory is {quote(text)}; give a size such as 512MB or 4GB")
     return int(float(found[1]) * _UNITS[found[2].upper()])

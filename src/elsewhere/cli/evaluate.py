@@ -33,8 +33,8 @@ def evaluate(
     """
     from elsewhere.evaluation import Tables
     from elsewhere.evaluation import evaluate as measure
-    from elsewhere.release.report import PRIVATE
-    from elsewhere.release.report import as_json as written
+    from elsewhere.output.report import PRIVATE
+    from elsewhere.output.report import as_json as written
 
     tables = Tables.read(original, sanitized, **columns)
     found = measure(tables, clusters=clusters, neighbours=neighbours, splits=splits, seed=seed)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from elsewhere.cli import options
-from elsewhere.model.errors import InputError, quoted
+from elsewhere.model.errors import InputError
+from elsewhere.text import quote
 
 if TYPE_CHECKING:
     from elsewhere.model.result import Frontier
@@ -57,9 +58,9 @@ def frontier(history: str, goal: Any, budgets: str | None, suggest: bool, **give
     elif output is None or output == "-":
         click.echo(_table(points), nl=False)
     else:
-        from elsewhere.files import write_whole
+        from elsewhere.files import write_atomic
 
-        write_whole(output, _table(points).encode(), private=True)
+        write_atomic(output, _table(points).encode(), private=True)
     if suggest:
         say(suggestion(points))
 
@@ -76,4 +77,4 @@ def _numbers(text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise InputError(f"--budgets is {quoted(text)}; give numbers between commas") from None
+        raise InputError(f"--budgets is {quote(text)}; give numbers between commas") from None

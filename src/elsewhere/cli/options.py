@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from elsewhere.model.errors import InputError, quoted
+from elsewhere.model.errors import InputError
+from elsewhere.text import quote
 
 if TYPE_CHECKING:
     from elsewhere.histories import History
@@ -121,7 +122,7 @@ def chosen_policy(goal: Goal, given: Mapping[str, Any]) -> Policy:
         return Policy(goal=goal, **choices)
     policy = Policy.load(given["policy"])
     if policy.goal != goal:
-        raise InputError(f"the policy {quoted(given['policy'])} is for {policy.goal}, not for {goal}")
+        raise InputError(f"the policy {quote(given['policy'])} is for {policy.goal}, not for {goal}")
     return replace(policy.at(Path()), **choices)
 
 
@@ -143,10 +144,10 @@ def check_paths(history: str, given: Mapping[str, Any], written: Iterable[str]) 
             raise InputError(f"{option} is '-'; only the release goes to standard output, and --json for the summary")
         other = taken.setdefault(os.path.realpath(path), option)
         if other != option:
-            raise InputError(f"{option} is {quoted(path)}, which is {other} already")
+            raise InputError(f"{option} is {quote(path)}, which is {other} already")
         folder = Path(os.path.realpath(path)).parent
         if not os.access(folder, os.W_OK):
-            raise InputError(f"{option} is {quoted(path)}, but nothing can be written to {quoted(str(folder))}")
+            raise InputError(f"{option} is {quote(path)}, but nothing can be written to {quote(str(folder))}")
     if given.get("as_json") and given["output"] == "-":
         raise InputError("--json and -o - would both print to standard output, and the one is private")
 
@@ -169,8 +170,8 @@ def _bounds(option: str, values: tuple[str, ...]) -> str | dict[str, int]:
     for value in values:
         name, equals, count = value.rpartition("=")
         if not equals or not count.isdecimal():
-            raise InputError(f"{option} is {quoted(value)}; it is one file, or NAME=COUNT any number of times")
+            raise InputError(f"{option} is {quote(value)}; it is one file, or NAME=COUNT any number of times")
         if name in counts:
-            raise InputError(f"{option} says two things about {quoted(name)}")
+            raise InputError(f"{option} says two things about {quote(name)}")
         counts[name] = int(count)
     return counts

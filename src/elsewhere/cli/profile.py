@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from elsewhere.model.errors import InputError, quoted
+from elsewhere.model.errors import InputError
+from elsewhere.text import quote
 
 
 @click.group(short_help="Look at target profiles, or learn one.")
@@ -77,7 +78,7 @@ def learn(table: str, name: str, label: str | None, visited: tuple[str, ...], ou
     from elsewhere.model.taxonomy import Taxonomy
 
     if output is None and re.fullmatch(r"[\w-]+", name) is None:
-        raise InputError(f"--name is {quoted(name)}; give letters, digits, - and _ only")
+        raise InputError(f"--name is {quote(name)}; give letters, digits, - and _ only")
     learned = profiles.learn(read_users(table, **given), visited=visited)
     stored = replace(learned, name=name, label=label or name)
     path = Path(output) if output is not None else profiles.folder() / f"{name}.toml"

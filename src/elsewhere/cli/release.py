@@ -10,6 +10,7 @@ import click
 
 from elsewhere.cli import options
 from elsewhere.model.errors import ElsewhereError, InputError
+from elsewhere.text import plural
 
 if TYPE_CHECKING:
     from elsewhere.model.histogram import Histogram
@@ -83,9 +84,9 @@ def avoid(history: str, **given: Any) -> None:
 
 def _release(goal: Goal, path: str, given: dict[str, Any]) -> None:
     from elsewhere.cli.view import show
-    from elsewhere.files import write_whole
-    from elsewhere.release.report import as_json, summary
-    from elsewhere.release.writing import release_form
+    from elsewhere.files import write_atomic
+    from elsewhere.output.releases import release_form
+    from elsewhere.output.report import as_json, summary
 
     options.check_paths(path, given, ("output", "report", "plot", "save_policy"))
     if goal == "hide" and not given["sensitive"] and given["policy"] is None:
@@ -109,11 +110,11 @@ def _release(goal: Goal, path: str, given: dict[str, Any]) -> None:
     if given["save_policy"] is not None:
         policy.save(given["save_policy"])
     if given["report"] is not None:
-        write_whole(given["report"], report.encode(), private=True)
+        write_atomic(given["report"], report.encode(), private=True)
     if given["plot"] is not None:
         result.plot(given["plot"])
     if content is not None and given["output"] != "-":
-        write_whole(given["output"], content, private=False)
+        write_atomic(given["output"], content, private=False)
     if given["as_json"]:
         click.echo(report, nl=False)
     elif not given["quiet"]:
@@ -126,15 +127,16 @@ def _release(goal: Goal, path: str, given: dict[str, Any]) -> None:
 
 def _show_caught(plan: Plan, history: Histogram, say: Callable[[str], None]) -> None:
     """Say which locations the sensitive nodes and presets cover, before anything is written."""
-    from elsewhere.release.words import some
 
     for name in plan.policy.sensitive:
         caught = plan.caught(name, history)
         if name in caught and len(caught) == 1:
             continue
         listed = ", ".join(f"{location} ({history[location]})" for location in sorted(caught))
-        visits = some(sum(history[location] for location in caught), "visit")
-        covered = f"{some(len(caught), 'location')} with {visits}: {listed}" if caught else "no location of the history"
+        visits = plural(sum(history[location] for location in caught), "visit")
+        covered = (
+            f"{plural(len(caught), 'location')} with {visits}: {listed}" if caught else "no location of the history"
+        )
         say(f"{name} covers {covered}")
 
 

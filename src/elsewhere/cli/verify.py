@@ -37,8 +37,8 @@ def verify(history: str, release: str, **given: Any) -> None:
       elsewhere verify history.csv release.csv --sensitive preset:health
     """
     from elsewhere.histories import read
-    from elsewhere.release.report import as_json
-    from elsewhere.release.words import on_scale
+    from elsewhere.output.report import as_json
+    from elsewhere.output.sentences import on_scale
 
     given["method"] = None
     plan = options.chosen_policy(_goal(given), given).plan()

@@ -6,8 +6,8 @@ import math
 from typing import IO, TYPE_CHECKING
 
 from elsewhere.model.result import Frontier, Sanitized
+from elsewhere.output.sentences import in_words
 from elsewhere.pictures.changes import Changes, figure, number
-from elsewhere.release.words import in_words
 
 if TYPE_CHECKING:
     from elsewhere.policy import Policy
@@ -42,12 +42,12 @@ def _show_plain(changes: Changes, stream: IO[str]) -> None:
     """One line a location, in columns that tabs separate."""
     target = [] if changes.target is None else ["target"]
     print("location", "before", "after", *target, sep="\t", file=stream)
-    for row in changes.shown():
+    for row in changes.top_rows():
         name = row.name + (" (sensitive)" if row.sensitive else "")
         numbers = [row.before, row.after] if row.target is None else [row.before, row.after, row.target]
         print(name, *map(number, numbers), sep="\t", file=stream)
-    if changes.folded():
-        print(changes.folded(), file=stream)
+    if changes.folded_note():
+        print(changes.folded_note(), file=stream)
 
 
 def _show_bars(changes: Changes, stream: IO[str]) -> None:
@@ -56,7 +56,7 @@ def _show_bars(changes: Changes, stream: IO[str]) -> None:
     from rich.text import Text
 
     console = Console(file=stream)
-    rows = changes.shown()
+    rows = changes.top_rows()
     columns = ("before", "after") if changes.target is None else ("before", "after", "target")
     most = max(max(row.before, row.after, row.target or 0.0) for row in rows)
     wide = max(len(number(most)), 4)
@@ -73,8 +73,8 @@ def _show_bars(changes: Changes, stream: IO[str]) -> None:
         ]
         table.add_row(name, *cells)
     console.print(table)
-    if changes.folded():
-        console.print(changes.folded(), highlight=False)
+    if changes.folded_note():
+        console.print(changes.folded_note(), highlight=False)
 
 
 def _bar(count: float, most: float) -> str:

@@ -8,8 +8,9 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from elsewhere.model.errors import InputError, quoted
+from elsewhere.model.errors import InputError
 from elsewhere.policy import Policy
+from elsewhere.text import quote
 
 if TYPE_CHECKING:
     from elsewhere.engines.local import Progress
@@ -75,11 +76,11 @@ def batch(
     from elsewhere.engines.local import run, summarised, versions
 
     if engine not in ("local", "spark"):
-        raise InputError(f"engine is {quoted(engine)}; it is 'local' or 'spark'")
+        raise InputError(f"engine is {quote(engine)}; it is 'local' or 'spark'")
     if engine == "local" and master is not None:
-        raise InputError(f"master is {quoted(master)}, but the engine is 'local'; a master is for 'spark'")
+        raise InputError(f"master is {quote(master)}, but the engine is 'local'; a master is for 'spark'")
     if on_error not in ("stop", "skip"):
-        raise InputError(f"on_error is {quoted(on_error)}; it is 'stop' or 'skip'")
+        raise InputError(f"on_error is {quote(on_error)}; it is 'stop' or 'skip'")
     asked = policy if isinstance(policy, Policy) else Policy.load(policy)
     if engine == "spark":
         from elsewhere.engines import spark

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from elsewhere.model.errors import InputError, quoted
+from elsewhere.model.errors import InputError
+from elsewhere.text import quote
 
 #: What the columns with users, locations and counts are usually called.
 COLUMNS = {
@@ -19,7 +20,7 @@ def find_column(columns: Collection[str], what: str, wanted: str | None) -> Any:
     """The column that has the users, the locations or the counts; None for no counts."""
     if wanted is not None:
         if wanted not in columns:
-            raise InputError(f"there is no column {quoted(wanted)}; there are {_list(columns)}")
+            raise InputError(f"there is no column {quote(wanted)}; there are {_list(columns)}")
         return wanted
     folded = {name.casefold(): name for name in columns}
     for name in COLUMNS[what]:
@@ -36,7 +37,7 @@ def kind_of(file: str) -> str:
     for kind in ("parquet", "csv", "tsv"):
         if name.endswith(f".{kind}"):
             return kind
-    raise InputError(f"{quoted(file)} ends in none of .parquet, .csv, .tsv")
+    raise InputError(f"{quote(file)} ends in none of .parquet, .csv, .tsv")
 
 
 def complaint(row: Mapping[str, Any]) -> str:
@@ -44,13 +45,13 @@ def complaint(row: Mapping[str, Any]) -> str:
     if row["user"] is None:
         what = f"{row['rows']} rows have no user"
     elif row["location"] is None:
-        what = f"the user {quoted(row['user'])} has rows without a location"
+        what = f"the user {quote(row['user'])} has rows without a location"
     else:
         what = (
-            f"the user {quoted(row['user'])} has a count at {quoted(row['location'])} that is no whole number from 0 up"
+            f"the user {quote(row['user'])} has a count at {quote(row['location'])} that is no whole number from 0 up"
         )
     return f"{what}; --on-error skip leaves such rows out"
 
 
 def _list(columns: Collection[str]) -> str:
-    return ", ".join(map(quoted, columns))
+    return ", ".join(map(quote, columns))

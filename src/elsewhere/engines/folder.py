@@ -16,8 +16,9 @@ from typing import Any
 
 from elsewhere.engines.arrow import Batch, Table, pa, pq
 from elsewhere.engines.kernel import outcomes, releases
-from elsewhere.files import write_whole
-from elsewhere.model.errors import InputError, quoted
+from elsewhere.files import write_atomic
+from elsewhere.model.errors import InputError
+from elsewhere.text import quote
 
 _SUCCESS = "_SUCCESS"
 _JOURNAL = "journal.json"
@@ -47,8 +48,8 @@ class Output:
         """Write the releases and the outcomes of some users; the same part may be written again."""
         batch = results.combine_chunks().sort_by("user").to_batches()[0]
         name = f"part-{number:05d}.parquet"
-        write_whole(self.private / f"outcomes-{number:05d}.parquet", _parquet(outcomes(batch)), private=True)
-        write_whole(self.folder / name, _parquet(releases(batch)), private=False)
+        write_atomic(self.private / f"outcomes-{number:05d}.parquet", _parquet(outcomes(batch)), private=True)
+        write_atomic(self.folder / name, _parquet(releases(batch)), private=False)
 
     def record(self, number: int, last: Any, totals: Mapping[str, Any]) -> None:
         """Note that all parts up to this one are written."""
@@ -58,8 +59,8 @@ class Output:
     def finish(self, summary: Mapping[str, Any]) -> None:
         """Say that all is there."""
         text = json.dumps(summary, indent=2, ensure_ascii=False) + "\n"
-        write_whole(self.private / "summary.json", text.encode(), private=True)
-        write_whole(self.folder / _SUCCESS, b"", private=False)
+        write_atomic(self.private / "summary.json", text.encode(), private=True)
+        write_atomic(self.folder / _SUCCESS, b"", private=False)
 
     def close(self) -> None:
         """Let others work in the folder."""
@@ -79,9 +80,7 @@ class Output:
         if (self.private / _JOURNAL).exists():
             self._go_on()
         elif self.folder.exists() and any(self.folder.iterdir()):
-            raise InputError(
-                f"{quoted(str(self.folder))} is not empty, and no batch of it was begun; name a new folder"
-            )
+            raise InputError(f"{quote(str(self.folder))} is not empty, and no batch of it was begun; name a new folder")
         else:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._write_journal()
@@ -90,15 +89,15 @@ class Output:
         try:
             found = json.loads((self.private / _JOURNAL).read_text("utf-8"))
         except (OSError, ValueError):
-            raise InputError(f"the journal in {quoted(str(self.private))} cannot be read; name a new folder") from None
+            raise InputError(f"the journal in {quote(str(self.private))} cannot be read; name a new folder") from None
         if found.get("question") != self._question:
             raise InputError(
-                f"{quoted(str(self.folder))} was begun with another input, policy or version; name a new folder"
+                f"{quote(str(self.folder))} was begun with another input, policy or version; name a new folder"
             )
         self.journal = found
 
     def _write_journal(self) -> None:
-        write_whole(self.private / _JOURNAL, json.dumps(self.journal).encode(), private=True)
+        write_atomic(self.private / _JOURNAL, json.dumps(self.journal).encode(), private=True)
 
 
 def _lock(folder: Path) -> int | None:
@@ -112,7 +111,7 @@ def _lock(folder: Path) -> int | None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(descriptor)
-        raise InputError(f"another batch is at work in {quoted(str(folder))}") from None
+        raise InputError(f"another batch is at work in {quote(str(folder))}") from None
     return descriptor
 
 
@@ -120,7 +119,7 @@ def check_apart(folder: Path, private: Path) -> None:
     """Raise if what is private would be given away with the releases."""
     real, other = Path(os.path.realpath(folder)), Path(os.path.realpath(private))
     if real == other or real in other.parents:
-        raise InputError(f"the private report {quoted(str(private))} may not be in the folder of the releases")
+        raise InputError(f"the private report {quote(str(private))} may not be in the folder of the releases")
 
 
 def _parquet(batch: Batch) -> bytes:

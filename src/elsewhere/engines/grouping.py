@@ -15,8 +15,9 @@ from typing import Any
 from elsewhere.engines.arrow import Batch
 from elsewhere.engines.columns import COLUMNS, find_column, kind_of
 from elsewhere.engines.kernel import PERSONAL
-from elsewhere.files import passing_folder
-from elsewhere.model.errors import InputError, quoted
+from elsewhere.files import temporary_directory
+from elsewhere.model.errors import InputError
+from elsewhere.text import quote
 
 #: A part of what fits into the numbers that DuckDB has for it, since it is known by and large only.
 _FEW_NAMES = 1 << 15
@@ -44,7 +45,7 @@ class Source:
         """The files at a path: a file, a folder of them, or a pattern."""
         files = _files(os.fspath(path))
         if len({kind_of(file) for file in files}) > 1:
-            raise InputError(f"{quoted(os.fspath(path))} has files of more than one kind")
+            raise InputError(f"{quote(os.fspath(path))} has files of more than one kind")
         return cls(tuple(files), **columns)
 
     def fingerprint(self) -> list[tuple[str, int, int]]:
@@ -75,7 +76,7 @@ def connected(private: Path, threads: int, memory: int) -> Iterator[Any]:
         "preserve_insertion_order": False,
     }
     with (
-        passing_folder("spill", private) as spill,
+        temporary_directory("spill", private) as spill,
         closing(duckdb.connect(config={**settings, "temp_directory": str(spill)})) as connection,
         sentences(),
     ):
@@ -151,7 +152,7 @@ def _check_once(connection: Any, personal: Source, key: str) -> None:
         f"SELECT {_name(key)} FROM {personal.table()} GROUP BY 1 HAVING count(*) > 1 ORDER BY 1 LIMIT 1"
     ).fetchall()
     if twice:
-        raise InputError(f"the user {quoted(twice[0][0])} has more than one row of choices of their own")
+        raise InputError(f"the user {quote(twice[0][0])} has more than one row of choices of their own")
 
 
 def _sum(name: str, type_: str) -> str:
@@ -180,7 +181,7 @@ def _files(path: str) -> list[str]:
         found = [path] if Path(path).exists() else sorted(glob(path, recursive=True))  # noqa: PTH207 (of any path)
     files = [file for file in found if Path(file).is_file() and not Path(file).name.startswith((".", "_"))]
     if not files:
-        raise InputError(f"there is no file at {quoted(path)}")
+        raise InputError(f"there is no file at {quote(path)}")
     return files
 
 

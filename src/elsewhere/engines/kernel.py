@@ -14,11 +14,12 @@ from elsewhere.engines.arrow import Array, Batch, DataType, Schema, Table, pa, p
 from elsewhere.engines.users import Users, column_of, users_of, whole_users
 from elsewhere.model.arrays import Flags, Ints
 from elsewhere.model.distances import find_distance
-from elsewhere.model.errors import ElsewhereError, InputError, closest, quoted
+from elsewhere.model.errors import ElsewhereError, InputError
 from elsewhere.model.histogram import Histogram
 from elsewhere.model.problem import LARGEST_SIZE
 from elsewhere.model.taxonomy import Selection
 from elsewhere.policy import Plan, Policy
+from elsewhere.text import closest, quote
 
 #: What a user may choose instead of the policy: keys of it.
 PERSONAL = (
@@ -99,7 +100,7 @@ class Plans:
         """Each plan with its users; a sentence in place of a plan that makes no sense."""
         for name in users.own:
             if name not in PERSONAL:
-                raise InputError(f"{quoted(name)} is no choice of a user's own{closest(name, PERSONAL)}")
+                raise InputError(f"{quote(name)} is no choice of a user's own{closest(name, PERSONAL)}")
         if not users.own:
             return [(self.everybody, np.arange(len(users.user)))]
         rows = zip(*(map(_plain, column_of(users, name)) for name in users.own), strict=True)
@@ -205,7 +206,7 @@ def is_plain(policy: Policy) -> bool:
 
 def _hide_all(plan: Plan, users: Users, members: Ints, sensitive: Flags, outcome: _Outcome) -> None:
     from elsewhere.solvers import terms
-    from elsewhere.solvers.space import KINDS
+    from elsewhere.solvers.choices import KINDS
 
     distance = find_distance(plan.policy.quality)
     length = np.diff(users.offset)[members]

@@ -24,13 +24,13 @@ from elsewhere.engines.grouping import BUCKET, Source, connected, grouped, liter
 from elsewhere.engines.kernel import Plans, is_plain, sanitize_users
 from elsewhere.engines.users import whole_users
 from elsewhere.model.errors import InputError
+from elsewhere.output.report import PRIVATE
 from elsewhere.policy import Plan
-from elsewhere.release.report import PRIVATE
 
 #: Rows of a part, and of what a worker gets at a time: a user of its own takes long if there is anything to search.
 _PART_ROWS = 1 << 20
 _PLAIN_ROWS, _SEARCHED_ROWS = 1 << 17, 1 << 12
-_LOADED = "elsewhere.engines.loaded"
+_LOADED = "elsewhere.engines.preload"
 
 
 @dataclass
@@ -172,7 +172,7 @@ def _workers(plan: Plan, threads: int) -> Iterator[tuple[Executor, int]]:
         pool: Executor = ThreadPoolExecutor(threads, initializer=_prepare, initargs=(plan,))
     else:
         context = get_context("forkserver")
-        context.set_forkserver_preload(["elsewhere.ready", _LOADED])
+        context.set_forkserver_preload(["elsewhere.preload", _LOADED])
         pool = ProcessPoolExecutor(threads, context, _prepare_process, (plan,))
     with pool:
         for _ in range(threads):  # they get ready while the rows are grouped

@@ -20,9 +20,10 @@ from elsewhere.engines.arrow import pa
 from elsewhere.engines.columns import complaint, find_column, kind_of
 from elsewhere.engines.folder import check_apart
 from elsewhere.engines.kernel import PERSONAL, is_plain, result_schema, sanitize_batches
-from elsewhere.model.errors import InputError, quoted
+from elsewhere.model.errors import InputError
+from elsewhere.output.report import PRIVATE
 from elsewhere.policy import Plan, Policy
-from elsewhere.release.report import PRIVATE
+from elsewhere.text import quote
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -114,7 +115,7 @@ def run(
     with _sentences(), _session(master) as spark:
         for path in (folder, private):
             if _files(spark, path) is not None:
-                raise InputError(f"{quoted(path)} is there already; name a new folder")
+                raise InputError(f"{quote(path)} is there already; name a new folder")
         table = _table(spark, os.fspath(source))
         own = None if personal is None else _table(spark, os.fspath(personal))
         skipped = _skipped(_rows(table, **columns), on_error)
@@ -175,7 +176,7 @@ def _whole(name: str, type_: str) -> Column:
     from pyspark.sql import functions as sql
 
     if type_ not in _WHOLE and not type_.startswith(_NUMBER):
-        raise InputError(f"the column {quoted(name)} is of type {type_}; counts are whole numbers")
+        raise InputError(f"the column {quote(name)} is of type {type_}; counts are whole numbers")
     number = _column(name).try_cast("double")
     whole = sql.coalesce(_column(name).try_cast("bigint"), number.try_cast("bigint"))
     return sql.when((whole >= 0) & (whole.cast("double") == number), whole)
@@ -255,10 +256,10 @@ def _table(spark: SparkSession, path: str) -> DataFrame:
     """The files at a path: a file, a folder of them, or a pattern."""
     files = _files(spark, path)
     if not files:
-        raise InputError(f"there is no file at {quoted(path)}")
+        raise InputError(f"there is no file at {quote(path)}")
     kinds = {kind_of(file) for file in files}
     if len(kinds) > 1:
-        raise InputError(f"{quoted(path)} has files of more than one kind")
+        raise InputError(f"{quote(path)} has files of more than one kind")
     kind = kinds.pop()
     if kind == "parquet":
         return spark.read.parquet(path)
@@ -289,7 +290,7 @@ def _session(master: str | None) -> Iterator[SparkSession]:
     running = SparkSession.getActiveSession()
     if running is not None:
         if master is not None:
-            raise InputError(f"a Spark session is running already, so that there is none to start at {quoted(master)}")
+            raise InputError(f"a Spark session is running already, so that there is none to start at {quote(master)}")
         yield running
         return
     if master is None and not any(name in os.environ for name in _CONFIGURED):

@@ -9,7 +9,8 @@ import numpy as np
 
 from elsewhere.engines.arrow import Array, Batch, DataType, Table, pa, pc
 from elsewhere.model.arrays import Ints
-from elsewhere.model.errors import InputError, quoted
+from elsewhere.model.errors import InputError
+from elsewhere.text import quote
 
 _ROW = ("user", "location", "count")
 #: Rows after which users are handed on: enough to be quick, few enough for little memory.
@@ -58,7 +59,7 @@ def _long(table: Table) -> Table:
     """A row a location, with columns of the types that are worked with."""
     for name in _ROW:
         if name not in table.column_names:
-            raise InputError(f"the column {name!r} is missing; there are {quoted(table.column_names)}")
+            raise InputError(f"the column {name!r} is missing; there are {quote(table.column_names)}")
     kind = table.schema.field("location").type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         table = table.combine_chunks()
@@ -113,7 +114,7 @@ def users_of(table: Table) -> Users:
     counts = count.to_numpy()
     if (counts < 0).any():
         at = int(np.flatnonzero(counts < 0)[0])
-        whose, what = quoted(user[at].as_py()), f"the count {counts[at]} at {quoted(location[at].as_py())}"
+        whose, what = quote(user[at].as_py()), f"the count {counts[at]} at {quote(location[at].as_py())}"
         raise InputError(f"the user {whose} has {what}; counts are not negative")
     users, encoded = user.dictionary_encode(), location.dictionary_encode()
     spelt = encoded.dictionary.to_pylist()

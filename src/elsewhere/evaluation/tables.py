@@ -14,8 +14,9 @@ import numpy as np
 from elsewhere.histories import read_users
 from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.distances import align
-from elsewhere.model.errors import InputError, quoted
+from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram, TableLike
+from elsewhere.text import quote
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -72,8 +73,8 @@ class Tables:
         users = tuple(user for user in visits if user in releases and releases[user].size)
         if not users:
             raise InputError(
-                f"no user has visits in both tables; users of the original are {quoted(sorted(original))}, "
-                f"users of the sanitized one {quoted(sorted(sanitized))}"
+                f"no user has visits in both tables; users of the original are {quote(sorted(original))}, "
+                f"users of the sanitized one {quote(sorted(sanitized))}"
             )
         unions = [tuple(sorted({*visits[user].locations, *releases[user].locations})) for user in users]
         locations = tuple(sorted(set().union(*unions)))
@@ -121,7 +122,7 @@ def _read(path: str | PathLike[str], columns: Mapping[str, str | None]) -> dict[
         return read_users(path, **columns)
     parts = sorted(Path(path).glob("*.parquet"))
     if not parts:
-        raise InputError(f"the folder {quoted(str(path))} has no Parquet file")
+        raise InputError(f"the folder {quote(str(path))} has no Parquet file")
     histories: dict[str, Counter[str]] = {}
     for part in parts:
         for user, counts in read_users(part, **columns).items():
@@ -135,4 +136,4 @@ def _histogram(user: str, counts: TableLike) -> Histogram:
     try:
         return counts if isinstance(counts, Histogram) else Histogram(counts)
     except InputError as error:
-        raise InputError(f"the user {quoted(user)}: {error}") from None
+        raise InputError(f"the user {quote(user)}: {error}") from None

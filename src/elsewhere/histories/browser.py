@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 from elsewhere.histories.documents import Document
 from elsewhere.histories.options import Options
 from elsewhere.histories.reader import Export, Reading
-from elsewhere.histories.words import counted, reason
 from elsewhere.model.errors import InputError
+from elsewhere.text import one_line, plural
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -44,7 +44,7 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
     for url, times in _visits_in_memory(documents[0]) if path is None else _visits(path.resolve()):
         counts[_site(url)] += times
     elsewhere = counts.pop("", 0)
-    notes = [f"{counted(elsewhere, 'visit')} to addresses that are no web sites left out."] if elsewhere else []
+    notes = [f"{plural(elsewhere, 'visit')} to addresses that are no web sites left out."] if elsewhere else []
     if path is None and documents[0].head[_VERSIONS] == _THROUGH_A_LOG:
         notes.append("If the browser was running, its newest visits are missing: close it, and load the file again.")
     return Reading(counts, notes)
@@ -104,9 +104,9 @@ def _at_rest(path: Path) -> Iterator[str]:
         return
     import shutil
 
-    from elsewhere.files import passing_folder
+    from elsewhere.files import temporary_directory
 
-    with passing_folder("elsewhere") as folder:
+    with temporary_directory("elsewhere") as folder:
         for file in (path, *logs):
             shutil.copyfile(file, folder / file.name)
         yield (folder / path.name).as_uri()
@@ -137,7 +137,7 @@ def _sound() -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as error:
-        raise InputError(f"it is not a sound database ({reason(error)})") from None
+        raise InputError(f"it is not a sound database ({one_line(error)})") from None
 
 
 def _site(url: object) -> str:

@@ -16,8 +16,8 @@ from typing import Protocol
 from elsewhere.histories.documents import Document
 from elsewhere.histories.reader import TableFormat
 from elsewhere.histories.tables import Batch, Table
-from elsewhere.histories.words import counted, reason, short
 from elsewhere.model.errors import InputError
+from elsewhere.text import one_line, plural, quote
 
 #: Enough rows in a batch to keep the loops in C, few enough for the processor's cache.
 _BATCH = 1 << 9
@@ -58,15 +58,15 @@ def batches(rows: Rows, width: int, wanted: list[int]) -> Iterator[Batch]:
         try:
             chunk = list(islice(rows, _BATCH))
         except csv.Error as error:
-            raise InputError(f"line {rows.line_num} cannot be read ({reason(error)})") from None
+            raise InputError(f"line {rows.line_num} cannot be read ({one_line(error)})") from None
         if not chunk:
             return
         where = partial(_line, chunk, line)
         whole = chunk if all(chunk) else [row for row in chunk if row]
         if set(map(len, whole)) - {width}:
             at, row = next((at, row) for at, row in enumerate(whole) if len(row) != width)
-            told = f"{where(at)} has {counted(len(row), 'value')}, the table {counted(width, 'column')}"
-            raise InputError(f"{told}: {short(row)}")
+            told = f"{where(at)} has {plural(len(row), 'value')}, the table {plural(width, 'column')}"
+            raise InputError(f"{told}: {quote(row)}")
         yield Batch([list(map(itemgetter(at), whole)) for at in wanted], where)
 
 
@@ -91,7 +91,7 @@ def _first(rows: Rows) -> list[str]:
     try:
         return next((row for row in rows if any(map(str.strip, row))), [])
     except csv.Error as error:
-        raise InputError(f"line {rows.line_num} cannot be read ({reason(error)})") from None
+        raise InputError(f"line {rows.line_num} cannot be read ({one_line(error)})") from None
 
 
 def _line(chunk: list[list[str]], before: int, at: int) -> str:

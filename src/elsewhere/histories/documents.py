@@ -19,8 +19,8 @@ from functools import cached_property
 from pathlib import Path, PureWindowsPath
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeAlias
 
-from elsewhere.histories.words import reason, short
 from elsewhere.model.errors import InputError
+from elsewhere.text import one_line, quote
 
 if TYPE_CHECKING:
     from zipfile import ZipFile, ZipInfo
@@ -40,13 +40,13 @@ _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
 
 
 @dataclass(frozen=True)
-class Held:
+class InMemoryFile:
     """A file that is in memory already, or a folder: its files by their names in it."""
 
     name: str
     content: bytes | Mapping[str, bytes] = field(repr=False)
-    #: Is told, now and then, how many bytes have been gone through; each is gone through about twice.
-    told: Callable[[int], None] | None = field(default=None, repr=False)
+    #: Is on_progress, now and then, how many bytes have been gone through; each is gone through about twice.
+    on_progress: Callable[[int], None] | None = field(default=None, repr=False)
     #: Bytes that it may become if it is packed.
     most_unpacked: int = field(default=_MOST_UNPACKED, repr=False)
 
@@ -54,21 +54,23 @@ class Held:
         return self.name
 
     def document(self, name: str, content: bytes, among_others: bool = False) -> Document:
-        told = self.told
-        opener = (lambda: io.BytesIO(content)) if told is None else (lambda: _Watched(content, told))
-        return Document(name, opener, among_others=among_others, told=told)
+        on_progress = self.on_progress
+        opener = (
+            (lambda: io.BytesIO(content)) if on_progress is None else (lambda: _ProgressReader(content, on_progress))
+        )
+        return Document(name, opener, among_others=among_others, on_progress=on_progress)
 
 
 #: Where a history is: a path, ``"-"`` for standard input, or memory.
-Source: TypeAlias = "str | os.PathLike[str] | Held"
+Source: TypeAlias = "str | os.PathLike[str] | InMemoryFile"
 
 
-class _Watched(io.BytesIO):
+class _ProgressReader(io.BytesIO):
     """Bytes that tell when they are read."""
 
-    def __init__(self, content: bytes, told: Callable[[int], None]) -> None:
+    def __init__(self, content: bytes, on_progress: Callable[[int], None]) -> None:
         super().__init__(content)
-        self._told = told
+        self._told = on_progress
 
     def read(self, size: int | None = -1, /) -> bytes:
         content = super().read(size)
@@ -89,8 +91,8 @@ class Document:
     path: Path | None = None
     #: Whether it is one of the files of a folder or of a zip.
     among_others: bool = False
-    #: Is told how many bytes have been parsed, if anybody wants to know.
-    told: Callable[[int], None] | None = None
+    #: Is on_progress how many bytes have been parsed, if anybody wants to know.
+    on_progress: Callable[[int], None] | None = None
 
     @cached_property
     def head(self) -> bytes:
@@ -137,7 +139,7 @@ class Document:
         """The JSON value that the document is."""
         with self.open() as file:
             content = file.read()
-        return parse_json(content, self.told)
+        return parse_json(content, self.on_progress)
 
     def named(self) -> AbstractContextManager[None]:
         """Lets errors name the document, if its path is not the one that they name anyway."""
@@ -161,8 +163,8 @@ def opened(path: Source) -> Iterator[list[Document]]:
     """The documents at a path; whatever goes wrong with them becomes one sentence that names the path."""
     with one_sentence(path), ExitStack() as stack:
         if path == "-":
-            path = Held("standard input", sys.stdin.buffer.read())
-        if isinstance(path, Held):
+            path = InMemoryFile("standard input", sys.stdin.buffer.read())
+        if isinstance(path, InMemoryFile):
             yield _in_memory(stack, path)
             return
         place = Path(path)
@@ -170,7 +172,7 @@ def opened(path: Source) -> Iterator[list[Document]]:
         if stat.S_ISDIR(mode):
             yield _in_folder(place)
         elif stat.S_ISFIFO(mode):
-            yield _in_memory(stack, Held(str(place), place.read_bytes()))
+            yield _in_memory(stack, InMemoryFile(str(place), place.read_bytes()))
         elif not stat.S_ISREG(mode):
             raise InputError("it is neither a file nor a folder")
         else:
@@ -187,39 +189,39 @@ def one_sentence(path: object) -> Iterator[None]:
     import zlib
     from zipfile import BadZipFile
 
-    name = "standard input" if path == "-" else str(path) if str(path).isprintable() else short(str(path))
+    name = "standard input" if path == "-" else str(path) if str(path).isprintable() else quote(str(path))
     try:
         yield
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     except OSError as error:
-        raise InputError(f"{name}: it cannot be read ({error.strerror or reason(error)})") from None
+        raise InputError(f"{name}: it cannot be read ({error.strerror or one_line(error)})") from None
     except (BadZipFile, zlib.error, EOFError) as error:
-        raise InputError(f"{name}: it is damaged ({reason(error)})") from None
+        raise InputError(f"{name}: it is damaged ({one_line(error)})") from None
     except (TypeError, ValueError) as error:
-        if isinstance(path, str | os.PathLike | Held) and "\0" not in str(path):
+        if isinstance(path, str | os.PathLike | InMemoryFile) and "\0" not in str(path):
             raise
-        raise InputError(f"{name}: it is not the name of a file ({reason(error)})") from None
+        raise InputError(f"{name}: it is not the name of a file ({one_line(error)})") from None
 
 
-def parse_json(text: bytes | str, told: Callable[[int], None] | None = None) -> Any:
+def parse_json(text: bytes | str, on_progress: Callable[[int], None] | None = None) -> Any:
     """The value of a JSON text, which keeps to the letter: no key twice, no NaN."""
     try:
         text = text.decode(json.detect_encoding(text)) if isinstance(text, bytes) else text
-        return (_JSON if told is None else _telling(told, text)).decode(text)
+        return (_JSON if on_progress is None else _decoder_with_progress(on_progress, text)).decode(text)
     except InputError:
         raise
     except RecursionError:
         raise InputError("its JSON is nested too deeply") from None
     except ValueError as error:
-        raise InputError(f"it is not valid JSON ({reason(error)})") from None
+        raise InputError(f"it is not valid JSON ({one_line(error)})") from None
 
 
 def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(members)
     if len(made) < len(members):
         twice, _ = Counter(key for key, _ in members).most_common(1)[0]
-        raise InputError(f"its JSON has the key {short(twice)} twice in one object")
+        raise InputError(f"its JSON has the key {quote(twice)} twice in one object")
     return made
 
 
@@ -230,18 +232,18 @@ def _constant(name: str) -> NoReturn:
 _JSON = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
 
 
-def _telling(told: Callable[[int], None], text: str) -> json.JSONDecoder:
+def _decoder_with_progress(on_progress: Callable[[int], None], text: str) -> json.JSONDecoder:
     """A decoder that tells how far it is: each object counts as an equal part of the text."""
     share = len(text) // max(text.count("{"), 1)
 
-    def counted(members: list[tuple[str, Any]]) -> dict[str, Any]:
-        told(share)
+    def plural(members: list[tuple[str, Any]]) -> dict[str, Any]:
+        on_progress(share)
         return _object(members)
 
-    return json.JSONDecoder(object_pairs_hook=counted, parse_constant=_constant)
+    return json.JSONDecoder(object_pairs_hook=plural, parse_constant=_constant)
 
 
-def _in_memory(stack: ExitStack, held: Held) -> list[Document]:
+def _in_memory(stack: ExitStack, held: InMemoryFile) -> list[Document]:
     if not isinstance(held.content, bytes):
         return [
             held.document(name, content, among_others=True)
@@ -295,7 +297,7 @@ def _in_zip(stack: ExitStack, packed: BinaryIO, most: int = _MOST_UNPACKED) -> l
     try:
         archive = stack.enter_context(ZipFile(packed))
     except (NotImplementedError, ValueError) as error:
-        raise InputError(f"it is damaged ({reason(error)})") from None
+        raise InputError(f"it is damaged ({one_line(error)})") from None
     members = archive.infolist()
     if len(members) > _MOST_FILES:
         raise InputError(f"it holds more than {_MOST_FILES} files")
@@ -303,7 +305,7 @@ def _in_zip(stack: ExitStack, packed: BinaryIO, most: int = _MOST_UNPACKED) -> l
     for member in members:
         name = PureWindowsPath(member.filename)  # which knows both kinds of slashes, and drives
         if name.anchor or ".." in name.parts:
-            raise InputError(f"it has a file named {short(member.filename)}, which points out of it")
+            raise InputError(f"it has a file named {quote(member.filename)}, which points out of it")
     return [
         Document(member.filename, _member(archive, member, budget), among_others=True)
         for member in members
@@ -316,7 +318,7 @@ def _member(archive: ZipFile, member: ZipInfo, budget: _Budget) -> Callable[[], 
         try:
             return io.BufferedReader(_Unpacked([archive.open(member)], member.compress_size, budget))
         except (NotImplementedError, RuntimeError, ValueError) as error:
-            raise InputError(f"{short(member.filename)} in it cannot be unpacked ({reason(error)})") from None
+            raise InputError(f"{quote(member.filename)} in it cannot be unpacked ({one_line(error)})") from None
 
     return unpack
 

@@ -11,8 +11,8 @@ from typing import IO, Any
 from elsewhere.histories.documents import Document, parse_json
 from elsewhere.histories.reader import TableFormat
 from elsewhere.histories.tables import Batch, Table
-from elsewhere.histories.words import short
 from elsewhere.model.errors import InputError
+from elsewhere.text import quote
 
 _BATCH = 1 << 14
 
@@ -51,7 +51,7 @@ def _rows(text: IO[str]) -> Iterator[tuple[int, dict[str, Any]]]:
         except InputError as error:
             raise InputError(f"line {line}: {error}") from None
         if not isinstance(row, dict):
-            raise InputError(f"line {line} is {short(row)}, but not an object")
+            raise InputError(f"line {line} is {quote(row)}, but not an object")
         yield line, row
 
 

@@ -11,8 +11,8 @@ from typing import Any
 from elsewhere.histories.documents import Document
 from elsewhere.histories.reader import TableFormat
 from elsewhere.histories.tables import Batch, Table
-from elsewhere.histories.words import reason
 from elsewhere.model.errors import InputError
+from elsewhere.text import one_line
 
 _BATCH = 1 << 16
 
@@ -27,7 +27,7 @@ def open_table(document: Document) -> Iterator[Table]:
     except InputError:
         raise
     except (arrow.ArrowException, OSError, ValueError, OverflowError) as error:
-        raise InputError(f"it is not valid Parquet ({reason(error)})") from None
+        raise InputError(f"it is not valid Parquet ({one_line(error)})") from None
 
 
 FORMAT = TableFormat("parquet", lambda document: document.head.startswith(b"PAR1"), open_table)

@@ -23,11 +23,11 @@ from elsewhere.histories import (
 from elsewhere.histories.documents import Document, Source, opened
 from elsewhere.histories.options import Locations, Options
 from elsewhere.histories.reader import Export, Reading, TableFormat
-from elsewhere.histories.refusals import refuse
 from elsewhere.histories.tables import Table, count_by_user, count_visits, pairs, real, whole
-from elsewhere.histories.words import counted, listed, short
-from elsewhere.model.errors import InputError, closest
+from elsewhere.histories.unsupported import refuse_unsupported
+from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram
+from elsewhere.text import closest, name_list, plural, quote
 
 _EXPORTS = (takeout.EXPORT, timeline.EXPORT, swarm.EXPORT)
 _TABLES = (parquet.FORMAT, json_lines.FORMAT, json_table.FORMAT, foursquare.FORMAT, delimited.FORMAT)
@@ -62,7 +62,7 @@ def read(
     Parameters
     ----------
     path
-        The file; ``"-"`` is standard input, and a `Held` is in memory already.
+        The file; ``"-"`` is standard input, and a `InMemoryFile` is in memory already.
     format
         The name of the format, if it is not to be recognised: csv, json, jsonl, parquet, foursquare, takeout, timeline,
         swarm or browser.
@@ -95,7 +95,7 @@ def relabelled(history: History, labels: Source) -> History:
     unlabelled = [location for location in history.histogram if location not in known]
     notes = history.notes
     if unlabelled:
-        notes = (*notes, f"{counted(len(unlabelled), 'location')} without a label: {listed(unlabelled)}.")
+        notes = (*notes, f"{plural(len(unlabelled), 'location')} without a label: {name_list(unlabelled)}.")
     return replace(history, histogram=_histogram(counts), notes=notes)
 
 
@@ -131,7 +131,7 @@ def _recognised(documents: list[Document], name: str | None) -> tuple[Export | T
     """The format of the documents, and those of them that are in it."""
     if name is not None and name not in _FORMATS:
         known = ", ".join(_FORMATS)
-        raise InputError(f"the format {short(name)} is not known{closest(str(name), _FORMATS)}; known are {known}")
+        raise InputError(f"the format {quote(name)} is not known{closest(str(name), _FORMATS)}; known are {known}")
     alone = [it for it in documents if not it.among_others]
     if not alone:
         return _among(documents, name)
@@ -139,7 +139,7 @@ def _recognised(documents: list[Document], name: str | None) -> tuple[Export | T
         raise InputError("it is empty")
     if name is not None:
         return _FORMATS[name], alone
-    refuse(alone)
+    refuse_unsupported(alone)
     for reader in _FORMATS.values():
         if reader.recognises(alone[0]):
             return reader, alone
@@ -157,7 +157,7 @@ def _among(documents: list[Document], name: str | None) -> tuple[Export, list[Do
         names = " and ".join(reader.name for reader, _ in found)
         raise InputError(f"it holds exports of several formats, {names}; choose one with format")
     if not found and name is None:
-        refuse(documents)
+        refuse_unsupported(documents)
     if not found:
         wanted = name or " or ".join(reader.name for reader in _EXPORTS)
         raise InputError(f"no file in it is an export in the format {wanted}")
@@ -183,7 +183,7 @@ def _check(reader: Export | TableFormat, options: Options) -> None:
             raise InputError(f"{option.name} means nothing in the format {reader.name}{understood}")
     if options.locations is not None and options.locations not in reader.locations:
         if options.locations not in get_args(Locations):
-            raise InputError(f"locations is {short(options.locations)}; it is 'name', 'category' or 'id'")
+            raise InputError(f"locations is {quote(options.locations)}; it is 'name', 'category' or 'id'")
         raise InputError(
             f"a place has no {options.locations} in the format {reader.name}, only {' and '.join(reader.locations)}; "
             "labels can give it one"
@@ -204,5 +204,5 @@ def _histogram(counts: Mapping[str, int]) -> Histogram:
     for name in counts:
         # Half a character, which JSON can spell, could not be written to any release.
         if not name.isascii() and any("\ud800" <= letter <= "\udfff" for letter in name):
-            raise InputError(f"the location {short(name)} is not valid Unicode")
+            raise InputError(f"the location {quote(name)} is not valid Unicode")
     return Histogram(counts)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from elsewhere.histories.words import short
 from elsewhere.model.errors import InputError
+from elsewhere.text import quote
 
 Kind = TypeVar("Kind")
 
@@ -15,10 +15,10 @@ _KINDS: dict[type, str] = {dict: "an object", list: "a list", str: "a text"}
 def part(whole: Any, key: str, kind: type[Kind]) -> Kind | None:
     """What is under the key of an object, or None if nothing is there; an error if it is of another kind."""
     if not isinstance(whole, dict):
-        raise InputError(f"it has {short(whole)} where an object with {key!r} should be")
+        raise InputError(f"it has {quote(whole)} where an object with {key!r} should be")
     value = whole.get(key)
     if value is not None and not isinstance(value, kind):
-        raise InputError(f"it has {short(value)} under {key!r}, where {_KINDS[kind]} should be")
+        raise InputError(f"it has {quote(value)} under {key!r}, where {_KINDS[kind]} should be")
     return value
 
 

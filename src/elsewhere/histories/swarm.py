@@ -14,8 +14,8 @@ from elsewhere.histories.documents import Document
 from elsewhere.histories.options import Locations, Options
 from elsewhere.histories.reader import Export, Reading
 from elsewhere.histories.shapes import first_text, part
-from elsewhere.histories.words import counted, listed
 from elsewhere.model.errors import InputError
+from elsewhere.text import name_list, plural
 
 _ITEMS, _CHECKIN = re.compile(rb'"items"\s*:\s*\['), re.compile(rb'"type"\s*:\s*"checkin"')
 
@@ -43,12 +43,12 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
         counts[location] += 1
     notes = []
     if fallen_back:
-        told = listed(sorted(fallen_back))
-        notes.append(f"{counted(len(fallen_back), 'venue')} without a {wanted}, called by name or id: {told}.")
+        told = name_list(sorted(fallen_back))
+        notes.append(f"{plural(len(fallen_back), 'venue')} without a {wanted}, called by name or id: {told}.")
     if nowhere:
-        notes.append(f"{counted(nowhere, 'check-in')} without a venue left out.")
+        notes.append(f"{plural(nowhere, 'check-in')} without a venue left out.")
     if again:
-        notes.append(f"{counted(again, 'check-in')} found twice, counted once.")
+        notes.append(f"{plural(again, 'check-in')} found twice, counted once.")
     return Reading(counts, notes)
 
 

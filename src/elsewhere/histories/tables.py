@@ -13,8 +13,8 @@ from itertools import repeat
 from typing import Any, NamedTuple, TypeVar
 
 from elsewhere.histories.options import Options
-from elsewhere.histories.words import listed, short
-from elsewhere.model.errors import InputError, closest
+from elsewhere.model.errors import InputError
+from elsewhere.text import closest, name_list, quote
 
 _LOCATION = ("location", "place", "category", "venue", "site")
 _COUNT = ("count", "visits", "n", "weight")
@@ -62,7 +62,7 @@ def count_visits(table: Table, options: Options, parse: Callable[[list[Any]], li
             for name, count in zip(names, _numbers(names, rows.counts, rows.where, parse), strict=True):
                 totals[name] = totals.get(name, 0) + count
     if options.user is not None and options.user not in users:
-        raise InputError(f"it has no user {short(options.user)}, only {_some(users)}")
+        raise InputError(f"it has no user {quote(options.user)}, only {_some(users)}")
     for name, times in visits.items():
         totals[name] = totals.get(name, 0) + times
     return totals
@@ -91,7 +91,7 @@ def pairs(table: Table, key: str, value: str) -> dict[str, str]:
     for (keys, values), where in table.batches(columns):
         for name, meant in zip(_names(keys, where, key), _names(values, where, value), strict=True):
             if found.setdefault(name, meant) != meant:
-                raise InputError(f"it has two of {value} for {short(name)}: {short(found[name])} and {short(meant)}")
+                raise InputError(f"it has two of {value} for {quote(name)}: {quote(found[name])} and {quote(meant)}")
     return found
 
 
@@ -148,22 +148,22 @@ def _find(table: Table, given: str | None, known: tuple[str, ...]) -> int | None
         exact = [at for at, name in enumerate(table.columns) if name == given]
         found = exact or [at for at, name in enumerate(names) if name == str(given).strip().casefold()]
         if not found:
-            raise InputError(f"it has no column {short(given)}{closest(str(given), table.columns)}; {_columns(table)}")
+            raise InputError(f"it has no column {quote(given)}{closest(str(given), table.columns)}; {_columns(table)}")
     else:
         found = [at for at, name in enumerate(names) if name == known[0]]
         found = found or [at for at, name in enumerate(names) if name in known]
     if len(found) > 1:
-        several = listed([table.columns[at] for at in found])
+        several = name_list([table.columns[at] for at in found])
         raise InputError(f"it has several columns for the {known[0]}, {several}; {known[0]}_column says which it is")
     return found[0] if found else None
 
 
 def _columns(table: Table) -> str:
-    return f"its columns are {listed(table.columns)}"
+    return f"its columns are {name_list(table.columns)}"
 
 
 def _some(users: Iterable[str]) -> str:
-    return listed(sorted(users), 5)
+    return name_list(sorted(users), 5)
 
 
 def _names(values: list[Any], where: Callable[[int], str], what: str) -> list[str]:
@@ -181,7 +181,7 @@ def _name(value: Any, where: Callable[[int], str], at: int, what: str) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str):
-        raise InputError(f"{where(at)} has the {what} {short(value)}, which is not a name")
+        raise InputError(f"{where(at)} has the {what} {quote(value)}, which is not a name")
     return value
 
 
@@ -195,7 +195,7 @@ def _numbers(
             try:
                 parse([value])
             except ValueError as error:
-                told = f"{where(at)} gives {short(names[at])} the count {short(value)}"
+                told = f"{where(at)} gives {quote(names[at])} the count {quote(value)}"
                 raise InputError(f"{told}; {error}") from None
         raise
 

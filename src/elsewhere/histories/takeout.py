@@ -14,7 +14,7 @@ from elsewhere.histories.documents import Document
 from elsewhere.histories.options import Options
 from elsewhere.histories.reader import Export, Reading
 from elsewhere.histories.shapes import first_text, part
-from elsewhere.histories.words import counted, listed
+from elsewhere.text import name_list, plural
 
 _KEY = re.compile(rb'"timelineObjects"\s*:\s*\[')
 
@@ -35,10 +35,10 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
                 fallen_back.add(location)
     notes = []
     if fallen_back:
-        told = listed(sorted(fallen_back))
-        notes.append(f"{counted(len(fallen_back), 'place')} without a name, called by address or id: {told}.")
+        told = name_list(sorted(fallen_back))
+        notes.append(f"{plural(len(fallen_back), 'place')} without a name, called by address or id: {told}.")
     if nowhere:
-        notes.append(f"{counted(nowhere, 'visit')} left out: nothing says where.")
+        notes.append(f"{plural(nowhere, 'visit')} left out: nothing says where.")
     return Reading(counts, notes)
 
 

@@ -11,7 +11,7 @@ from elsewhere.histories.documents import Document
 from elsewhere.histories.options import Options
 from elsewhere.histories.reader import Export, Reading
 from elsewhere.histories.shapes import first_text, part
-from elsewhere.histories.words import counted, short
+from elsewhere.text import plural, quote
 
 _ANDROID = re.compile(rb'"(?:semanticSegments|rawSignals|userLocationProfile)"\s*:\s*[\[{]')
 _IPHONE = re.compile(rb'^\[\s*\{[^}]*"(?:startTime|endTime|visit|activity|timelinePath|timelineMemory)"\s*:')
@@ -54,12 +54,12 @@ def _visits(document: Document) -> Iterator[dict[str, Any]]:
 def _notes(marks: dict[str, str], inner: int, nowhere: int) -> list[str]:
     notes = ["The phone gives ids instead of names; a table with the columns id and label can name them (labels)."]
     if marks:
-        told = ", ".join(f"{short(location)} is {mark}" for location, mark in sorted(marks.items())[:20])
+        told = ", ".join(f"{quote(location)} is {mark}" for location, mark in sorted(marks.items())[:20])
         notes.append(f"The phone knows some of them: {told}.")
     if inner:
-        notes.append(f"{counted(inner, 'visit')} within a visit to a larger place, not counted again.")
+        notes.append(f"{plural(inner, 'visit')} within a visit to a larger place, not counted again.")
     if nowhere:
-        notes.append(f"{counted(nowhere, 'visit')} left out: nothing says where.")
+        notes.append(f"{plural(nowhere, 'visit')} left out: nothing says where.")
     return notes
 
 

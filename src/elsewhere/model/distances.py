@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsewhere.model.arrays import Floats, Number
-from elsewhere.model.errors import InputError, closest, quoted
+from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import TableLike, parse_weights
+from elsewhere.text import closest, quote
 
 #: A built-in distance by name, or a function of (reference count, count) for one bin.
 DistanceLike: TypeAlias = str | Callable[[float, int], float]
@@ -100,11 +101,11 @@ def find_distance(wanted: DistanceLike) -> Distance:
         return Distance(getattr(wanted, "__name__", "own function"), _vectorised(wanted), builtin=False, unbounded=True)
     if not isinstance(wanted, str):
         raise InputError(
-            f"{quoted(wanted)} is neither the name of a distance nor a function of (reference count, count)"
+            f"{quote(wanted)} is neither the name of a distance nor a function of (reference count, count)"
         )
     if wanted not in DISTANCES:
         known = ", ".join(DISTANCES)
-        raise InputError(f"unknown distance {quoted(wanted)}{closest(wanted, DISTANCES)} (known: {known})")
+        raise InputError(f"unknown distance {quote(wanted)}{closest(wanted, DISTANCES)} (known: {known})")
     return DISTANCES[wanted]
 
 
@@ -121,7 +122,7 @@ def _vectorised(term: Callable[[float, int], float]) -> Callable[[Floats, Floats
                 try:
                     value = term(*key)
                 except Exception as error:
-                    raise InputError(f"the distance function {name} failed for {key}: {quoted(error)}") from error
+                    raise InputError(f"the distance function {name} failed for {key}: {quote(error)}") from error
                 known[key] = _checked(name, key, value)
             result.flat[at] = known[key]
         return result
@@ -136,7 +137,7 @@ def _checked(name: str, arguments: tuple[float, int], value: float) -> float:
         number = math.nan
     if math.isnan(number) or number == -math.inf:
         raise InputError(
-            f"the distance function {name} returned {quoted(value)} for {arguments}; a finite number or inf is needed"
+            f"the distance function {name} returned {quote(value)} for {arguments}; a finite number or inf is needed"
         )
     return number
 
@@ -144,7 +145,7 @@ def _checked(name: str, arguments: tuple[float, int], value: float) -> float:
 class Measure(NamedTuple):
     """A distance from a fixed reference to histograms of a fixed size.
 
-    A root is left to the end: terms, limits and totals are those of the sum below it, and `shown` puts it on.
+    A root is left to the end: terms, limits and totals are those of the sum below it, and `from_total` puts it on.
     """
 
     distance: Distance
@@ -163,13 +164,13 @@ class Measure(NamedTuple):
 
     def __call__(self, x: Floats) -> float:
         """The distance of the histogram x."""
-        return self.shown(float(self.terms(x).sum()))
+        return self.from_total(float(self.terms(x).sum()))
 
-    def shown(self, total: float) -> float:
+    def from_total(self, total: float) -> float:
         """The distance whose sum of terms is `total`."""
         return math.sqrt(max(total, 0.0)) if self.distance.root else total
 
-    def summed(self, distance: float) -> float:
+    def to_total(self, distance: float) -> float:
         """The sum of terms that makes up `distance`."""
         return distance * distance if self.distance.root else distance
 

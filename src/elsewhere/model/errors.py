@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from difflib import get_close_matches
-from reprlib import Repr
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -51,30 +48,10 @@ class PrivacyNotMet(ElsewhereError):
         return type(self), (str(self), self.best, self.needed_quality_loss)
 
 
-_SHORT = Repr()
-_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
-
-
-def quoted(value: object) -> str:
-    """The value as a message names it: on one line, and shortened if it is long."""
-    try:
-        return " ".join(_SHORT.repr(value).split())
-    except ValueError:  # an int of more digits than Python cares to print
-        return f"a {type(value).__name__}"
-
-
-def closest(name: str, known: Iterable[str]) -> str:
-    """A clause that suggests the known name nearest to a misspelt one, or nothing."""
-    names = list(known)
-    folded = {other.casefold(): other for other in names}
-    matches = get_close_matches(name.casefold(), folded, n=1)
-    return f"; did you mean {folded[matches[0]]!r}?" if matches else ""
-
-
-def enough(needed: float) -> str:
+def sufficient_limit(needed: float) -> str:
     """A positive limit that would do, as a number that is short and not below the one that is needed.
 
-    >>> enough(0.072681167)
+    >>> sufficient_limit(0.072681167)
     '0.07269'
     """
     step = 10.0 ** (math.floor(math.log10(needed)) - 3)

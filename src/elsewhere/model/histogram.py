@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from elsewhere.model.arrays import Floats, Ints, exact_sum
-from elsewhere.model.errors import InputError, quoted
+from elsewhere.model.errors import InputError
+from elsewhere.text import quote
 
 #: Mappings, iterables of pairs, and whatever else has ``items()``, such as a pandas Series.
 TableLike: TypeAlias = "Mapping[str, Any] | Iterable[tuple[str, Any]] | Any"
@@ -174,21 +175,21 @@ def _real(locations: list[str], values: list[Any], what: str) -> Floats:
     numbers = []
     for location, value in zip(locations, values, strict=True):
         if not _is_number(value):
-            raise InputError(f"the {what} gives {quoted(location)} the weight {quoted(value)}, which is not a number")
+            raise InputError(f"the {what} gives {quote(location)} the weight {quote(value)}, which is not a number")
         try:
             numbers.append(float(value))
         except OverflowError:
             numbers.append(math.inf)
         if not 0 <= numbers[-1] < math.inf:
             raise InputError(
-                f"the {what} gives {quoted(location)} the weight {quoted(value)}; weights are finite and not negative"
+                f"the {what} gives {quote(location)} the weight {quote(value)}; weights are finite and not negative"
             )
     return np.array(numbers)
 
 
 def _parse(table: TableLike, what: str) -> tuple[list[str], list[Any]]:
     if isinstance(table, str | bytes):
-        raise InputError(f"the {what} is {quoted(table)}; give a mapping from locations to numbers")
+        raise InputError(f"the {what} is {quote(table)}; give a mapping from locations to numbers")
     try:
         pairs = table.items() if hasattr(table, "items") else table
         rows = [(location, value) for location, value in pairs]
@@ -200,7 +201,7 @@ def _parse(table: TableLike, what: str) -> tuple[list[str], list[Any]]:
     locations = [location for location, _ in rows]
     if set(map(type, locations)) != {str} and not all(isinstance(location, str) for location in locations):
         odd = next(location for location in locations if not isinstance(location, str))
-        raise InputError(f"the {what} has the location {quoted(odd)}, which is not a string")
+        raise InputError(f"the {what} has the location {quote(odd)}, which is not a string")
     return locations, [value for _, value in rows]
 
 
@@ -213,7 +214,7 @@ def _sorted(
         numbers = numbers[order]
     if len(set(names)) < len(names):
         twice = next(a for a, b in pairwise(names) if a == b)
-        raise InputError(f"the {what} has the location {quoted(twice)} more than once")
+        raise InputError(f"the {what} has the location {quote(twice)} more than once")
     return tuple(names), numbers
 
 
@@ -225,7 +226,7 @@ def _whole(locations: list[str], values: list[Any]) -> Ints:
     for location, value in zip(locations, values, strict=True):
         wrong = _why_no_count(value)
         if wrong:
-            raise InputError(f"the histogram gives {quoted(location)} the count {quoted(value)}{wrong}")
+            raise InputError(f"the histogram gives {quote(location)} the count {quote(value)}{wrong}")
         counts.append(int(value))
     return np.array(counts, dtype=np.int64)
 

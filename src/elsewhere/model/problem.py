@@ -11,10 +11,11 @@ import numpy as np
 
 from elsewhere.model.arrays import Flags, Ints, exact_sum
 from elsewhere.model.distances import DistanceLike, Measure, align, find_distance, slack
-from elsewhere.model.errors import Infeasible, InputError, closest, quoted
+from elsewhere.model.errors import Infeasible, InputError
 from elsewhere.model.histogram import Histogram, Profile, TableLike, find, parse_weights
 from elsewhere.model.result import Goal, Question
 from elsewhere.model.taxonomy import Selection
+from elsewhere.text import closest, quote
 
 Size: TypeAlias = Literal["original", "target"]
 BoundsLike: TypeAlias = "Mapping[str, int] | None"
@@ -60,7 +61,7 @@ class Problem(NamedTuple):
     @property
     def budget(self) -> float:
         """The limit on the sum of the quality terms, with the slack of floating point (a hair less: sums vary)."""
-        return self.quality.summed(self.limit + 0.999 * slack(self.limit))
+        return self.quality.to_total(self.limit + 0.999 * slack(self.limit))
 
     def within(self, limit: float) -> Problem:
         """The same problem with another limit on the quality loss."""
@@ -70,7 +71,7 @@ class Problem(NamedTuple):
         """d_q(H, H')."""
         terms = self.quality.terms(counts.astype(np.float64))
         terms[self.left_out] = 0.0
-        return self.quality.shown(float(terms.sum()))
+        return self.quality.from_total(float(terms.sum()))
 
     def privacy_distance(self, counts: Ints) -> float | None:
         """d_p(H', H'')."""
@@ -160,7 +161,7 @@ def targeting(
     target_locations, weights = parse_weights(target, "target")
     wanted = float(weights.sum())
     if not isinstance(size, str) or size not in ("original", "target"):
-        raise InputError(f"size is {quoted(size)}; it is either 'original' or 'target'")
+        raise InputError(f"size is {quote(size)}; it is either 'original' or 'target'")
     if size == "original":
         total = histogram.size
         # Counts that have the right size already stay as they are, to the last digit.
@@ -209,24 +210,24 @@ def nonnegative(name: str, value: Any) -> float:
     """A limit: a number that is neither negative nor NaN."""
     number = _as_float(value)
     if not number >= 0:
-        raise InputError(f"{name} is {quoted(value)}; it must be a number that is not negative")
+        raise InputError(f"{name} is {quote(value)}; it must be a number that is not negative")
     return number
 
 
-def listed(name: str, items: Iterable[Any], what: str) -> list[Any]:
+def as_list(name: str, items: Iterable[Any], what: str) -> list[Any]:
     """The items of a collection, which a string is not."""
     try:
         if isinstance(items, str | bytes):
             raise TypeError
         return list(items)
     except TypeError:
-        raise InputError(f"{name} is {quoted(items)}; give a collection of {what}") from None
+        raise InputError(f"{name} is {quote(items)}; give a collection of {what}") from None
 
 
 def _whole_number(name: str, value: Any) -> int:
     number = _as_float(value)
     if not (0 <= number < math.inf and number.is_integer()):
-        raise InputError(f"{name} is {quoted(value)}; it must be a whole number that is not negative")
+        raise InputError(f"{name} is {quote(value)}; it must be a whole number that is not negative")
     return int(value)
 
 
@@ -239,10 +240,10 @@ def _as_float(value: Any) -> float:
 
 
 def _names(name: str, names: Iterable[str]) -> list[str]:
-    found: list[str] = listed(name, names, "location names")
+    found: list[str] = as_list(name, names, "location names")
     for item in found if set(map(type, found)) - {str} else ():
         if not isinstance(item, str):
-            raise InputError(f"{name} has the location {quoted(item)}, which is not a string")
+            raise InputError(f"{name} has the location {quote(item)}, which is not a string")
     return found
 
 
@@ -262,7 +263,7 @@ def _sensitive(constraints: Constraints, locations: tuple[str, ...]) -> Flags:
         if at < 0 and isinstance(constraints.sensitive, Selection):
             continue
         if at < 0:
-            raise InputError(f"the sensitive location {quoted(name)} is not in the histogram{closest(name, locations)}")
+            raise InputError(f"the sensitive location {quote(name)} is not in the histogram{closest(name, locations)}")
         sensitive[at] = True
     return sensitive
 
@@ -271,22 +272,22 @@ def _bounds(
     locations: tuple[str, ...], original: Ints, size: int, sensitive: Flags, constraints: Constraints
 ) -> tuple[Ints, Ints]:
     if not isinstance(constraints.visited_only, bool | np.bool_):
-        raise InputError(f"visited_only is {quoted(constraints.visited_only)}; it is either True or False")
+        raise InputError(f"visited_only is {quote(constraints.visited_only)}; it is either True or False")
     lower = np.zeros(len(locations), dtype=np.int64)
     upper = np.full(len(locations), size, dtype=np.int64)
     for name, given, array in (("lower", constraints.lower, lower), ("upper", constraints.upper, upper)):
         if given is None:
             continue
         if not hasattr(given, "items"):
-            raise InputError(f"{name} is {quoted(given)}; give a mapping from locations to counts")
+            raise InputError(f"{name} is {quote(given)}; give a mapping from locations to counts")
         for location, value in given.items():
-            count = _whole_number(f"{name}[{quoted(location)}]", value)
+            count = _whole_number(f"{name}[{quote(location)}]", value)
             at = find(locations, location)
             if at >= 0:
                 array[at] = min(count, size + 1)
             elif count or name == "upper":
                 raise InputError(
-                    f"{name} names {quoted(location)}, which is not in the histogram{closest(str(location), locations)}"
+                    f"{name} names {quote(location)}, which is not in the histogram{closest(str(location), locations)}"
                 )
     closed = sensitive | (original == 0) if constraints.visited_only else sensitive
     upper_given = {} if constraints.upper is None else constraints.upper
@@ -302,7 +303,7 @@ def _bounds(
 
 def _forbidden(constraints: Constraints, locations: tuple[str, ...]) -> Ints:
     rows = []
-    for given in listed("forbidden", constraints.forbidden, "histograms"):
+    for given in as_list("forbidden", constraints.forbidden, "histograms"):
         histogram = given if isinstance(given, Histogram) else Histogram(given)
         counts = {location: count for location, count in histogram.items() if count}
         row = [counts.pop(location, 0) for location in locations] if len(counts) <= len(locations) else []

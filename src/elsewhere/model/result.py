@@ -96,7 +96,7 @@ class Sanitized:
         from elsewhere.pictures import tables
 
         changes = self.changes()
-        return tables.changes_table(changes, changes.shown(), changes.folded())
+        return tables.changes_table(changes, changes.top_rows(), changes.folded_note())
 
     def changes(self) -> Changes:
         """The histogram before and after beside each other, for whoever shows it to a person."""

@@ -7,12 +7,12 @@ import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import chain
-from reprlib import repr as shortened
 from typing import NamedTuple, TypeAlias
 
-from elsewhere.model.errors import InputError, closest
+from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram, TableLike
 from elsewhere.model.taxonomy_files import Node, named_nodes, read_nodes
+from elsewhere.text import closest, quote
 
 #: A tree that is deeper than this is taken for a mistake.
 _DEEPEST = 100
@@ -159,11 +159,11 @@ class Taxonomy:
             carriers = [node for node in self._by_id.values() if group in node.groups]
             if not carriers:
                 known = ", ".join(self.presets) or "none"
-                raise InputError(f"there is no preset {shortened(group)} in the taxonomy; it has {known}")
+                raise InputError(f"there is no preset {quote(group)} in the taxonomy; it has {known}")
             return carriers
         found = self._find(name)
         if not found:
-            raise InputError(f"{shortened(name)} is not in the taxonomy{closest(name, [*self._loose, *self._exact])}")
+            raise InputError(f"{quote(name)} is not in the taxonomy{closest(name, [*self._loose, *self._exact])}")
         return [self._by_id[at] for at in found]
 
     def _find(self, name: str) -> Collection[str]:
@@ -194,21 +194,19 @@ def _check(listed: list[Node], by_id: Mapping[str, Node], children: Mapping[str 
     seen: set[str] = set()
     for node in listed:
         if node.id in seen:
-            raise InputError(f"the taxonomy has the id {shortened(node.id)} more than once")
+            raise InputError(f"the taxonomy has the id {quote(node.id)} more than once")
         seen.add(node.id)
         if node.parent is not None and node.parent not in by_id:
-            raise InputError(f"the taxonomy puts {shortened(node.id)} below {shortened(node.parent)}, which it lacks")
+            raise InputError(f"the taxonomy puts {quote(node.id)} below {quote(node.parent)}, which it lacks")
     level = children.get(None, [])
     for _ in range(_DEEPEST):
         seen.difference_update(node.id for node in level)
         level = [child for node in level for child in children.get(node.id, ())]
     if level:
-        raise InputError(f"the taxonomy is more than {_DEEPEST} levels deep at {shortened(level[0].name)}")
+        raise InputError(f"the taxonomy is more than {_DEEPEST} levels deep at {quote(level[0].name)}")
     for node in listed:
         if node.id in seen:
-            raise InputError(
-                f"the taxonomy has a cycle: {shortened(node.id)} is at or below a node that is below itself"
-            )
+            raise InputError(f"the taxonomy has a cycle: {quote(node.id)} is at or below a node that is below itself")
 
 
 def _spellings(listed: list[Node]) -> tuple[_Ids, _Ids]:
@@ -233,9 +231,9 @@ def _folded(name: str) -> str:
 
 def _names(what: str, names: Iterable[str]) -> Iterable[str]:
     if isinstance(names, str | bytes) or not isinstance(names, Iterable):
-        raise InputError(f"{what} is {shortened(names)}; give a collection of names")
+        raise InputError(f"{what} is {quote(names)}; give a collection of names")
     listed = list(names)
     for name in listed:
         if not isinstance(name, str):
-            raise InputError(f"{what} has {shortened(name)}, which is not a string")
+            raise InputError(f"{what} has {quote(name)}, which is not a string")
     return listed

@@ -9,10 +9,10 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from reprlib import repr as shortened
 from typing import Any
 
 from elsewhere.model.errors import InputError
+from elsewhere.text import quote
 
 _COLUMNS = ("id", "name", "parent_id")
 
@@ -35,7 +35,7 @@ def read_nodes(path: str | os.PathLike[str]) -> list[Node]:
         content = Path(path).read_bytes()
     except (OSError, TypeError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"the taxonomy {shortened(path)} cannot be read: {why}") from None
+        raise InputError(f"the taxonomy {quote(path)} cannot be read: {why}") from None
     return named_nodes(os.fspath(path), content)
 
 
@@ -90,7 +90,7 @@ def _checked_header(header: list[str]) -> list[str]:
     for column in _COLUMNS:
         if column not in header:
             raise InputError(
-                f"has no column {column!r} in its header {shortened(','.join(header))}; it needs id,name,parent_id"
+                f"has no column {column!r} in its header {quote(','.join(header))}; it needs id,name,parent_id"
             )
     for column in header:
         if header.count(column) > 1:
@@ -129,14 +129,14 @@ def _from_json(text: str) -> list[Node]:
         item, parent = waiting.pop()
         node = _json_node(item, parent)
         nodes.append(node)
-        below = _listed(item.get("categories") or [], f"below {shortened(node.name)}")
+        below = _listed(item.get("categories") or [], f"below {quote(node.name)}")
         waiting += [(child, node.id) for child in reversed(below)]
     return nodes
 
 
 def _listed(value: Any, where: str) -> list[Any]:
     if not isinstance(value, list):
-        raise InputError(f"has no list of categories {where}, but {shortened(value)}")
+        raise InputError(f"has no list of categories {where}, but {quote(value)}")
     return value
 
 
@@ -144,7 +144,7 @@ def _json_node(item: Any, parent: str | None) -> Node:
     values = [item.get(key) for key in ("id", "name")] if isinstance(item, dict) else []
     texts = [value.strip() for value in values if isinstance(value, str) and value.strip()]
     if len(texts) != 2:
-        raise InputError(f"has a category without an id and a name that are strings: {shortened(item)}")
+        raise InputError(f"has a category without an id and a name that are strings: {quote(item)}")
     return Node(texts[0], texts[1], parent)
 
 
@@ -173,4 +173,4 @@ def _above(indent: str, path: list[tuple[str, str]], number: int, name: str) -> 
     for depth, (known, _) in enumerate(path):
         if known == indent:
             return path[:depth]
-    raise InputError(f"has an indentation in line {number} ({shortened(name)}) that no line above it has")
+    raise InputError(f"has an indentation in line {number} ({quote(name)}) that no line above it has")

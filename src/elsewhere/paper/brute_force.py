@@ -21,7 +21,7 @@ from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram, TableLike
 from elsewhere.model.result import Goal
 from elsewhere.paper.setting import Size, counts_to_add, prepare
-from elsewhere.paper.terms import Term, shown, term, threshold
+from elsewhere.paper.terms import Term, from_total, term, threshold
 
 #: Objectives that are this close count as equal.
 _TIE = 1e-12
@@ -102,7 +102,7 @@ def brute_force(
         p_total = _totals(_table(setting.p, setting.target, final_size), x)
         minimised = p_total if goal == "resemble" else -p_total
     allowed &= (q_total < math.inf) & (minimised < math.inf)
-    least = shown(quality, float(q_total[allowed].min())) if allowed.any() else math.inf
+    least = from_total(quality, float(q_total[allowed].min())) if allowed.any() else math.inf
 
     # 3. The best within the limit.
     feasible = allowed & (q_total <= threshold(quality, max_quality_loss))
@@ -114,8 +114,8 @@ def brute_force(
     if best == -math.inf:
         optimal &= q_total <= best_q + _TIE
     return BruteForce(
-        objective=shown(quality if goal == "hide" else privacy, -best if goal == "avoid" else best),
-        quality_loss=shown(quality, best_q),
+        objective=from_total(quality if goal == "hide" else privacy, -best if goal == "avoid" else best),
+        quality_loss=from_total(quality, best_q),
         histograms=[Histogram(zip(locations, row, strict=True)) for row in x[optimal].tolist()],
         least_quality_loss=least,
     )

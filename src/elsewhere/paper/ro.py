@@ -34,7 +34,7 @@ from elsewhere.model.distances import DistanceLike
 from elsewhere.model.errors import Infeasible
 from elsewhere.model.histogram import Histogram, TableLike
 from elsewhere.paper.setting import Setting, Size, prepare
-from elsewhere.paper.terms import lift, shown
+from elsewhere.paper.terms import from_total, lift
 
 Node: TypeAlias = tuple[int, int]
 #: A way to a node: its q-length, its p-length, the count of the bin it allots last, and the step that it continues.
@@ -140,5 +140,5 @@ def _infeasible(setting: Setting, quality: DistanceLike, sign: int) -> Infeasibl
     vector = vectors(no_p, math.inf)[len(setting.locations), setting.size]
     if not vector:
         return Infeasible("no histogram of that size has a finite quality loss and, in resemble, distance", math.inf)
-    needed = shown(quality, vector[0][0] - sum(lifts))
+    needed = from_total(quality, vector[0][0] - sum(lifts))
     return Infeasible(f"no histogram is within the maximum quality loss; the least possible is {needed:.6g}", needed)

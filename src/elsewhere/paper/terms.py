@@ -91,7 +91,7 @@ def threshold(distance: DistanceLike, limit: float) -> float:
     return limit * limit if find_distance(distance).root else limit
 
 
-def shown(distance: DistanceLike, total: float) -> float:
+def from_total(distance: DistanceLike, total: float) -> float:
     """The distance whose terms sum to `total`."""
     return math.sqrt(total) if find_distance(distance).root else total
 

@@ -30,12 +30,12 @@ def draw(changes: Changes, path: str | PathLike[str] | None = None) -> Figure:
     with canvas.settings():
         figure = _figure(changes)
         if path is not None:
-            files.save(figure, path, ending, TITLE, lambda: tables.changes_table(changes, changes.every()))
+            files.save(figure, path, ending, TITLE, lambda: tables.changes_table(changes, changes.all_rows()))
     return figure
 
 
 def _figure(changes: Changes) -> Figure:
-    rows, folded = changes.shown(), changes.folded()
+    rows, folded = changes.top_rows(), changes.folded_note()
     labels = _labels(rows)
     footer = changes.remarks()
     if any(canvas.NO_GLYPH in label for label in labels):

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from elsewhere.text import printable
+
 TITLE = "How the release differs from the history"
 PRIVATE = "Private: not part of the release."
-
-#: White space, control characters, those that turn the direction of the text around them, halves of characters.
-_UNWRITABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
 
 #: Rows beyond these are folded into one line.
 MOST_ROWS = 25
@@ -31,7 +29,7 @@ class Row(NamedTuple):
     @property
     def name(self) -> str:
         """The location in one line that can be written, whatever it was called."""
-        return _UNWRITABLE.sub(" ", self.location).strip() or "(no name)"
+        return printable(self.location)
 
 
 class Changes(NamedTuple):
@@ -47,15 +45,15 @@ class Changes(NamedTuple):
     privacy_distance: float | None
     notes: tuple[str, ...]
 
-    def shown(self) -> list[Row]:
+    def top_rows(self) -> list[Row]:
         """The rows that are not folded."""
         return self._rows(self._by_interest()[:MOST_ROWS])
 
-    def every(self) -> list[Row]:
+    def all_rows(self) -> list[Row]:
         """All rows."""
         return self._rows(np.arange(len(self.locations)))
 
-    def folded(self) -> str:
+    def folded_note(self) -> str:
         """A line on the locations that are not shown, or nothing if all are."""
         rest = self._by_interest()[MOST_ROWS:]
         if not len(rest):

@@ -8,9 +8,10 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from elsewhere.files import write_whole
-from elsewhere.model.errors import InputError, quoted
+from elsewhere.files import write_atomic
+from elsewhere.model.errors import InputError
 from elsewhere.pictures import canvas, tables
+from elsewhere.text import quote
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,16 +32,16 @@ def ending(path: str | os.PathLike[str] | None) -> str:
         known = Path(path).suffix.lower()
         if known == ".html" or known in _UNSAID:
             return known
-    raise InputError(f"a picture's path ends in .png, .svg, .pdf or .html; {quoted(path)} does not")
+    raise InputError(f"a picture's path ends in .png, .svg, .pdf or .html; {quote(path)} does not")
 
 
 def save(figure: Figure, path: str | os.PathLike[str], ending: str, title: str, table: Callable[[], str]) -> None:
     """Write the figure; a page gets the table as well."""
     if ending == ".html":
         svg = rendered(figure, ".svg", transparent=True).decode()
-        write_whole(path, tables.page(title, of_the_page(svg), table()).encode(), private=True)
+        write_atomic(path, tables.page(title, of_the_page(svg), table()).encode(), private=True)
     else:
-        write_whole(path, rendered(figure, ending), private=True)
+        write_atomic(path, rendered(figure, ending), private=True)
 
 
 def rendered(figure: Figure, ending: str, transparent: bool = False) -> bytes:

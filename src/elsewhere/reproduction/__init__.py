@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from elsewhere.model.errors import InputError, closest, quoted
+from elsewhere.model.errors import InputError
 from elsewhere.reproduction.claims import Claim
+from elsewhere.text import closest, quote
 
 __all__ = ["Claim", "Reproduction", "reproduce"]
 
@@ -90,7 +91,7 @@ def reproduce(
 def _chosen(only: Iterable[str], known: Iterable[str]) -> list[str]:
     wanted = set(only)
     for name in sorted(wanted.difference(known)):
-        raise InputError(f"there is no experiment {quoted(name)}{closest(name, known)}; there are {', '.join(known)}")
+        raise InputError(f"there is no experiment {quote(name)}{closest(name, known)}; there are {', '.join(known)}")
     return [name for name in known if not wanted or name in wanted]
 
 

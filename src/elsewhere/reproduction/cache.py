@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from elsewhere import __version__
-from elsewhere.files import write_whole
+from elsewhere.files import write_atomic
 from elsewhere.reproduction.experiment import Study
 from elsewhere.reproduction.rows import Rows
 
@@ -47,7 +47,7 @@ class Cache:
         """Keep what was found."""
         kept = {"made from": self._made_from, "rows": outcome.rows, "refused": outcome.refused}
         self._folder.mkdir(exist_ok=True)
-        write_whole(self._path(name), json.dumps(kept).encode(), private=True)
+        write_atomic(self._path(name), json.dumps(kept).encode(), private=True)
 
     def _path(self, name: str) -> Path:
         return self._folder / f"{name}.json"

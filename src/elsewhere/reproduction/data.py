@@ -12,9 +12,10 @@ import numpy as np
 
 from elsewhere.histories import read_users
 from elsewhere.model.arrays import Floats, Ints
-from elsewhere.model.errors import InputError, quoted
+from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram
 from elsewhere.reproduction.experiment import Dataset, Like
+from elsewhere.text import quote
 
 
 class Data(NamedTuple):
@@ -42,10 +43,10 @@ def load(path: str | PathLike[str], columns: Mapping[str, str | None]) -> Data:
     place = Path(path)
     try:
         if not place.exists():
-            raise InputError(f"{quoted(str(path))} is not there")
+            raise InputError(f"{quote(str(path))} is not there")
         files = sorted(it for it in place.iterdir() if it.is_file()) if place.is_dir() else [place]
     except OSError as error:
-        raise InputError(f"{quoted(str(path))} cannot be read: {error.strerror}") from None
+        raise InputError(f"{quote(str(path))} cannot be read: {error.strerror}") from None
     sets: list[Dataset] = []
     skipped: list[str] = []
     for file in files:
@@ -56,12 +57,12 @@ def load(path: str | PathLike[str], columns: Mapping[str, str | None]) -> Data:
                 raise
             skipped.append(f"{file.name} ({str(error).removeprefix(f'{file}: ')})")
     if not sets:
-        why = f": {quoted('; '.join(skipped))}" if skipped else "; it has no file at all"
-        raise InputError(f"no table of users can be read from the folder {quoted(str(path))}{why}")
+        why = f": {quote('; '.join(skipped))}" if skipped else "; it has no file at all"
+        raise InputError(f"no table of users can be read from the folder {quote(str(path))}{why}")
     names = [dataset.name for dataset in sets]
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"the folder {quoted(str(path))} has {names.count(name)} tables for the set {name}")
+            raise InputError(f"the folder {quote(str(path))} has {names.count(name)} tables for the set {name}")
     notes = [_characteristics(dataset) for dataset in sets]
     if skipped:
         notes.append(f"Not read: {'; '.join(skipped)}.")

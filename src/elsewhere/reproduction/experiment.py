@@ -106,9 +106,9 @@ class Study:
 
     def users(self, dataset: Dataset) -> Sequence[Histogram]:
         """All users, or as many at random as the scale asks for."""
-        return self.some(dataset.histograms, self.scale.users, dataset.name, "users")
+        return self.sample(dataset.histograms, self.scale.users, dataset.name, "users")
 
-    def some(self, histograms: Sequence[Histogram], number: int, *about: object) -> Sequence[Histogram]:
+    def sample(self, histograms: Sequence[Histogram], number: int, *about: object) -> Sequence[Histogram]:
         """That many at random, in their order."""
         if len(histograms) <= number:
             return histograms

@@ -52,7 +52,7 @@ def hidden(study: Study, dataset: Dataset, sensitive: int) -> Rows:
     here. `js` and `l2` are the distances themselves, to which the bins that were emptied belong as well.
     """
     # Hiding is quicker than recommending, so that more users can be asked.
-    users = study.some(dataset.histograms, 4 * study.scale.users, dataset.name, "hidden")
+    users = study.sample(dataset.histograms, 4 * study.scale.users, dataset.name, "hidden")
     found = Rows()
     for draw in range(study.scale.draws):
         random = study.random("sensitive", dataset.name, draw)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from elsewhere import __version__
-from elsewhere.files import write_whole
-from elsewhere.model.errors import InputError, quoted
+from elsewhere.files import write_atomic
+from elsewhere.model.errors import InputError
 from elsewhere.pictures import canvas
 from elsewhere.pictures.files import of_the_page, rendered
 from elsewhere.reproduction.cache import Outcome
@@ -21,6 +21,7 @@ from elsewhere.reproduction.claims import Claim, Verdict
 from elsewhere.reproduction.data import Data
 from elsewhere.reproduction.drawing import draw
 from elsewhere.reproduction.experiment import Drawing, Experiment, Study
+from elsewhere.text import quote
 
 PAGE = "report.html"
 _ENDINGS = (".svg", ".png")
@@ -95,9 +96,9 @@ def make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"the folder {quoted(str(folder))} cannot be made: {error.strerror}") from None
+        raise InputError(f"the folder {quote(str(folder))} cannot be made: {error.strerror}") from None
     if not os.access(folder, os.W_OK):
-        raise InputError(f"nothing can be written to the folder {quoted(str(folder))}")
+        raise InputError(f"nothing can be written to the folder {quote(str(folder))}")
 
 
 def verdicts(parts: Sequence[Section]) -> str:
@@ -127,7 +128,7 @@ def _path(folder: Path, part: Section, drawing: Drawing, ending: str) -> Path:
 
 
 def _put(path: Path, content: bytes) -> None:
-    write_whole(path, content, private=True)
+    write_atomic(path, content, private=True)
 
 
 def _claims_csv(parts: Sequence[Section]) -> str:

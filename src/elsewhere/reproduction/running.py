@@ -82,7 +82,7 @@ def _experiment(name: str, study: Study, cache: Cache, folder: Path, footer: str
     Thread(target=_end_with_parent, daemon=True).start()
     module = experiments.modules()[name]
     if module.EXPERIMENT.timed:
-        import_module("elsewhere.ready")  # before the clock runs
+        import_module("elsewhere.preload")  # before the clock runs
     rows, refused = Rows(), []
     try:
         for dataset in study.sets:

@@ -12,7 +12,7 @@ from typing import Any
 from elsewhere import paper
 from elsewhere.model.histogram import Histogram, TableLike
 from elsewhere.model.result import Goal, Method
-from elsewhere.reproduction import lean
+from elsewhere.reproduction import pruned_graph
 from elsewhere.reproduction.experiment import Scale
 from elsewhere.verbs import avoid, hide, resemble
 
@@ -60,7 +60,7 @@ def targeting(
 def optimals(goal: Goal, history: Histogram, target: TableLike, threshold: float, scale: Scale) -> dict[str, Any]:
     """The seconds of the optimal algorithm, in three codes.
 
-    `paper` is the algorithm to the letter, `lean` the same on a graph without the edges that no solution can take (the
+    `paper` is the algorithm to the letter, `pruned` the same on a graph without edges that no solution can take (the
     heuristic has no graph), `verbs` is what the package answers with.
     """
     question = (history, target, threshold)
@@ -69,7 +69,7 @@ def optimals(goal: Goal, history: Histogram, target: TableLike, threshold: float
     return {
         **_about(goal, "optimal", history, threshold),
         "paper": literal,
-        "lean": seconds(lean.optimal, goal, *question, limit=scale.patience),
+        "pruned": seconds(pruned_graph.optimal, goal, *question, limit=scale.patience),
         "verbs": mean_seconds(_VERBS[goal], *question),
     }
 
@@ -79,7 +79,7 @@ def heuristics(goal: Goal, history: Histogram, target: TableLike, threshold: flo
     return {
         **_about(goal, "heuristic", history, threshold),
         "paper": seconds(_PAPER[goal, "heuristic"], history, target, threshold, limit=scale.patience),
-        "lean": math.nan,
+        "pruned": math.nan,
         "verbs": mean_seconds(_VERBS[goal], history, target, threshold, method="heuristic"),
     }
 

@@ -15,8 +15,8 @@ from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.distances import Measure
 from elsewhere.model.problem import Problem
 from elsewhere.solvers import groups, knapsack, terms
-from elsewhere.solvers.knapsack import GaveUp, Limits, Solution, Tables
-from elsewhere.solvers.space import KINDS, Space, tabulate
+from elsewhere.solvers.choices import KINDS, Choices, tabulate
+from elsewhere.solvers.knapsack import Limits, SearchGaveUp, Solution, Tables
 
 #: From this many bins on, equal ones are grouped before counts are allocated.
 _MANY_BINS = 512
@@ -27,31 +27,31 @@ def least_loss(problem: Problem, limits: Limits) -> Solution | None:
     if problem.quality.distance.builtin:
         counts, price = spread(problem)
         if problem.allows(counts):
-            loss = problem.quality.summed(figures(problem, counts)[0])
+            loss = problem.quality.to_total(figures(problem, counts)[0])
             return Solution(counts, loss, loss, loss, 0.0, price)
-    space = tabulate(problem, math.inf, limits)
-    allowed = space.quality < math.inf
+    choices = tabulate(problem, math.inf, limits)
+    allowed = choices.quality < math.inf
     if problem.goal == "resemble":
-        allowed &= space.privacy < math.inf
-    return least(problem, space, space.quality, allowed, limits)
+        allowed &= choices.privacy < math.inf
+    return least(problem, choices, choices.quality, allowed, limits)
 
 
 def optimum(
-    problem: Problem, space: Space, known: Ints, limits: Limits, guess: tuple[float, float] = (-1.0, 0.0)
+    problem: Problem, choices: Choices, known: Ints, limits: Limits, guess: tuple[float, float] = (-1.0, 0.0)
 ) -> Solution:
     """The counts nearest to the target (RO) or farthest from it (AO) within the quality limit.
 
     `known` are counts within all constraints. An infinite objective is that of avoid at infinite distance.
     """
     unsure = False
-    if problem.goal == "avoid" and np.isinf(space.privacy).any():
+    if problem.goal == "avoid" and np.isinf(choices.privacy).any():
         try:
-            farthest = _at_infinity(problem, space, known, limits)
-        except GaveUp:
+            farthest = _at_infinity(problem, choices, known, limits)
+        except SearchGaveUp:
             farthest, unsure = None, True
         if farthest is not None:
             return farthest
-    tables = _signed(problem, space)
+    tables = _signed(problem, choices)
     solution = knapsack.solve(
         tables, problem.size, problem.budget, known=known, forbidden=problem.forbidden, limits=limits, guess=guess
     )
@@ -59,7 +59,7 @@ def optimum(
         raise AssertionError("the known counts are a solution")
     if problem.goal == "resemble":
         solution = _sharpened(problem, tables, solution, limits)
-    solution = _honest(problem, space, solution)
+    solution = _bound_for_all_values(problem, choices, solution)
     if unsure:
         solution = solution._replace(bound=-math.inf, dual_bound=-math.inf)
     return solution._replace(counts=_ordered(problem, solution.counts))
@@ -70,20 +70,20 @@ def better(problem: Problem, solution: Solution, counts: Ints) -> Solution:
     _, distance = figures(problem, counts)
     assert problem.privacy is not None
     assert distance is not None
-    objective = problem.privacy.summed(distance) * (-1.0 if problem.goal == "avoid" else 1.0)
+    objective = problem.privacy.to_total(distance) * (-1.0 if problem.goal == "avoid" else 1.0)
     if objective >= solution.objective:
         return solution
     bound = min(solution.bound, objective)
     return solution._replace(counts=counts, objective=objective, bound=bound, proven=False)
 
 
-def _honest(problem: Problem, space: Space, solution: Solution) -> Solution:
-    """The solution with a bound that holds for all values, if the space had only some of them.
+def _bound_for_all_values(problem: Problem, choices: Choices, solution: Solution) -> Solution:
+    """The solution with a bound that holds for all values, if the choices had only some of them.
 
     A distance is not negative, and a convex term is greatest at an end; of a user's function nothing is known.
     """
     assert problem.privacy is not None
-    if space.whole:
+    if choices.whole:
         return solution
     bound = 0.0 if problem.goal == "resemble" else -math.inf
     if problem.goal == "avoid":
@@ -139,33 +139,33 @@ def figures(problem: Problem, counts: Ints) -> tuple[float, float | None]:
 
 def _total(measure: Measure, counts: Ints) -> float:
     kind = KINDS[measure.distance.name]
-    return measure.shown(terms.total(kind, measure.reference, counts, measure.reference_size, measure.size))
+    return measure.from_total(terms.total(kind, measure.reference, counts, measure.reference_size, measure.size))
 
 
-def bounded(problem: Problem, space: Space, counts: Ints) -> Solution:
+def bounded(problem: Problem, choices: Choices, counts: Ints) -> Solution:
     """The given counts, with the dual bound on what the best could be."""
-    if problem.goal == "avoid" and (space.within(problem.budget) & np.isinf(space.privacy)).any():
+    if problem.goal == "avoid" and (choices.within(problem.budget) & np.isinf(choices.privacy)).any():
         return Solution(counts, math.inf, -math.inf, -math.inf, 0.0, 0.0)
-    solution = knapsack.bounded(_signed(problem, space), problem.size, problem.budget, counts)
-    return _honest(problem, space, solution)
+    solution = knapsack.bounded(_signed(problem, choices), problem.size, problem.budget, counts)
+    return _bound_for_all_values(problem, choices, solution)
 
 
-def least(problem: Problem, space: Space, objective: Floats, allowed: Flags, limits: Limits) -> Solution | None:
+def least(problem: Problem, choices: Choices, objective: Floats, allowed: Flags, limits: Limits) -> Solution | None:
     """The counts of least objective among the values allowed, with no budget; None if there are none."""
-    bins = np.repeat(np.arange(len(space.low)), np.diff(space.start))
-    values = np.arange(len(allowed)) - space.start[bins] + space.low[bins]
-    least, most = np.full(len(space.low), np.inf), np.full(len(space.low), -np.inf)
+    bins = np.repeat(np.arange(len(choices.low)), np.diff(choices.start))
+    values = np.arange(len(allowed)) - choices.start[bins] + choices.low[bins]
+    least, most = np.full(len(choices.low), np.inf), np.full(len(choices.low), -np.inf)
     np.minimum.at(least, bins[allowed], values[allowed])
     np.maximum.at(most, bins[allowed], values[allowed])
     if not least.sum() <= problem.size <= most.sum():
         return None
-    tables = space.tables(objective, np.zeros_like(objective), allowed)
+    tables = choices.tables(objective, np.zeros_like(objective), allowed)
     return knapsack.solve(tables, problem.size, math.inf, known=None, forbidden=problem.forbidden, limits=limits)
 
 
 def least_quality(
     problem: Problem,
-    space: Space,
+    choices: Choices,
     cost: Floats,
     budget: float,
     allowed: Flags,
@@ -179,50 +179,50 @@ def least_quality(
     `known` are counts that fit the budget, if any are known.
     """
     if known is None:
-        cheapest = least(problem, space, cost, allowed, limits.without_deadline())
+        cheapest = least(problem, choices, cost, allowed, limits.without_deadline())
         if cheapest is None or (cheapest.closed and cheapest.objective > budget):
             return None
         if cheapest.objective > budget:
-            raise GaveUp(f"memory_limit={limits.memory} bytes are too few to find any histogram within the constraints")
+            raise knapsack.nothing_found(limits)
         known = cheapest.counts
-    tables = space.tables(space.quality, cost, allowed)
+    tables = choices.tables(choices.quality, cost, allowed)
     if most < math.inf and knapsack.bounded(tables, problem.size, budget, known).bound > most:
         return None
     found = knapsack.solve(tables, problem.size, budget, known=known, forbidden=problem.forbidden, limits=limits)
     return found if found is not None and (found.objective <= most or not found.closed) else None
 
 
-def _signed(problem: Problem, space: Space) -> Tables:
+def _signed(problem: Problem, choices: Choices) -> Tables:
     """The tables of a target problem as a minimisation; values at infinite distance are out."""
     assert problem.privacy is not None
     sign = -1.0 if problem.goal == "avoid" else 1.0
-    if space.budget == problem.budget and not problem.privacy.distance.unbounded:
-        return Tables(space.start, space.low, sign * space.privacy, space.quality)
-    allowed = space.within(problem.budget) & (space.privacy < math.inf)
-    return space.tables(sign * space.privacy, space.quality, allowed)
+    if choices.budget == problem.budget and not problem.privacy.distance.unbounded:
+        return Tables(choices.start, choices.low, sign * choices.privacy, choices.quality)
+    allowed = choices.within(problem.budget) & (choices.privacy < math.inf)
+    return choices.tables(sign * choices.privacy, choices.quality, allowed)
 
 
-def _at_infinity(problem: Problem, space: Space, known: Ints, limits: Limits) -> Solution | None:
+def _at_infinity(problem: Problem, choices: Choices, known: Ints, limits: Limits) -> Solution | None:
     """The counts of least quality loss at an infinite privacy distance: at least one bin has an infinite term.
 
     None if no counts within the budget have one.
     """
-    flagged = np.where(np.isinf(space.privacy), -1.0, 0.0)
+    flagged = np.where(np.isinf(choices.privacy), -1.0, 0.0)
     found = least_quality(
         problem,
-        space,
+        choices,
         flagged,
         -1.0,
-        space.within(problem.budget),
+        choices.within(problem.budget),
         limits._replace(gap=0.0),
-        known=known if flagged[space.at(known)].any() else None,
+        known=known if flagged[choices.at(known)].any() else None,
         most=problem.budget,
     )
     if found is None:
         return None
     if found.objective > problem.budget:
-        raise GaveUp("the search for counts at an infinite distance was not finished")
-    return Solution(found.counts, -math.inf, -math.inf, -math.inf, 0.0, 0.0, proven=found.closed and space.whole)
+        raise SearchGaveUp("the search for counts at an infinite distance was not finished")
+    return Solution(found.counts, -math.inf, -math.inf, -math.inf, 0.0, 0.0, proven=found.closed and choices.whole)
 
 
 def spread(problem: Problem) -> tuple[Ints, float]:

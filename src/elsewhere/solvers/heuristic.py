@@ -9,14 +9,14 @@ import numpy as np
 from elsewhere.model.arrays import Ints
 from elsewhere.model.problem import Problem
 from elsewhere.solvers import greedy
-from elsewhere.solvers.knapsack import GaveUp, Limits
-from elsewhere.solvers.space import Space, tabulate
+from elsewhere.solvers.choices import Choices, tabulate
+from elsewhere.solvers.knapsack import Limits, SearchGaveUp
 
 _BYTES_PER_PAIR = 12
 _PAIRS_PER_CALL = 100_000_000
 
 
-def heuristic(problem: Problem, space: Space, known: Ints, limits: Limits) -> Ints:
+def heuristic(problem: Problem, choices: Choices, known: Ints, limits: Limits) -> Ints:
     """Counts within all constraints that greedy moves lead to, until time is up, from `known`, which are such counts.
 
     If the histogram has to change its size, the difference is one more, virtual bin that costs nothing, and moves start
@@ -29,14 +29,14 @@ def heuristic(problem: Problem, space: Space, known: Ints, limits: Limits) -> In
         counts = _climb(problem, whole, original, missing, limits)
         if problem.is_within(counts) and problem.quality_loss(counts) <= problem.limit:
             return counts
-    counts = _climb(problem, space, known, 0, limits)
+    counts = _climb(problem, choices, known, 0, limits)
     return known if problem.is_forbidden(counts) else counts
 
 
-def _climb(problem: Problem, space: Space, begin: Ints, missing: int, limits: Limits) -> Ints:
+def _climb(problem: Problem, choices: Choices, begin: Ints, missing: int, limits: Limits) -> Ints:
     assert problem.privacy is not None
-    start, low, target = space.start, space.low, problem.privacy.reference
-    quality, privacy = space.quality, space.privacy
+    start, low, target = choices.start, choices.low, problem.privacy.reference
+    quality, privacy = choices.quality, choices.privacy
     if missing:
         begin = np.append(begin, max(missing, 0))
         start = np.append(start, start[-1] + abs(missing) + 1)
@@ -46,7 +46,7 @@ def _climb(problem: Problem, space: Space, begin: Ints, missing: int, limits: Li
         quality, privacy = np.append(quality, nothing), np.append(privacy, nothing)
     n = len(begin)
     if n * n * _BYTES_PER_PAIR > limits.memory:
-        raise GaveUp(
+        raise SearchGaveUp(
             f"the heuristic would have to compare {n * n:.3g} pairs, more than memory_limit={limits.memory} bytes hold"
         )
     x, changed, to = begin.copy(), np.ones(n, np.bool_), np.zeros(n, np.int64)

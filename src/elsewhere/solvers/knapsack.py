@@ -18,7 +18,7 @@ import numpy as np
 from elsewhere.model.arrays import Floats, Ints
 from elsewhere.model.errors import InputError
 from elsewhere.solvers import dual, labels
-from elsewhere.solvers.watching import look
+from elsewhere.solvers.cancellation import check_cancelled
 
 _WORK_PER_CALL = 5_000_000
 _GROWTH = 4.0
@@ -33,7 +33,7 @@ _GOOD_ENOUGH = 1e-6
 _GOOD_ENOUGH_WORK = 60_000_000
 
 
-class GaveUp(InputError):
+class SearchGaveUp(InputError):
     """The memory is too small to say whether there is any answer at all."""
 
 
@@ -74,7 +74,7 @@ class Limits(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        look()
+        check_cancelled()
         return self.deadline < math.inf and time.monotonic() >= self.deadline
 
 
@@ -163,8 +163,12 @@ def solve(
     if counts is None:
         if exhausted:
             return None
-        raise GaveUp(f"memory_limit={limits.memory} bytes are too few to find any histogram within the constraints")
+        raise nothing_found(limits)
     return Solution(counts, found, min(bound, found), dual_bound, lam, mu)
+
+
+def nothing_found(limits: Limits) -> SearchGaveUp:
+    return SearchGaveUp(f"memory_limit={limits.memory} bytes are too few to find any histogram within the constraints")
 
 
 def bounded(tables: Tables, size: int, budget: float, counts: Ints) -> Solution:

@@ -22,9 +22,9 @@ from elsewhere.reproduction.experiment import (
     enough,
     sampled,
 )
-from elsewhere.reproduction.padding import padded
 from elsewhere.reproduction.releases import drawn_with
 from elsewhere.reproduction.rows import Rows
+from elsewhere.reproduction.zero_padding import padded
 
 _WHY = "another machine and other code"
 _FASTER = "faster code: what each count costs is all that it looks at, and most of the time is a call's overhead"
@@ -72,7 +72,7 @@ def _histograms(study: Study, dataset: Dataset) -> Iterator[tuple[str, list[Hist
     number = dataset.defaults.sensitive
     fitting = [history for history in dataset.histograms if np.count_nonzero(history.counts) > number]
     fitting = list(enough(fitting, 1, dataset, f"with more than {number} visited locations"))
-    yield "users'", list(study.some(fitting, study.scale.timed, dataset.name, "timed"))
+    yield "users'", list(study.sample(fitting, study.scale.timed, dataset.name, "timed"))
     yield "padded", padded(replace(dataset, histograms=tuple(fitting)))
 
 

@@ -24,7 +24,7 @@ _CODES = (("paper", "LHO", _MACHINE), ("verbs", "hide", _FASTER))
 
 def run(study: Study, dataset: Dataset) -> Rows:
     rows = Rows()
-    users = study.some(dataset.histograms, study.scale.timed, dataset.name, "timed")
+    users = study.sample(dataset.histograms, study.scale.timed, dataset.name, "timed")
     for number in NUMBERS:
         random = study.random("sensitive", dataset.name)
         for history in users:

@@ -8,8 +8,17 @@ import numpy as np
 
 from elsewhere.reproduction.claims import Claim, grows_as, moves, near
 from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Study, enough
-from elsewhere.reproduction.racing import CHOSEN, LITERAL, MACHINE, drawings, faster, race, seconds_at, series
 from elsewhere.reproduction.rows import Rows
+from elsewhere.reproduction.runtime_comparison import (
+    CHOSEN,
+    LITERAL,
+    MACHINE,
+    drawings,
+    faster,
+    race,
+    seconds_at,
+    series,
+)
 
 _EXAMPLE = 26
 

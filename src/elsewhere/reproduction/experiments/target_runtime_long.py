@@ -10,19 +10,19 @@ import numpy as np
 from elsewhere.reproduction import timing
 from elsewhere.reproduction.claims import Claim, grows_as, near
 from elsewhere.reproduction.experiment import FULL, QUICK, Dataset, Drawing, Experiment, Scale, Study, sampled
-from elsewhere.reproduction.padding import padded
-from elsewhere.reproduction.racing import LITERAL, MACHINE, drawings, faster, series
 from elsewhere.reproduction.releases import GOALS, uniform
 from elsewhere.reproduction.rows import Rows
+from elsewhere.reproduction.runtime_comparison import LITERAL, MACHINE, drawings, faster, series
+from elsewhere.reproduction.zero_padding import padded
 
 _THRESHOLD, _LONG = 1e-5, 75
 _KINDS = {"long": "Figure 22 b, c", "padded": "Figures 22 d and 23 a"}
 #: How many are longer in the paper's sets, and the mean seconds over both.
 _NUMBER = {"NYC": 17, "TKY": 7}
-_CODES = {"paper": "to the letter", "lean": "RO, lean", "verbs": "resemble"}
+_CODES = {"paper": "to the letter", "pruned": "RO, pruned", "verbs": "resemble"}
 _SECONDS = (
     ("RO", "optimal", "paper", 3.6),
-    ("RO", "optimal", "lean", 3.6),
+    ("RO", "optimal", "pruned", 3.6),
     ("RO", "optimal", "verbs", 3.6),
     ("RH", "heuristic", "paper", 0.0082),
     ("RH", "heuristic", "verbs", 0.0082),
@@ -33,7 +33,7 @@ def run(study: Study, dataset: Dataset) -> Rows:
     rows = Rows()
     longer = [history for history in dataset.histograms if history.length > _LONG]
     largest = max((history.size for history in longer), default=math.nan)
-    chosen = study.some(longer, _number(study.scale), dataset.name, "timed")
+    chosen = study.sample(longer, _number(study.scale), dataset.name, "timed")
     for kind, histograms in (("long", chosen), ("padded", padded(dataset))):
         for history in histograms:
             for goal in GOALS:

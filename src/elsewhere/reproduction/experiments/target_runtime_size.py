@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from elsewhere.reproduction.claims import Claim, at_most, moves, near
 from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Study, enough
-from elsewhere.reproduction.racing import CHOSEN, LITERAL, drawings, faster, race, seconds_at, series
 from elsewhere.reproduction.rows import Rows
+from elsewhere.reproduction.runtime_comparison import CHOSEN, LITERAL, drawings, faster, race, seconds_at, series
 
 _EXAMPLE = 109
 

@@ -10,9 +10,9 @@ from elsewhere.reproduction import timing
 from elsewhere.reproduction.claims import Claim, moves, near
 from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Study
 from elsewhere.reproduction.experiments.target_threshold import LENGTH, SIZE
-from elsewhere.reproduction.racing import MACHINE, drawings
 from elsewhere.reproduction.releases import GOALS
 from elsewhere.reproduction.rows import Rows
+from elsewhere.reproduction.runtime_comparison import MACHINE, drawings
 
 _THRESHOLD = 0.5
 _TARGETS = 10
@@ -42,7 +42,7 @@ def claims(rows: Rows) -> Iterator[Claim]:
             group = own.where(goal="resemble", method="heuristic")
             yield moves("runtime of RH increases with JS(H, H'')", "rises", group.column("distance"),
                         group.column(code), f"{algorithm}, {name}", MACHINE)  # fmt: skip
-        for code, algorithm in (("paper", "RO"), ("lean", "RO, lean"), ("verbs", "resemble (RO)")):
+        for code, algorithm in (("paper", "RO"), ("pruned", "RO, pruned"), ("verbs", "resemble (RO)")):
             times = own.where(goal="resemble", method="optimal").column(code)
             yield near("runtime of RO is not affected by the target (slowest to fastest)", 1.0,
                        float(times.max() / times.min()), f"{algorithm}, {name}", _SEARCH)  # fmt: skip

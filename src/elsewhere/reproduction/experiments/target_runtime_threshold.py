@@ -8,9 +8,9 @@ from elsewhere.reproduction import timing
 from elsewhere.reproduction.claims import Claim, grows_as, moves
 from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Study
 from elsewhere.reproduction.experiments.target_threshold import LENGTH, SIZE
-from elsewhere.reproduction.racing import LITERAL, drawings, faster, series
 from elsewhere.reproduction.releases import GOALS, METHODS, uniform
 from elsewhere.reproduction.rows import Rows
+from elsewhere.reproduction.runtime_comparison import LITERAL, drawings, faster, series
 
 _WHY = "another implementation: the paper does not say how it keeps the vectors of a node"
 #: Wider ones take the paper's algorithms minutes.
@@ -41,7 +41,7 @@ def claims(rows: Rows) -> Iterator[Claim]:
             yield grows_as(says, exponent, x, y, algorithm, _WHY if code != "verbs" else "faster code")
         yield from faster(own, name)
         best, greedy = (own.where(goal="resemble", method=method) for method in METHODS)
-        for codes, where in ((("paper", "paper"), "RO, RH"), (("lean", "paper"), "RO lean, RH"),
+        for codes, where in ((("paper", "paper"), "RO, RH"), (("pruned", "paper"), "RO pruned, RH"),
                              (("verbs", "verbs"), "resemble, both methods")):  # fmt: skip
             yield moves("RO takes more and more times as long as RH", "rises", best.column("threshold"),
                         best.column(codes[0]) / greedy.column(codes[1]), f"{where}, {name}", _WHY)  # fmt: skip

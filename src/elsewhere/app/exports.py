@@ -1,0 +1,122 @@
+"""What a person takes along: the release, what is private about it, and the commands that do the same again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from elsewhere.app.interface import TAKEN
+from elsewhere.app.queries import planned, sanitized
+from elsewhere.app.session import OpenHistory, Refused, Session
+from elsewhere.model.errors import ElsewhereError, InputError
+from elsewhere.model.result import Sanitized
+from elsewhere.output.releases import release_form
+from elsewhere.output.report import as_json, summary
+from elsewhere.policy import SHIPPED, Policy
+from elsewhere.text import quote
+
+_RELEASE = "release.csv"
+#: The options that are not called like the choice of the policy.
+_OPTIONS = {"spared": "spare"}
+
+
+def take(session: Session, opened: OpenHistory, question: Mapping[str, Any], what: str) -> bytes:
+    """The content of a file, the same that the command line writes."""
+    if what not in TAKEN:
+        raise InputError(f"what is {quote(what)}; it is one of {', '.join(TAKEN)}")
+    plan = planned(session, opened, question)
+    history = opened.history.histogram
+    if plan.policy.goal == "hide" and not plan.sensitive(history):
+        raise Refused(400, "nothing is ticked, so the release would be the history itself", "Tick what to hide.")
+    result = sanitized(opened, plan)
+    check = plan.verify(history, result.histogram)
+    if not check.ok:
+        raise ElsewhereError(f"the release failed its check and is not given out: {check.problems[0]}")
+    policy = plan.policy
+    if result.status == "optimal":  # then nothing is left of the limit, and it is found again without one
+        policy = replace(policy, time_limit=None)
+    return _FILES[what](opened, policy, result) if what in _FILES else release_form(what)(result.histogram)
+
+
+def _files_of(opened: OpenHistory, policy: Policy) -> list[str]:
+    """The names of the files that a command reads, each of which must mean one file."""
+    taxonomy = None if policy.taxonomy == SHIPPED else policy.taxonomy
+    names = [name for name in (opened.name, opened.labels, policy.target, taxonomy) if name is not None]
+    for name in names:
+        if names.count(name) > 1:
+            sentence = f"two of the files are called {quote(name)}, and a command could not tell them apart"
+            raise Refused(400, sentence, "Rename one of them, and load it again.")
+    return names
+
+
+def _release_beside(opened: OpenHistory, policy: Policy) -> str:
+    """Where a command puts the release: not over a file that it reads."""
+    taken, name = _files_of(opened, policy), _RELEASE
+    while name in taken:
+        name = f"new-{name}"
+    return name
+
+
+def _policy(opened: OpenHistory, policy: Policy, result: Sanitized) -> bytes:
+    return policy.as_toml().encode()
+
+
+def _report(opened: OpenHistory, policy: Policy, result: Sanitized) -> bytes:
+    return as_json(summary(result, policy.chosen())).encode()
+
+
+def _command(opened: OpenHistory, policy: Policy, result: Sanitized) -> bytes:
+    words = ["elsewhere", policy.goal, opened.name, *_options(opened, policy), "-o", _release_beside(opened, policy)]
+    return (shlex.join(words) + "\n").encode()
+
+
+def _options(opened: OpenHistory, policy: Policy) -> Iterator[str]:
+    for name, value in {**_reading(opened), **policy.chosen()}.items():
+        option = "--" + _OPTIONS.get(name, name).replace("_", "-")
+        if name == "goal":
+            continue
+        if value is True:
+            yield option
+        else:
+            for item in value if isinstance(value, list) else [value]:
+                yield from (option, str(item))
+
+
+def _script(opened: OpenHistory, policy: Policy, result: Sanitized) -> bytes:
+    reading = "".join(f", {name}={value!r}" for name, value in _reading(opened).items())
+    choices = "".join(
+        f"    {name}={tuple(value) if isinstance(value, list) else value!r},\n"
+        for name, value in policy.chosen().items()
+    )
+    release = _release_beside(opened, policy)
+    return _SCRIPT.format(history=opened.name, reading=reading, choices=choices, release=release).encode()
+
+
+_SCRIPT = """\
+import csv
+
+import elsewhere as ew
+
+history = ew.read({history!r}{reading}).histogram
+policy = ew.Policy(
+{choices})
+result = policy.plan().sanitize(history)
+with open({release!r}, "w", encoding="utf-8", newline="") as file:
+    rows = csv.writer(file, lineterminator="\\n")
+    rows.writerow(["location", "count"])
+    rows.writerows(result.histogram.items())
+"""
+
+
+def _reading(opened: OpenHistory) -> dict[str, str]:
+    return dict(opened.reading) if opened.labels is None else {**opened.reading, "labels": opened.labels}
+
+
+_FILES: dict[str, Callable[[OpenHistory, Policy, Sanitized], bytes]] = {
+    "policy.toml": _policy,
+    "report.json": _report,
+    "command.sh": _command,
+    "script.py": _script,
+}

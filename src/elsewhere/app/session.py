@@ -1,0 +1,213 @@
+"""What the page's server has in its hands: histories, targets and taxonomies, in memory alone and not for long."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from importlib.resources import files
+from pathlib import PurePosixPath
+from typing import Any, Generic, TypeVar
+
+from elsewhere import profiles
+from elsewhere.histories import History, InMemoryFile, read, read_weights, relabelled
+from elsewhere.model.errors import ElsewhereError, InputError
+from elsewhere.model.result import Sanitized
+from elsewhere.model.taxonomy import Taxonomy
+from elsewhere.policy import SHIPPED, Plan
+from elsewhere.text import quote
+
+#: Bytes that may be sent in all before they are read, for one history.
+UPLOAD_BYTES = 200 * 2**20
+#: Bytes that a packed file may become.
+_MOST_UNPACKED = 2**30
+#: Seconds after which what no page asked for is forgotten.
+FORGOTTEN_AFTER = 600.0
+#: Things of each kind that may be open at once; it ends a page that has run wild.
+_MOST_OPEN = 64
+_MOST_FILES = 10_000
+
+#: Made-up histories to try, each a file among the package's data.
+SAMPLES = {
+    "weekend": ("A week-end away", "Three days of Mira, a made-up traveller, by the names of the places."),
+    "year": ("A year in the city", "A made-up year of Jonas, a nurse, by the kinds of place."),
+}
+
+Thing = TypeVar("Thing")
+
+
+class Refused(ElsewhereError):
+    """A request that cannot be served, with the status that HTTP has for it and a way on."""
+
+    def __init__(self, status: int, sentence: str, hint: str | None = None) -> None:
+        super().__init__(sentence)
+        self.status, self.hint = status, hint
+
+
+@dataclass
+class OpenHistory:
+    """A history that somebody has open, and what was made of it last."""
+
+    id: str
+    name: str
+    history: History
+    #: What the file says, before labels.
+    as_read: History
+    #: The options that it was read with.
+    reading: Mapping[str, str]
+    #: The name of the table of labels, if it has one.
+    labels: str | None = None
+    question: dict[str, Any] | None = None
+    #: The number of the newest question, by what was asked for.
+    newest: dict[str, int] = field(default_factory=dict)
+    answered: tuple[Plan, Sanitized] | None = None
+
+
+@dataclass(frozen=True)
+class Table(Generic[Thing]):
+    """A target or a taxonomy that came as a file."""
+
+    id: str
+    name: str
+    content: Thing
+    length: int
+
+
+class ExpiringStore(dict[str, Thing]):
+    """Things by id, each forgotten when nobody asked for it for a while."""
+
+    def __init__(self, what: str, clock: Callable[[], float], missing: int = 404) -> None:
+        """`missing` is the status that HTTP has for one that is not here."""
+        super().__init__()
+        self._what, self._clock, self._missing = what, clock, missing
+        self._asked: dict[str, float] = {}
+
+    def put(self, at: str, thing: Thing) -> Thing:
+        if at not in self and len(self) >= _MOST_OPEN:
+            raise Refused(429, f"{_MOST_OPEN} things of this kind are open already", "Close some of the pages.")
+        self[at], self._asked[at] = thing, self._clock()
+        return thing
+
+    def ask(self, at: str) -> Thing:
+        """The thing, which is then kept for longer."""
+        if at not in self:
+            raise Refused(self._missing, f"the {self._what} is no longer here", "Load the file again.")
+        self._asked[at] = self._clock()
+        return self[at]
+
+    def forget(self, at: str) -> None:
+        self.pop(at, None)
+        self._asked.pop(at, None)
+
+    def forget_old(self) -> None:
+        for at, asked in list(self._asked.items()):
+            if self._clock() - asked > FORGOTTEN_AFTER:
+                self.forget(at)
+
+
+class Session:
+    """All that is open. Nothing of it ever gets to the disk."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.histories: ExpiringStore[OpenHistory] = ExpiringStore("history", clock)
+        self.folders: ExpiringStore[tuple[str, dict[str, bytes]]] = ExpiringStore("folder", clock)
+        self.targets: ExpiringStore[Table[Mapping[str, Any]]] = ExpiringStore("target", clock, missing=400)
+        self.taxonomies: ExpiringStore[Table[Taxonomy]] = ExpiringStore("taxonomy", clock, missing=400)
+        self.profiles = profiles.all_profiles()
+
+    def forget_old(self) -> None:
+        """Forget what nobody asked for lately; targets and taxonomies stay as long as there is any history."""
+        self.histories.forget_old()
+        self.folders.forget_old()
+        if not self.histories:
+            self.targets.forget_old()
+            self.taxonomies.forget_old()
+
+    def forget(self, at: str) -> None:
+        """Forget a history at once, and with the last one all the rest."""
+        self.histories.forget(at)
+        if not self.histories:
+            for kept in (self.targets, self.taxonomies):
+                for table in list(kept):
+                    kept.forget(table)
+
+    def read(self, held: InMemoryFile, reading: Mapping[str, Any]) -> OpenHistory:
+        """The history in a file or a folder, which is not on the session yet."""
+        history = read(replace(held, most_unpacked=_MOST_UNPACKED), **reading)
+        return OpenHistory(_new_id(), held.name, history, history, reading)
+
+    def read_folder(self, at: str, on_progress: Callable[[int], None], reading: Mapping[str, Any]) -> OpenHistory:
+        name, content = self.folders.ask(at)
+        try:
+            return self.read(InMemoryFile(name, content, on_progress), reading)
+        finally:
+            self.folders.forget(at)
+
+    def read_sample(self, name: str) -> OpenHistory:
+        if name not in SAMPLES:
+            raise Refused(404, f"there is no sample {quote(name)}")
+        content = files("elsewhere").joinpath("data", "samples", f"{name}.csv").read_bytes()
+        return self.read(InMemoryFile(f"{name}.csv", content), {})
+
+    def label(self, at: str, held: InMemoryFile) -> OpenHistory:
+        """An open history whose locations have the names that a table has for them; it is not on the session yet."""
+        opened = self.histories.ask(at)
+        history = relabelled(opened.as_read, held)
+        return replace(opened, history=history, labels=held.name, answered=None)
+
+    def put(self, opened: OpenHistory) -> OpenHistory:
+        """Put a history on the session; one with labels takes its own place, unless it was forgotten meanwhile."""
+        if opened.labels is not None:
+            self.histories.ask(opened.id)
+        return self.histories.put(opened.id, opened)
+
+    def open_folder(self, name: str) -> str:
+        at = _new_id()
+        self.folders.put(at, (file_name(name), {}))
+        return at
+
+    def add_file(self, at: str, path: str, content: bytes) -> int:
+        """Put a file into a folder; the number of files in it."""
+        _, inside = self.folders.ask(at)
+        if _size(inside) + len(content) > UPLOAD_BYTES or len(inside) >= _MOST_FILES:
+            raise too_large(UPLOAD_BYTES)
+        if sum(_size(files) for _, files in self.folders.values()) + len(content) > 2 * UPLOAD_BYTES:
+            raise Refused(429, "other pages are sending folders, and there is no room for this one yet", "Try again.")
+        inside[path] = content
+        return len(inside)
+
+    def add_target(self, held: InMemoryFile, content: bytes) -> Table[Mapping[str, Any]]:
+        if held.name.endswith(".toml"):
+            weights: Mapping[str, Any] = profiles.parse(held.name, content).profile
+        else:
+            weights = read_weights(held)
+        return self.targets.put(at := _new_id(), Table(at, held.name, weights, len(weights)))
+
+    def add_taxonomy(self, name: str, content: bytes) -> Table[Taxonomy]:
+        taxonomy = Taxonomy.parse(name, content)
+        return self.taxonomies.put(at := _new_id(), Table(at, name, taxonomy, sum(1 for _ in taxonomy.tree())))
+
+
+def file_name(name: str) -> str:
+    """The name of a file as a command in its folder would give it."""
+    last = PurePosixPath(name.replace("\\", "/")).name
+    if not last or "\0" in last:
+        raise InputError(f"the file's name is {quote(name)}; it needs one")
+    return f"./{last}" if last.startswith("-") or last == SHIPPED else last
+
+
+def too_large(most: int) -> Refused:
+    return Refused(
+        413,
+        f"this is more than {most >> 20} MB, which is all that the page takes",
+        "The command line reads files of any size.",
+    )
+
+
+def _size(inside: Mapping[str, bytes]) -> int:
+    return sum(map(len, inside.values()))
+
+
+def _new_id() -> str:
+    return secrets.token_urlsafe(12)

@@ -1,0 +1,27 @@
+"""Files that look like a history but are none; each refusal says what to give instead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from elsewhere.histories.documents import Document
+from elsewhere.model.errors import InputError
+
+_REFUSALS = {
+    re.compile(rb'"locations"\s*:\s*\[.*"(?:latitudeE7|timestampMs)"', re.DOTALL): (
+        "it holds raw positions, not visits; give the folder Semantic Location History of the same Takeout, "
+        "or export the Timeline on the phone"
+    ),
+    re.compile(rb'"items"\s*:\s*\[.*"timeArrived"', re.DOTALL): (
+        "it holds what Swarm noticed by itself, which names no venue; give checkins1.json or the whole folder"
+    ),
+}
+
+
+def refuse_unsupported(documents: Iterable[Document]) -> None:
+    """Raises `InputError` if one of the documents is no history but looks like one."""
+    for document in documents:
+        for mark, because in _REFUSALS.items():
+            if document.is_json and mark.search(document.beginning):
+                raise InputError(because)

@@ -1,0 +1,239 @@
+"""From a question to its answer: which solver is asked, and what becomes of what it says.
+
+This is where the solvers, and Numba with them, are imported: on the first question, not before.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from elsewhere.model.arrays import Ints
+from elsewhere.model.distances import slack
+from elsewhere.model.errors import Infeasible, InputError, PrivacyNotMet
+from elsewhere.model.histogram import Histogram
+from elsewhere.model.problem import Problem, nonnegative
+from elsewhere.model.result import Certificate, Method, Sanitized, Status
+from elsewhere.solvers import exact
+from elsewhere.solvers.choices import Choices, tabulate
+from elsewhere.solvers.heuristic import heuristic
+from elsewhere.solvers.knapsack import Limits, SearchGaveUp, Solution
+from elsewhere.solvers.required_loss import RequiredLoss, required_loss
+from elsewhere.text import quote
+from elsewhere.verification.bounds import Multipliers
+
+#: Values of a bin that a bound may be taken over one by one.
+_MOST_VALUES = 10_000_000
+#: The part of the time that is the search's; most are over long before, and need no heuristic.
+_SEARCH_SHARE = 0.75
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def interruptible(answer: Callable[P, R]) -> Callable[P, R]:
+    """Let Ctrl-C through: when it comes while a kernel returns, Numba makes a SystemError of it."""
+
+    @wraps(answer)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return answer(*args, **kwargs)
+        except SystemError as error:
+            cause: BaseException | None = error
+            while cause is not None and not isinstance(cause, KeyboardInterrupt):
+                cause = cause.__cause__ or cause.__context__
+            if cause is None:
+                raise
+        raise KeyboardInterrupt
+
+    return wrapped
+
+
+@interruptible
+def hidden(problem: Problem, time_limit: float | None, gap: float, memory_limit: int) -> Sanitized:
+    """The answer to hide."""
+    solution = exact.least_loss(problem, _limits(problem, time_limit, gap, memory_limit))
+    if solution is None:
+        raise _nothing()
+    return _sanitized(problem, solution)
+
+
+@interruptible
+def targeted(
+    problem: Problem, method: Method, wanted: float | None, time_limit: float | None, gap: float, memory_limit: int
+) -> Sanitized:
+    """The answer to resemble or avoid, unless it misses the wanted privacy distance."""
+    if not isinstance(method, str) or method not in ("optimal", "heuristic"):
+        raise InputError(f"method is {quote(method)}; it is either 'optimal' or 'heuristic'")
+    limits = _limits(problem, time_limit, gap, memory_limit)
+    known = _known(problem, limits)
+    choices = tabulate(problem, problem.budget, limits, around=known)
+    if method == "heuristic":
+        counts = heuristic(problem, choices, known, limits)
+        best = _sanitized(problem, exact.bounded(problem, choices, counts), choices, proven=False)
+    else:
+        best = _sanitized(problem, _searched(problem, choices, known, limits), choices)
+    if wanted is not None:
+        _check_privacy(problem, best, wanted, limits)
+    return best
+
+
+@interruptible
+def along(
+    problem: Problem, budgets: Sequence[float], time_limit: float | None, gap: float, memory_limit: int
+) -> list[Sanitized]:
+    """The answers for many budgets, of which the problem has the largest as its limit.
+
+    Tables are shared, and the multipliers of one budget are the first guess for the next.
+    """
+    limits = _limits(problem, time_limit, gap, memory_limit)
+    known = _known(problem.within(min(budgets)), limits)
+    choices = tabulate(problem, problem.budget, limits, around=known)
+    solutions: dict[float, Solution] = {}
+    guess = (-1.0, 0.0)
+    for budget in sorted(set(budgets), reverse=True):
+        limits = _limits(problem, time_limit, gap, memory_limit)
+        solutions[budget] = solution = _searched(problem.within(budget), choices, known, limits, guess)
+        guess = (solution.cost_multiplier, solution.size_multiplier)
+    answers: dict[float, Sanitized] = {}
+    for budget in sorted(solutions):
+        tighter = problem.within(budget)
+        # What a smaller budget allows, a larger one does: a search that was ended is no step back.
+        if not solutions[budget].closed:
+            solutions[budget] = exact.better(tighter, solutions[budget], known)
+        known = solutions[budget].counts
+        answers[budget] = _sanitized(tighter, solutions[budget], choices)
+    return [answers[budget] for budget in budgets]
+
+
+def _searched(
+    problem: Problem, choices: Choices, known: Ints, limits: Limits, guess: tuple[float, float] = (-1.0, 0.0)
+) -> Solution:
+    """The optimum; if time ends the search for it, then no worse than what the heuristic finds in the rest of it."""
+    left = max(limits.deadline - time.monotonic(), 0.0)
+    solution = exact.optimum(problem, choices, known, limits.ending_in(_SEARCH_SHARE * left), guess)
+    near_enough = solution.objective - solution.bound <= limits.tolerance(solution.objective)
+    if limits.deadline == math.inf or near_enough or solution.closed:
+        return solution
+    with suppress(SearchGaveUp):
+        rest = limits.ending_in((1.0 - _SEARCH_SHARE) * left)  # even if the search's last step took long
+        return exact.better(problem, solution, heuristic(problem, choices, known, rest))
+    return solution
+
+
+def _known(problem: Problem, limits: Limits) -> Ints:
+    """Counts within all constraints to start from: the original, or else those of least quality loss."""
+    # At a built-in distance the original, if it has the right size, has no loss at all.
+    if problem.is_within(problem.original) and (
+        problem.quality.distance.builtin or problem.quality_loss(problem.original) <= problem.limit
+    ):
+        return problem.original
+    solution = exact.least_loss(problem, limits.without_deadline())
+    if solution is None:
+        raise _nothing()
+    needed = problem.quality_loss(solution.counts)
+    if needed > problem.limit + slack(problem.limit):
+        raise Infeasible(
+            f"no histogram within the constraints has a quality loss of at most {problem.limit:.10g}; "
+            f"the least that one has is {needed:.10g}",
+            needed,
+        )
+    return solution.counts
+
+
+def _nothing() -> Infeasible:
+    return Infeasible("no histogram satisfies the constraints: all are forbidden or at an infinite distance", math.inf)
+
+
+def _check_privacy(problem: Problem, best: Sanitized, wanted: float, limits: Limits) -> None:
+    reached = best.privacy_distance
+    assert reached is not None
+    if problem.goal == "resemble":
+        if reached <= wanted + slack(wanted):
+            return
+        side, name = "above", "max_distance"
+    else:
+        if reached >= wanted - slack(wanted):
+            return
+        side, name = "below", "min_distance"
+    try:
+        needed = required_loss(problem, wanted, limits)
+    except SearchGaveUp:
+        needed = RequiredLoss(math.nan, proven=False)
+    if needed.loss < math.inf:
+        remedy = f"a quality loss of {needed.loss:.10g} would meet it"
+        remedy += "" if needed.proven else ", and perhaps a smaller one: the search was ended"
+    elif needed.loss == math.inf:
+        remedy = "no quality loss would meet it"
+    else:
+        remedy = "the memory limit leaves no room to find a quality loss that would meet it"
+    found = "best" if best.status == "optimal" else "best found"
+    raise PrivacyNotMet(
+        f"the {found} privacy distance at a quality loss of at most {problem.limit:.10g} is {reached:.10g}, "
+        f"{side} {name} {wanted:.10g}; {remedy}",
+        best,
+        needed.loss,
+    )
+
+
+def _sanitized(problem: Problem, solution: Solution, choices: Choices | None = None, proven: bool = True) -> Sanitized:
+    """The result that a solution amounts to, in the terms of its distances."""
+    if choices is not None and not choices.whole:
+        solution = _for_all_values(problem, solution)
+    quality_loss, privacy_distance = problem.quality.from_total(solution.objective), None
+    if problem.goal != "hide":
+        quality_loss, privacy_distance = exact.figures(problem, solution.counts)
+    measure, objective = problem.quality, quality_loss
+    if problem.privacy is not None and privacy_distance is not None:
+        measure, objective = problem.privacy, privacy_distance
+    sign = -1.0 if problem.goal == "avoid" else 1.0
+    optimal = proven and solution.closed
+    bound = objective if optimal else measure.from_total(sign * solution.bound)
+    status: Status = "optimal" if optimal else "feasible"
+    certificate = None
+    if abs(solution.dual_bound) < math.inf:
+        certificate = Certificate(
+            solution.cost_multiplier, solution.size_multiplier, measure.from_total(sign * solution.dual_bound)
+        )
+    notes: tuple[str, ...] = ()
+    if problem.left_out.any():
+        notes = (f"the quality loss leaves out the sensitive locations: {measure.distance.name} is infinite there",)
+    if choices is not None and not choices.whole:
+        notes = (*notes, "the memory limit let the search see only counts near those that it began with")
+    return Sanitized(
+        problem.goal,
+        Histogram._of(problem.locations, solution.counts),
+        quality_loss,
+        privacy_distance,
+        bound,
+        0.0 if objective == bound else abs(objective - bound),
+        status,
+        certificate,
+        notes,
+        problem.question,
+    )
+
+
+def _for_all_values(problem: Problem, solution: Solution) -> Solution:
+    """A solution of a search that saw only some values, with the bound that its multipliers prove for all of them."""
+    view = Multipliers(problem, solution.cost_multiplier, solution.size_multiplier)
+    assert problem.privacy is not None
+    if view.own or abs(solution.objective) == math.inf:
+        return solution
+    # In avoid an infinite distance, if there may be one, is beyond any bound, and values are looked at one by one.
+    if problem.goal == "avoid" and (problem.privacy.distance.unbounded or view.widest > _MOST_VALUES):
+        return solution
+    dual = view.dual_bound(view.least(solution.counts))
+    return solution._replace(dual_bound=dual, bound=min(solution.objective, max(solution.bound, dual)))
+
+
+def _limits(problem: Problem, time_limit: float | None, gap: float, memory_limit: int) -> Limits:
+    gap = nonnegative("gap", gap)
+    deadline = math.inf if time_limit is None else time.monotonic() + nonnegative("time_limit", time_limit)
+    # For a root, sqrt(a) - sqrt(b) <= sqrt(a - b): the sums below it are held to the square of the gap.
+    root = (problem.privacy or problem.quality).distance.root
+    return Limits(gap * gap if root else gap, deadline, int(min(nonnegative("memory_limit", memory_limit), 2.0**62)))

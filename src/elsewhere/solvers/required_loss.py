@@ -1,0 +1,66 @@
+"""What a privacy parameter would take: the least quality loss at which a wanted privacy distance is met.
+
+This is the search of resemble and avoid with quality and privacy swapped, among values that fit a guessed loss; if
+none of those does, the next guess is higher.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from elsewhere.model.arrays import Floats
+from elsewhere.model.distances import Measure, slack
+from elsewhere.model.problem import Problem
+from elsewhere.solvers.choices import Choices, tabulate
+from elsewhere.solvers.exact import least_quality
+from elsewhere.solvers.knapsack import Limits
+
+_FIRST_GUESS = 1e-6
+_GROWTH = 4.0
+# The answer is wanted to 1e-9; the rest of the gap is left to rounding.
+_GAP = 1e-10
+# It is advice: it may take a part of the memory, and so of the time, that the answer itself may take.
+_SHARE = 8
+
+
+class RequiredLoss(NamedTuple):
+    """A quality loss that is enough, and whether it is proven to be the least."""
+
+    loss: float
+    proven: bool
+
+
+def required_loss(problem: Problem, wanted: float, limits: Limits) -> RequiredLoss:
+    """The least quality loss at which the privacy distance is at most (resemble) or at least (avoid) `wanted`."""
+    assert problem.privacy is not None
+    limits = limits._replace(gap=_GAP, memory=limits.memory // _SHARE)
+    cap = max(2.0 * problem.budget, _FIRST_GUESS)
+    while True:
+        choices = tabulate(problem, cap, limits)
+        allowed = choices.within(cap)
+        if problem.goal == "avoid":
+            cost, budget = _farther(problem.privacy, choices, wanted)
+        else:
+            cost, budget = choices.privacy, problem.privacy.to_total(wanted + 0.999 * slack(wanted))
+            allowed &= choices.privacy < math.inf
+        found = least_quality(problem, choices, cost, budget, allowed, limits, most=cap)
+        if found is not None and found.objective <= cap:
+            return RequiredLoss(problem.quality_loss(found.counts), found.objective - found.bound <= 2.0 * _GAP)
+        if cap == math.inf:
+            return RequiredLoss(math.inf, proven=True)
+        everything = len(choices.quality) == int((problem.upper - problem.lower + 1).sum())
+        cap = math.inf if everything or limits.passed else _GROWTH * cap
+
+
+def _farther(measure: Measure, choices: Choices, wanted: float) -> tuple[Floats, float]:
+    """A cost and a budget that say: the privacy distance is at least `wanted`."""
+    infinite = np.isinf(choices.privacy)
+    if wanted == math.inf:
+        return np.where(infinite, -1.0, 0.0), -1.0
+    target = measure.to_total(max(0.0, wanted - 0.999 * slack(wanted)))
+    finite = np.where(infinite, 0.0, choices.privacy)
+    enough = target + abs(float(np.minimum.reduceat(finite, choices.start[:-1]).clip(max=0.0).sum())) + 1.0
+    return np.where(infinite, -enough, -finite), -target

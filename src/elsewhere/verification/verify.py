@@ -1,0 +1,251 @@
+"""Check a release against the history that it was made from, without trusting what made it."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from elsewhere.model.arrays import Ints
+from elsewhere.model.distances import DistanceLike, align, slack
+from elsewhere.model.errors import Infeasible
+from elsewhere.model.histogram import Histogram, TableLike
+from elsewhere.model.problem import BoundsLike, Constraints, Problem, Size, as_histogram, hiding, nonnegative, targeting
+from elsewhere.model.result import Certificate, Goal, Sanitized
+from elsewhere.text import quote
+from elsewhere.verification.bounds import Multipliers, better_exists
+
+#: How far a figure may be from the one recomputed, relative to its size plus one.
+_TOLERANCE = 1e-9
+
+
+@dataclass
+class Check:
+    """What `verify` found: `problems` is a sentence for each thing that is wrong."""
+
+    problems: list[str] = field(default_factory=list)
+    quality_loss: float = math.nan
+    privacy_distance: float | None = None
+    #: The bound that the certificate's multipliers prove; None without a certificate.
+    bound: float | None = None
+    #: Whether a search of its own has proven the result optimal; None if it was not asked to or gave up.
+    optimal: bool | None = None
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems
+
+
+def verify(
+    histogram: TableLike,
+    release: TableLike | Sanitized,
+    *,
+    target: TableLike | None = None,
+    max_quality_loss: float = math.inf,
+    quality: DistanceLike = "js",
+    privacy: DistanceLike = "js",
+    max_distance: float | None = None,
+    min_distance: float | None = None,
+    size: Size = "original",
+    redistribute: int | None = None,
+    sensitive: Iterable[str] = (),
+    visited_only: bool = False,
+    lower: BoundsLike = None,
+    upper: BoundsLike = None,
+    forbidden: Iterable[TableLike] = (),
+    candidates: Iterable[str] = (),
+) -> Check:
+    """Check that a release keeps to everything that was asked of it; no solver takes part.
+
+    Parameters
+    ----------
+    histogram
+        The true history H.
+    release
+        The histogram H' to be checked, or a whole `Sanitized`: then its figures and its bound are recomputed too, and
+        if it claims to be optimal, a better histogram is looked for. At an infinite distance, which nothing is better
+        than, the claim that the quality loss is the least is taken on trust.
+    target
+        The target of resemble or avoid; without it the release is taken for one of hide.
+    max_quality_loss, quality, privacy, max_distance, min_distance, size, redistribute, sensitive
+        What was asked, as in `hide`, `resemble` and `avoid`.
+    visited_only, lower, upper, forbidden, candidates
+        The same.
+
+    Returns
+    -------
+    Check
+        `ok`, and `problems`: a sentence for each thing that is wrong.
+
+    >>> check = verify({"cafe": 7, "gym": 2}, {"cafe": 8, "gym": 1}, sensitive={"gym"})
+    >>> check.ok, check.problems
+    (False, ["1 visit is left at the sensitive location 'gym'"])
+    """
+    check = Check()
+    history = as_histogram(histogram)
+    claims = release if isinstance(release, Sanitized) else None
+    given = claims.histogram if claims is not None else release
+    released = given if isinstance(given, Histogram) else Histogram(given)
+    goal = _goal(target, claims, max_distance)
+    constraints = Constraints(sensitive, visited_only, lower, upper, forbidden, candidates)
+    most = None if max_distance is None else nonnegative("max_distance", max_distance)
+    least = None if min_distance is None else nonnegative("min_distance", min_distance)
+    try:
+        if target is None:
+            problem = hiding(history, quality, redistribute, constraints)
+        else:
+            problem = targeting(goal, history, target, max_quality_loss, quality, privacy, size, constraints)
+    except Infeasible as error:
+        check.problems.append(f"nothing can satisfy the constraints: {error}")
+        return check
+    if claims is not None and claims.goal != goal:
+        check.problems.append(f"the result claims to be of {claims.goal}, but it is checked as one of {goal}")
+    counts = _counts(problem, released, check)
+    _check_constraints(problem, counts, visited_only, check)
+    check.quality_loss = problem.quality_loss(counts)
+    check.privacy_distance = problem.privacy_distance(counts)
+    if check.quality_loss > problem.limit + slack(problem.limit):
+        check.problems.append(f"the quality loss is {check.quality_loss:.10g}, above the limit {problem.limit:.10g}")
+    _check_privacy(check, most, least)
+    if claims is not None:
+        _check_claims(problem, counts, claims, check)
+    return check
+
+
+def _goal(target: TableLike | None, claims: Sanitized | None, max_distance: float | None) -> Goal:
+    """What is checked; a bare histogram may be at an infinite distance from its target unless that is limited."""
+    if target is None:
+        return "hide"
+    if claims is not None and claims.goal != "hide":
+        return claims.goal
+    return "avoid" if max_distance is None else "resemble"
+
+
+def _counts(problem: Problem, released: Histogram, check: Check) -> Ints:
+    """The release on the problem's locations; counts elsewhere are a problem of their own."""
+    known = set(problem.locations)
+    inside = {location: count for location, count in released.items() if location in known}
+    for location, count in released.items():
+        if count and location not in known:
+            check.problems.append(f"the release has {count} at {location!r}, which is no location of the question")
+    names = tuple(inside)
+    return align(problem.locations, names, np.array(list(inside.values()), dtype=np.int64))
+
+
+def _check_constraints(problem: Problem, counts: Ints, visited_only: bool, check: Check) -> None:
+    total = int(counts.sum())
+    if total != problem.size:
+        check.problems.append(f"the release has {total} counts instead of {problem.size}")
+    for at in np.flatnonzero((counts < problem.lower) | (counts > problem.upper)):
+        location, count = problem.locations[at], int(counts[at])
+        if problem.sensitive[at]:
+            visits = "1 visit is" if count == 1 else f"{count} visits are"
+            check.problems.append(f"{visits} left at the sensitive location {location!r}")
+        elif visited_only and problem.original[at] == 0 and count:
+            check.problems.append(f"the release has {count} at {location!r}, which was never visited")
+        else:
+            least, most = int(problem.lower[at]), int(problem.upper[at])
+            check.problems.append(f"the release has {count} at {location!r}, where {least} to {most} are allowed")
+    if problem.is_forbidden(counts):
+        check.problems.append("the release is one of the forbidden histograms")
+
+
+def _check_privacy(check: Check, max_distance: float | None, min_distance: float | None) -> None:
+    reached = check.privacy_distance
+    if reached is None:
+        return
+    if max_distance is not None and reached > max_distance + slack(max_distance):
+        check.problems.append(f"the privacy distance is {reached:.10g}, above max_distance {max_distance:.10g}")
+    if min_distance is not None and reached < min_distance - slack(min_distance):
+        check.problems.append(f"the privacy distance is {reached:.10g}, below min_distance {min_distance:.10g}")
+
+
+def _check_claims(problem: Problem, counts: Ints, claims: Sanitized, check: Check) -> None:
+    """The figures of a result: its distances, its gap, its bound and, if it says so, that it is optimal."""
+    objective = check.quality_loss if check.privacy_distance is None else check.privacy_distance
+    for name in ("quality_loss", "bound", "gap"):
+        if not isinstance(getattr(claims, name), numbers.Real):
+            check.problems.append(f"the {name} of the result is {quote(getattr(claims, name))}, which is not a number")
+            return
+    _compare("quality loss", claims.quality_loss, check.quality_loss, check)
+    if claims.privacy_distance != check.privacy_distance:
+        _compare("privacy distance", _or_nan(claims.privacy_distance), _or_nan(check.privacy_distance), check)
+    claimed = claims.quality_loss if claims.privacy_distance is None else claims.privacy_distance
+    _compare("gap", claims.gap, 0.0 if claims.bound == claimed else abs(claimed - claims.bound), check)
+    sign = -1.0 if problem.goal == "avoid" else 1.0
+    if sign * (claims.bound - objective) > _tolerance(objective):
+        check.problems.append(
+            f"the bound {claims.bound:.10g} is better than the bound can be: {objective:.10g} is reached"
+        )
+    if claims.status not in ("optimal", "feasible"):
+        check.problems.append(f"the status is {quote(claims.status)}; it is either 'optimal' or 'feasible'")
+    if claims.status == "optimal" and claims.gap > _tolerance(objective):
+        check.problems.append(f"the result claims to be optimal with a gap of {claims.gap:.10g}")
+    if not math.isfinite(objective):
+        return
+    if claims.certificate is not None:
+        with np.errstate(all="ignore"):  # absurd multipliers give an absurd bound, which is then a problem
+            _check_certificate(problem, counts, claims, claims.certificate, sign, check)
+    elif claims.status == "optimal":
+        check.problems.append("the result claims to be optimal but has no certificate")
+    elif sign * (claims.bound - _trivial_bound(problem)) > _tolerance(claims.bound):
+        check.problems.append(f"the bound {claims.bound:.10g} is not proven: the result has no certificate")
+
+
+def _trivial_bound(problem: Problem) -> float:
+    """What needs no proof: a built-in distance is not negative, and a convex term is greatest at an end."""
+    measure = problem.privacy or problem.quality
+    if problem.goal != "avoid":
+        return 0.0 if measure.distance.builtin else -math.inf
+    if not measure.distance.builtin:
+        return math.inf
+    ends = [measure.terms(end.astype(np.float64)) for end in (problem.lower, problem.upper)]
+    return measure.from_total(float(np.maximum(*ends).sum()))
+
+
+def _check_certificate(
+    problem: Problem, counts: Ints, claims: Sanitized, certificate: Certificate, sign: float, check: Check
+) -> None:
+    """The bound that the multipliers prove, and what is claimed beyond it."""
+    for name, value in (("quality", certificate.quality_multiplier), ("size", certificate.size_multiplier)):
+        if not math.isfinite(value) or (name == "quality" and value < 0.0):
+            check.problems.append(f"the certificate's {name} multiplier is {value!r}")
+            return
+    measure = problem.quality if problem.privacy is None else problem.privacy
+    view = Multipliers(problem, certificate.quality_multiplier, certificate.size_multiplier)
+    least = view.least(counts)
+    dual = sign * view.dual_bound(least)
+    rounding = _TOLERANCE * 1e-3 * view.rounding(least)
+    check.bound = measure.from_total(dual)
+    # Compared below the root, if there is one: above it, rounding errors near 0 would be magnified.
+    bound, certified = measure.to_total(claims.bound), measure.to_total(certificate.bound)
+    if (
+        not abs(max(dual, 0.0) - certified if measure.distance.root else dual - certified)
+        <= _tolerance(dual) + rounding
+    ):
+        check.problems.append(f"the certificate proves {check.bound:.10g}, not {certificate.bound:.10g}")
+    if sign * (dual - bound) > _tolerance(dual) + rounding:
+        check.problems.append(f"the bound {claims.bound:.10g} is weaker than the certificate's {check.bound:.10g}")
+    if not check.problems:
+        # The part of the bound that a search has proven and the multipliers have not.
+        better = better_exists(view, least, sign * bound, _tolerance(bound))
+        if better:
+            check.problems.append(f"a histogram with a better objective than the bound {claims.bound:.10g} exists")
+        if claims.status == "optimal":
+            check.optimal = None if better is None else not better
+
+
+def _compare(what: str, claimed: float, true: float, check: Check) -> None:
+    if not (claimed == true or abs(claimed - true) <= _tolerance(true)):
+        check.problems.append(f"the {what} is {true:.10g}, not {claimed:.10g}")
+
+
+def _tolerance(value: float) -> float:
+    return _TOLERANCE * (1.0 + abs(value)) if math.isfinite(value) else 0.0
+
+
+def _or_nan(value: float | None) -> float:
+    return math.nan if value is None else value

@@ -1,0 +1,572 @@
+"""The page in a real browser: the whole flow, by keyboard too, at every width, fast, and when it goes wrong."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib.resources import files
+from pathlib import Path
+from statistics import median
+from typing import Literal
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Error, Locator, Page, Route, expect
+
+import elsewhere as ew
+from tests.histories.test_reading import EXPORTS
+from tests.support.browser import CHROMIUM, chromium, served
+
+expect.set_options(timeout=10_000)
+pytestmark = pytest.mark.skipif(
+    not CHROMIUM.exists() and os.environ.get("CI") != "true", reason="there is no /usr/bin/chromium"
+)
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with served() as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def context(browser: Browser, address: str) -> Iterator[BrowserContext]:
+    """A browser's window. Whatever a page of it asks for is on this machine, and no script of it fails."""
+    asked: list[str] = []
+    failures: list[str] = []
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(10_000)
+    context.on("request", lambda request: asked.append(request.url))
+    context.on("weberror", lambda error: failures.append(str(error.error)))
+    yield context
+    context.close()
+    home = urlsplit(address)
+    # What is saved is a blob of the page's own.
+    elsewhere = [url for url in asked if urlsplit(url.removeprefix("blob:")).netloc != home.netloc]
+    assert asked
+    assert not elsewhere
+    assert not failures
+
+
+@pytest.fixture
+def page(context: BrowserContext, address: str) -> Page:
+    page = context.new_page()
+    page.goto(address)
+    return page
+
+
+def load(page: Page, path: Path) -> None:
+    page.set_input_files("#folder" if path.is_dir() else "#file", path)
+    expect(page.locator("#loaded-name")).to_have_text(path.name)
+    expect(page.locator("#tree li").first).to_be_visible()
+
+
+def table(tmp_path: Path, counts: dict[str, int]) -> Path:
+    path = tmp_path / "history.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("location", "count"), *counts.items()])
+    return path
+
+
+def tick(page: Page, name: str) -> None:
+    page.get_by_role("treeitem", name=re.compile(f"^{re.escape(name)}, ")).last.locator(".row").first.click()
+
+
+def settled(page: Page) -> None:
+    """Wait until there is a release."""
+    expect(page.get_by_role("button", name="Save as CSV")).to_be_enabled()
+
+
+def saved(page: Page, button: str) -> bytes:
+    settled(page)
+    with page.expect_download() as download:
+        page.get_by_role("button", name=button, exact=True).click()
+    return download.value.path().read_bytes()
+
+
+def counts(release: bytes) -> dict[str, int]:
+    return {row["location"]: row["count"] for row in json.loads(release)}
+
+
+def bars(page: Page) -> Locator:
+    return page.locator("#bars li")
+
+
+#: Every export that can be read, with a place in it to hide.
+FLOWS = {
+    "google_takeout_2023_MARCH.json": "Northside Fertility Clinic",
+    "google_takeout_2023_MARCH_ms.json": "Blue Lantern Café",
+    "google_timeline_android_Timeline.json": "ChIJexampleCLIN0000000000004",
+    "google_timeline_ios_location-history.json": "ChIJexampleCLIN0000000000004",
+    "swarm_export": "Northside Fertility Clinic",
+    "swarm_api_checkins.json": "Gym",
+    "tsmc2014_sample.txt": "Doctor's Office",
+}
+
+
+def test_no_export_is_left_out() -> None:
+    assert {path.name for path in EXPORTS.iterdir()} == {*FLOWS, "google_Records.json"}
+
+
+@pytest.mark.parametrize("name", FLOWS)
+def test_from_an_export_to_its_release(page: Page, name: str) -> None:
+    sensitive = FLOWS[name]
+    if name.startswith("tsmc"):
+        history = ew.read(EXPORTS / name, user="1").histogram
+        page.set_input_files("#file", EXPORTS / name)
+        page.get_by_role("button", name="Say how to read it").click()
+        page.get_by_label("Only this user").fill("1")
+    else:
+        history = ew.read(EXPORTS / name).histogram
+    load(page, EXPORTS / name)
+    tick(page, sensitive)
+    assert counts(saved(page, "JSON")) == dict(ew.hide(history, [sensitive]).histogram)
+    assert saved(page, "Save as CSV").decode().splitlines()[0] == "location,count"
+    expect(page.locator("#bars .sensitive .counts")).to_have_text(f"{history[sensitive]} → 0")
+
+    tourist = ew.profiles.stored("tourist").profile
+    page.get_by_role("radio", name="Resemble").check()
+    page.get_by_label("Whom to resemble").select_option("tourist")
+    page.get_by_label("Quality loss at most").fill("0.6")
+    page.keyboard.press("Tab")
+    expected = ew.resemble(history, tourist, 0.6, sensitive=[sensitive])
+    expect(page.locator("#privacy-distance")).to_have_text(f"{expected.privacy_distance:.4g}")
+    expect(bars(page)).to_have_count(len({*history, *tourist}))
+    assert counts(saved(page, "JSON")) == dict(expected.histogram)
+
+
+def test_keyboard_alone(page: Page) -> None:
+    """From a sample to its release without a mouse; the focus can be seen wherever it is."""
+    keys = page.keyboard
+    page.locator("#samples button").first.focus()
+    keys.press("Enter")
+    expect(page.locator("#protect-title")).to_be_focused()
+    keys.press("Tab")
+    keys.press("ArrowDown")
+    expect(page.get_by_role("radio", name="Resemble")).to_be_checked()
+    keys.press("Tab")
+    keys.type("Tour")
+    expect(page.get_by_label("Whom to resemble")).to_have_value("tourist")
+    tab_to(page, "#search")
+    keys.type("hotel")
+    keys.press("Tab")
+    keys.press("End")
+    keys.press("ArrowLeft")
+    keys.press("Space")
+    branch = page.locator("#tree li:focus")
+    expect(branch).to_have_attribute("aria-checked", "true")
+    keys.press("ArrowLeft")
+    keys.press("ArrowRight")
+    expect(branch).to_have_attribute("aria-expanded", "true")
+    settled(page)
+    tab_to(page, "#slider")
+    before = page.locator("#limit").input_value()
+    keys.press("PageUp")
+    expect(page.locator("#limit")).not_to_have_value(before)
+    settled(page)
+    tab_to(page, "[data-take='release.csv']")
+    with page.expect_download() as download:
+        keys.press("Enter")
+    assert b"Hotel" not in download.value.path().read_bytes()
+
+
+def tab_to(page: Page, selector: str) -> None:
+    """Press Tab until the focus is there; all stops on the way show it."""
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        focus = page.evaluate(
+            """(selector) => {
+                const at = document.activeElement;
+                const shown = at.closest("[role=treeitem]")?.querySelector(".row") ?? at;
+                return {there: at.matches(selector), ring: getComputedStyle(shown).outlineStyle};
+            }""",
+            selector,
+        )
+        assert focus["ring"] != "none"
+        if focus["there"]:
+            return
+    pytest.fail(f"{selector} is out of reach")
+
+
+#: Names that have broken pages: from right to left, without spaces, long, and like markup.
+NAMES = ["مقهى الفيروز", "東京駅", "Кафе «Сова»", "a" * 300, "<b>bold</b> & 'quote'", "Hospital"]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_for_everybody(browser: Browser, address: str, tmp_path: Path, theme: Literal["light", "dark"]) -> None:
+    """Axe finds nothing, neither contrast below AA nor a missing name; and nothing is cut at any width."""
+    path = table(tmp_path, {name: 1 + at for at, name in enumerate(NAMES)})
+    # Axe comes as a script, which the page's own policy keeps out.
+    context = browser.new_context(color_scheme=theme, bypass_csp=True)
+    page = context.new_page()
+    page.goto(address)
+    looks_right(page, tmp_path / "empty")
+    load(page, path)
+    tick(page, "Health care")
+    settled(page)
+    page.get_by_role("radio", name="Resemble").check()
+    page.get_by_label("Whom to resemble").select_option("student")
+    settled(page)
+    page.get_by_label("Only if the distance is at most").fill("0.00001")
+    page.keyboard.press("Tab")
+    expect(page.locator("#curve .of-wanted")).to_be_visible()
+    expect(page.locator("#outcome-words")).to_contain_text("at best, not 0.00001. No quality loss would do.")
+    expect(page.locator("#proof")).to_be_hidden()
+    for summary in page.locator("summary:visible").all():
+        summary.click()
+    looks_right(page, tmp_path / "full")
+    context.close()
+
+
+def looks_right(page: Page, pictures: Path) -> None:
+    """The pictures are for a person to look at; pytest keeps those of the last runs."""
+    for width in (360, 800, 1600):
+        page.set_viewport_size({"width": width, "height": 900})
+        # What is out of sight is not drawn, nor what has just come into sight.
+        page.evaluate("() => (bars.scrollIntoView(), new Promise((drawn) => setTimeout(drawn, 200)))")
+        page.screenshot(path=pictures / f"{width}.png", full_page=True)
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8"))
+    found = page.evaluate("() => axe.run({resultTypes: ['violations']})")["violations"]
+    assert [(rule["id"], [node["html"] for node in rule["nodes"]]) for rule in found] == []
+
+
+def test_the_layout_does_not_jump(page: Page, tmp_path: Path) -> None:
+    """Five places take the room of five hundred, and a release that of none."""
+    heights = set()
+    for length in (5, 500):
+        load(page, table(tmp_path, {"Hospital": 2, **{f"Place {at}": 1 + at for at in range(length - 1)}}))
+        heights.add(page.evaluate("() => [see.offsetHeight, document.documentElement.scrollHeight].join()"))
+        page.get_by_role("button", name="Health, 1 place", exact=True).click()
+        settled(page)
+        heights.add(page.evaluate("() => [see.offsetHeight, document.documentElement.scrollHeight].join()"))
+    assert len(heights) == 1
+
+
+@pytest.mark.parametrize("goal", ["Resemble", "Avoid"])
+def test_the_slider_is_fast(page: Page, tmp_path: Path, goal: str) -> None:
+    """150 locations: the median from a movement to its picture is below 100 ms, once the machine has time for it."""
+    tourist = ew.profiles.stored("tourist").profile
+    places = [*tourist, *(f"Place {at}" for at in range(150 - len(tourist)))]
+    load(page, table(tmp_path, {name: 1 + at * at % 23 for at, name in enumerate(places)}))
+    page.get_by_role("radio", name=goal).check()
+    page.get_by_label(f"Whom to {goal.lower()}").select_option("tourist")
+    settled(page)
+    page.get_by_role("slider").focus()
+    assert any(median(moved(page)) < 100 for _ in range(5))
+
+
+def moved(page: Page) -> list[float]:
+    """Milliseconds from a movement of the slider to its picture, for nine of them."""
+    page.keyboard.press("Home")
+    settled(page)
+    page.evaluate("() => performance.clearMeasures('slider')")
+    for at in range(1, 10):
+        page.keyboard.press("PageUp")
+        page.wait_for_function("(at) => performance.getEntriesByName('slider').length >= at", arg=at)
+    taken: list[float] = page.evaluate("() => performance.getEntriesByName('slider').map((entry) => entry.duration)")
+    return taken
+
+
+def test_the_arrow_keys_go_on(page: Page) -> None:
+    """Where the least limit is above zero, some steps beside it stand for the same limit."""
+    load(page, EXPORTS / "swarm_export")
+    tick(page, "Iron Works Gym")
+    page.get_by_role("radio", name="Resemble").check()
+    page.get_by_label("Whom to resemble").select_option("tourist")
+    settled(page)
+    page.get_by_role("slider").press("Home")
+    settled(page)
+    for step in range(1, 5):
+        page.keyboard.press("ArrowRight")
+        settled(page)
+        expect(page.get_by_role("slider")).to_have_value(str(step))
+
+
+def test_the_point_can_be_dragged(page: Page) -> None:
+    load(page, EXPORTS / "swarm_api_checkins.json")
+    page.get_by_role("radio", name="Avoid").check()
+    page.get_by_label("Whom to avoid").select_option("commuter")
+    settled(page)
+    box = page.locator("#curve").bounding_box()
+    assert box is not None
+    page.locator("#curve .handle").hover()
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] - 16, box["y"] + 20, steps=5)
+    page.mouse.up()
+    expect(page.get_by_role("slider")).to_have_value("1000")
+    page.locator("#curve-details summary").click()
+    most = page.locator("#curve-table tr").last.locator("th").inner_text()
+    assert float(page.locator("#limit").input_value()) == pytest.approx(float(most), rel=0.01)
+
+
+def test_what_is_saved_is_what_is_ticked(page: Page) -> None:
+    """A second place is ticked before the answer to the first came: nothing can be saved that lacks it."""
+    load(page, EXPORTS / "swarm_export")
+    held = hold_back(page, "release")
+    health, religion = "[data-preset='preset:health']", "[data-preset='preset:religion']"
+    page.evaluate(
+        """([one, other]) => {
+            document.querySelector(one).click();
+            setTimeout(() => document.querySelector(other).click(), 60);
+        }""",
+        [health, religion],
+    )
+    expect(page.locator(religion)).to_have_attribute("aria-pressed", "true")
+    let_go(page, held)
+    assert not {"Northside Fertility Clinic", "St. Brendan Church"} & counts(saved(page, "JSON")).keys()
+
+
+def test_the_curve_is_of_what_is_ticked(page: Page) -> None:
+    """A second branch is ticked while the curve of the first is drawn: it is drawn again, as after a reload."""
+    load(page, EXPORTS / "swarm_export")
+    page.get_by_role("radio", name="Resemble").check()
+    page.get_by_label("Whom to resemble").select_option("family")
+    settled(page)
+    held = hold_back(page, "frontier")
+    tick(page, "Sport")
+    tick(page, "Nightlife")
+    let_go(page, held)
+    page.get_by_text("The curve as a table").click()
+    drawn = page.locator("#curve-table").inner_text()
+    page.unroute_all()
+    page.reload()
+    settled(page)
+    page.get_by_text("The curve as a table").click()
+    expect(page.locator("#curve-table")).to_have_text(drawn, use_inner_text=True)
+
+
+def hold_back(page: Page, what: str) -> list[Route]:
+    """Questions of a kind that have been asked and are kept from the program."""
+    held: list[Route] = []
+    page.route(f"**/{what}", lambda route: held.append(route))
+    return held
+
+
+def wait_for(page: Page, held: list[Route]) -> None:
+    while not held:
+        page.wait_for_timeout(20)
+
+
+def let_go(page: Page, held: list[Route]) -> None:
+    """Pass them on, one after the other, until there is a release."""
+    while page.get_by_role("button", name="Save as CSV").is_disabled():
+        if held:
+            held.pop(0).continue_()
+        page.wait_for_timeout(20)
+
+
+def test_files_and_folders_can_be_dropped(page: Page) -> None:
+    drop = page.context.new_cdp_session(page)
+    for name in ("google_takeout_2023_MARCH.json", "swarm_export"):
+        data = {"items": [], "files": [str(EXPORTS / name)], "dragOperationsMask": 1}
+        for kind in ("dragEnter", "dragOver", "drop"):
+            drop.send("Input.dispatchDragEvent", {"type": kind, "x": 300, "y": 300, "data": data})
+        expect(page.locator("#loaded-name")).to_have_text(name)
+        expect(page.locator("#loaded-words")).to_contain_text("20 visits to 8 places")
+
+
+def test_loose_files_are_no_folder(page: Page) -> None:
+    both = [str(path) for path in sorted((EXPORTS / "swarm_export").iterdir())[:2]]
+    data = {"items": [], "files": both, "dragOperationsMask": 1}
+    drop = page.context.new_cdp_session(page)
+    for kind in ("dragEnter", "dragOver", "drop"):
+        drop.send("Input.dispatchDragEvent", {"type": kind, "x": 300, "y": 300, "data": data})
+    expect(page.locator("#load-trouble")).to_contain_text("Drop the folder that they are in")
+
+
+def test_a_large_file_shows_how_far_it_is(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "history.csv"
+    path.write_text("location\n" + "Museum\nGym\n" * 500_000)
+    page.evaluate(
+        """() => {
+            window.shares = new Set();
+            const bar = document.getElementById("progress-bar");
+            new MutationObserver(() => shares.add(bar.value)).observe(bar, {attributes: true});
+        }"""
+    )
+    load(page, path)
+    shares = page.evaluate("() => [...shares]")
+    assert len([share for share in shares if 0 < share < 1]) > 2
+    assert shares == sorted(shares)
+
+
+def test_stopping_and_loading_something_else(page: Page) -> None:
+    """A folder that is stopped is forgotten; an older load does not replace a newer one, nor leave its search."""
+    files = hold_back(page, "files?*")
+    page.set_input_files("#folder", EXPORTS / "swarm_export")
+    wait_for(page, files)
+    with page.expect_request(lambda request: request.method == "DELETE") as forgotten:
+        page.get_by_role("button", name="Stop").click()
+    assert re.search(r"/folders/[^/]+$", forgotten.value.url)
+    page.unroute_all()
+
+    load(page, EXPORTS / "swarm_export")
+    page.get_by_label("Search places").fill("gym")
+    older = hold_back(page, "histories?name=google*")
+    page.set_input_files("#file", EXPORTS / "google_takeout_2023_MARCH.json")
+    wait_for(page, older)
+    with page.expect_response(lambda response: response.request.method == "DELETE") as replaced:
+        load(page, EXPORTS / "swarm_api_checkins.json")
+    assert replaced.value.status == 200
+    expect(page.get_by_label("Search places")).to_have_value("")
+    with suppress(Error):  # the page does not wait for it any more
+        older[0].continue_()
+    page.wait_for_timeout(300)
+    expect(page.locator("#loaded-name")).to_have_text("swarm_api_checkins.json")
+
+
+def test_what_is_forgotten_is_gone(page: Page, tmp_path: Path) -> None:
+    """Nothing of it is left in the program or in the page, not even if an answer comes late."""
+    load(page, EXPORTS / "swarm_export")
+    page.get_by_role("radio", name="Resemble").check()
+    (tmp_path / "own.csv").write_text("location,count\nMuseum,3\n")
+    page.set_input_files("#target-file", tmp_path / "own.csv")
+    settled(page)
+    page.get_by_label("Search places").fill("Iron")
+    for summary in page.locator("summary:visible").all():
+        summary.click()
+    expect(page.get_by_label("The command line")).to_contain_text("own.csv")
+    held = hold_back(page, "release")
+    tick(page, "Iron Works Gym")
+    wait_for(page, held)
+    late = held[0].fetch()
+    path = f"api/histories/{page.evaluate('() => sessionStorage.history')}"
+    with page.expect_response(lambda response: response.request.method == "DELETE"):
+        page.get_by_role("button", name="Forget it now").click()
+    with suppress(Error):  # the page does not wait for it any more
+        held[0].fulfill(response=late)
+    page.wait_for_timeout(300)
+    assert page.evaluate("async (path) => (await fetch(path)).status", path) == 404
+    expect(page.locator("#connection")).to_be_hidden()
+    expect(page.get_by_role("button", name="Save as CSV", include_hidden=True)).to_be_disabled()
+    left = page.evaluate("() => [document.body.innerHTML, search.value].join()")
+    names = [*ew.read(EXPORTS / "swarm_export").histogram, "own.csv", "swarm_export", "Iron"]
+    assert [name for name in names if name in left] == []
+
+
+def test_a_reload_and_a_second_tab(page: Page, address: str) -> None:
+    """A reload finds everything again; another tab has a history of its own; what is forgotten is gone."""
+    load(page, EXPORTS / "swarm_export")
+    page.get_by_role("button", name="Health, 1 place", exact=True).click()
+    page.get_by_role("radio", name="Resemble").check()
+    page.get_by_label("Whom to resemble").select_option("family")
+    settled(page)
+    page.get_by_role("slider").press("PageUp")
+    settled(page)
+    release, limit = saved(page, "JSON"), page.locator("#limit").input_value()
+    # Whatever the browser stores may reach the disk.
+    stored = page.evaluate("() => JSON.stringify([{...sessionStorage}, {...localStorage}])")
+    assert "Northside" not in stored
+    assert "health" not in stored
+    page.reload()
+    expect(page.locator("#limit")).to_have_value(limit)
+    expect(page.get_by_role("button", name="Health, 1 place", exact=True)).to_have_attribute("aria-pressed", "true")
+    assert saved(page, "JSON") == release
+
+    other = page.context.new_page()
+    other.goto(address)
+    expect(other.locator("#loaded-name")).to_be_hidden()
+    load(other, EXPORTS / "swarm_api_checkins.json")
+    page.reload()
+    expect(page.locator("#loaded-name")).to_have_text("swarm_export")
+    page.get_by_role("button", name="Forget it now").click()
+    page.reload()
+    expect(page.locator("#loaded-name")).to_be_hidden()
+
+
+def test_what_cannot_be_read(page: Page, tmp_path: Path) -> None:
+    """A sentence, and then another file."""
+    (tmp_path / "empty.csv").write_text("location,count\n")
+    (tmp_path / "noise.bin").write_bytes(bytes(range(256)))
+    for path in (EXPORTS / "google_Records.json", tmp_path / "empty.csv", tmp_path / "noise.bin"):
+        page.set_input_files("#file", path)
+        expect(page.locator("#load-trouble p").first).to_contain_text(path.name)
+        expect(page.get_by_role("button", name="Choose a file").first).to_be_visible()
+    load(page, EXPORTS / "swarm_export")
+    expect(page.locator("#load-trouble")).to_be_hidden()
+
+
+def test_what_cannot_be_met(page: Page) -> None:
+    """Everything ticked, and a distance that is out of reach: why, and from where on it can."""
+    load(page, EXPORTS / "swarm_export")
+    # A place may be of two kinds, and a branch that is ticked already would be unticked.
+    while (branch := page.locator("#tree > li:not([aria-checked=true]) > .row").first).count():
+        branch.click()
+    expect(page.locator("#outcome-words")).to_contain_text("Every place")
+    expect(page.get_by_role("button", name="Save as CSV")).to_be_disabled()
+    page.get_by_role("button", name="Clear").click()
+
+    page.get_by_role("radio", name="Resemble").check()
+    page.get_by_label("Whom to resemble").select_option("family")
+    settled(page)
+    page.get_by_role("slider").press("Home")
+    page.get_by_label("Only if the distance is at most").fill("0.3")
+    page.keyboard.press("Tab")
+    expect(page.locator("#curve .of-wanted")).to_contain_text("met from")
+    expect(page.get_by_role("button", name="Save as CSV")).to_be_disabled()
+    page.get_by_role("button", name="Allow a quality loss of").click()
+    settled(page)
+    assert float(page.locator("#privacy-distance").inner_text()) <= 0.3
+
+
+def test_a_lost_connection(page: Page) -> None:
+    load(page, EXPORTS / "swarm_export")
+    page.context.set_offline(True)
+    tick(page, "Iron Works Gym")
+    expect(page.locator("#connection")).to_contain_text("does not answer")
+    page.locator("#take").scroll_into_view_if_needed()
+    expect(page.locator("#connection")).to_be_in_viewport(ratio=1)
+    page.context.set_offline(False)
+    page.get_by_role("button", name="Try again").click()
+    settled(page)
+    expect(page.locator("#connection")).to_be_hidden()
+
+
+def test_the_same_in_words(page: Page) -> None:
+    """Every picture is a table too, and the command and the script can be read before they are saved."""
+    load(page, EXPORTS / "swarm_export")
+    tick(page, "Iron Works Gym")
+    settled(page)
+    page.get_by_text("As a table", exact=True).click()
+    row = page.locator("#bars-table tr", has_text="Iron Works Gym")
+    expect(row).to_have_text(re.compile(r"Iron Works Gym \(sensitive\)\s*1\s*0"))
+    page.get_by_text("The same on the command line").click()
+    expect(page.get_by_label("The command line")).to_contain_text("elsewhere hide")
+    held = hold_back(page, "take?*")
+    tick(page, "Northside Fertility Clinic")
+    wait_for(page, held)
+    expect(page.get_by_label("The command line")).not_to_contain_text("Fertility")
+    expect(page.get_by_role("button", name="Copy")).to_be_disabled()
+    tick(page, "Iron Works Gym")
+    while len(held) < 2:
+        page.wait_for_timeout(20)
+    held[1].continue_()
+    expect(page.get_by_label("The command line")).not_to_contain_text("Gym")
+    held[0].continue_()
+    page.wait_for_timeout(300)
+    expect(page.get_by_label("The command line")).not_to_contain_text("Gym")
+    expect(page.get_by_role("button", name="Copy")).to_be_enabled()
+    page.unroute_all()
+    expect(page.get_by_text("The search was ended")).to_be_hidden()
+    page.route("**/release", not_optimal)
+    tick(page, "Iron Works Gym")
+    expect(page.get_by_text("The search was ended after 10 seconds")).to_be_visible()
+    page.get_by_text("The same in Python").click()
+    expect(page.get_by_label("The Python script")).to_contain_text("import elsewhere")
+
+
+def not_optimal(route: Route) -> None:
+    """What comes back when time has ended the search."""
+    answer = route.fetch()
+    route.fulfill(response=answer, json={**answer.json(), "status": "feasible"})

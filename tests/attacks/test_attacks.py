@@ -1,0 +1,298 @@
+"""Attacks: what is planted is found, what is not there is not, and the figures are those of literal loops."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+import elsewhere as ew
+from elsewhere.attacks.baselines import deleted, rounded, sanitized
+from elsewhere.attacks.detection import detect
+from elsewhere.attacks.features import Features
+from elsewhere.attacks.inference import infer
+from elsewhere.attacks.learning import _learners, auc, guess, share
+from elsewhere.attacks.repetition import repeat
+from elsewhere.attacks.result import Attack, Rate
+from elsewhere.attacks.setting import Setting
+from elsewhere.attacks.table import Table, as_histogram
+from elsewhere.model.arrays import Flags
+from elsewhere.policy import Policy
+from tests.cli.test_cli import Run, run
+
+__all__ = ["run"]
+
+PLACES = [f"place {at:02d}" for at in range(12)]
+NONE = np.zeros(3, np.bool_)
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer parts to split users into; nothing else depends on their number."""
+    monkeypatch.setattr("elsewhere.attacks.learning._FOLDS", 3)
+    monkeypatch.setattr("elsewhere.attacks.learning._INNER", 2)
+
+
+def made_up(number: int, *, telling: bool, hidden: int = 4, seed: int = 3) -> dict[str, dict[str, int]]:
+    """Users of whom every other one is at the clinic; if it is telling, those are at the pharmacy as well."""
+    random = np.random.default_rng(seed)
+    users = {}
+    for at in range(number):
+        counts = {name: int(random.geometric(0.2)) for name in PLACES if random.random() < 0.7} | {"home": 9}
+        if at % 2:
+            counts["clinic"] = 1 + int(random.integers(hidden))
+        if telling and at % 2:
+            counts["pharmacy"] = 2
+        users[f"user {at:04d}"] = counts
+    return users
+
+
+def right(attacks: Iterable[Attack], protection: str) -> Rate:
+    return next(attack.right for attack in attacks if attack.protection == protection)
+
+
+# The figures
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=4, max_size=20))
+def test_auc_is_a_count_of_pairs(users: list[tuple[int, bool]]) -> None:
+    scores, labels = np.array([s for s, _ in users], float), np.array([label for _, label in users])
+    if min(labels.sum(), (~labels).sum()) < 2:
+        return
+    yes, no = scores[labels], scores[~labels]
+    wins = [[(a > b) + (a == b) / 2 for b in no] for a in yes]
+    area = np.mean(wins)
+    by_yes, by_no = np.mean(wins, axis=1), np.mean(wins, axis=0)
+    variance = sum((by_yes - area) ** 2) / (len(yes) - 1) / len(yes) + sum((by_no - area) ** 2) / (len(no) - 1) / len(
+        no
+    )
+    assert auc(scores, labels) == pytest.approx((area, variance))
+
+
+def test_intervals_cover_the_truth() -> None:
+    """Scores that mean nothing: the interval of a share has a half in it in about 95 of 100 cases."""
+    random = np.random.default_rng(2)
+    covered = []
+    for _ in range(400):
+        area, variance = auc(random.random(80), np.arange(80) < 30)
+        rate = share(random.random(50) < 0.3)
+        covered.append((abs(area - 0.5) < 1.96 * variance**0.5, rate.low <= 0.3 <= rate.high))
+    assert np.mean(covered, axis=0) == pytest.approx([0.95, 0.95], abs=0.03)
+    assert share(np.zeros(50, np.bool_)).high == pytest.approx(0.0713, abs=1e-4)  # Wilson's, by hand: z² / (n + z²)
+
+
+def test_attackers_learn_what_is_there_and_nothing_else() -> None:
+    random = np.random.default_rng(5)
+    labels = np.arange(200) < 100
+    counts = random.integers(1, 9, (200, 3))
+    nothing = guess(Features.of(csr_array(counts), NONE), labels, 1)
+    assert nothing.low < 0.5 < nothing.high
+    parity = np.where(labels, 2 * counts[:, 1], 2 * counts[:, 1] + 1)  # no line can be drawn between the two
+    planted = guess(
+        Features.of(csr_array(np.column_stack([counts[:, 0] * 2, parity, counts[:, 2] * 2])), NONE), labels, 1
+    )
+    assert planted.value > 0.95
+    assert (
+        guess(Features.of(csr_array(counts), NONE), labels, 1 + 2**32)
+        == nothing
+        != guess(Features.of(csr_array(counts), NONE), labels, 2)
+    )
+
+
+def test_nobody_is_judged_by_who_saw_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A learner that knows by heart whom it saw gets nowhere, neither in the choice nor in the test."""
+    seen: list[set[int]] = []
+
+    def by_heart(labels: Flags, train: Any, test: Any) -> Any:
+        seen.append(set(train.tolist()) & set(test.tolist()))
+        known = dict(zip(train.tolist(), labels[train].tolist(), strict=True))
+        return np.array([float(known.get(at, 0.5)) for at in test.tolist()])
+
+    monkeypatch.setattr("elsewhere.attacks.learning._learners", lambda features, seed: [by_heart])
+    labels = np.arange(60) < 30
+    assert guess(Features.of(csr_array(np.ones((60, 3), np.int64)), NONE), labels, 1).value == 0.5
+    assert len(seen) == 3 * (2 + 1)
+    assert not set().union(*seen)
+
+
+def test_learners_look_at_those_whom_they_learn_from_alone() -> None:
+    """What others are like changes nothing about a user's score."""
+    random = np.random.default_rng(4)
+    counts = random.integers(0, 5, (60, 150)) * random.integers(0, 2, (60, 150))
+    other = counts.copy()
+    other[41:] = 1000 * (np.arange(150) > 75)
+    labels, train, test = np.arange(60) % 2 == 0, np.arange(40), np.array([40])
+    one, two = (_learners(Features.of(csr_array(rows), np.zeros(150, np.bool_)), 1) for rows in (counts, other))
+    with import_module("threadpoolctl").threadpool_limits(1):
+        for learn, again in zip(one, two, strict=True):
+            assert learn(labels, train, test) == again(labels, train, test)
+
+
+# The rivals
+
+histograms = st.lists(st.integers(0, 9), min_size=4, max_size=4)
+
+
+@settings(deadline=None)
+@given(st.lists(histograms.filter(lambda row: sum(row[1:]) > 0), min_size=1, max_size=4))
+def test_rivals_are_literal(rows: list[list[int]]) -> None:
+    counts, sensitive = csr_array(np.array(rows)), np.array([True, False, False, False])
+    assert deleted(counts, sensitive).toarray().tolist() == [[0, *row[1:]] for row in rows]
+    for row, found in zip(rows, rounded(counts, sensitive).toarray().tolist(), strict=True):
+        size, left = sum(row), sum(row[1:])
+        expected = [0, *(count * size // left for count in row[1:])]
+        by_remainder = sorted(range(1, 4), key=lambda at: (-(row[at] * size % left), at))
+        for at in by_remainder[: size - sum(expected)]:
+            expected[at] += 1
+        assert found == expected
+
+
+def test_releases_are_those_of_hide() -> None:
+    users = made_up(30, telling=True)
+    table = Table.of(users)
+    found = sanitized(Policy("hide", ("clinic",)).plan(), table.locations, table.counts)
+    for at, user in enumerate(sorted(users)):
+        release = ew.hide(users[user], {"clinic"} & users[user].keys()).histogram
+        assert as_histogram(table.locations, found, at) == release
+
+
+# The attacks
+
+
+def hiding(users: Mapping[str, Mapping[str, int]], *sensitive: str) -> Setting:
+    return Setting.of(Table.of(users), Policy("hide", sensitive).plan(), 1)
+
+
+def inferred(users: Mapping[str, Mapping[str, int]], *sensitive: str) -> list[Attack]:
+    setting = hiding(users, *sensitive)
+    return infer(setting, "clinic", setting.classes["clinic"])
+
+
+def test_what_goes_together_gives_away() -> None:
+    """Hiding the clinic does not hide the pharmacy; with both hidden there is little left to go by."""
+    users = made_up(80, telling=True)
+    found = inferred(users, "clinic")
+    assert right(found, "hide").value > 0.95
+    assert right(found, "no protection").value == 1.0
+    assert right(inferred(users, "clinic", "pharmacy"), "hide").value < 0.75
+
+
+def test_traces_of_hiding() -> None:
+    """Deletion is no other than genuine; much that is hidden leaves a trace, and two releases prove it."""
+    setting = hiding(made_up(160, telling=False, hidden=120), "clinic")
+    once, twice = detect(setting), repeat(setting)
+    control = right(once, "deletion")
+    assert control.low < 0.5 < control.high
+    assert right(once, "hide").low > 0.7
+    assert right(twice.attacks, "hide, the second alone").low > 0.7
+    assert twice.proven["deletion"].value == twice.proven["hide with lower"].value == 0.0
+    assert twice.proven["hide"].value > 0.1
+
+
+def test_profiling(tmp_path: Path) -> None:
+    (tmp_path / "target.csv").write_text("location,weight\nplace 00,3\nplace 01,1\nzoo,2\n")
+    users = made_up(100, telling=False)
+    asked: dict[str, Any] = {"target": str(tmp_path / "target.csv"), "max_quality_loss": 0.05}
+    resemble, avoid = ew.audit(users, **asked).profiling
+    assert (resemble.users, avoid.users) == (75, 25)
+    target = {"place 00": 3, "place 01": 1, "zoo": 2}
+    distances = [ew.distance("js", target, history) for history in users.values()]
+    assert resemble.threshold == sorted(distances)[24]
+    far = [history for history, d in zip(users.values(), distances, strict=True) if d > resemble.threshold]
+    reached = [ew.resemble(history, target, 0.05).privacy_distance or 0.0 for history in far]
+    assert resemble.wrong.value == pytest.approx(np.mean(np.array(reached) <= resemble.threshold))
+    near = [d for d in distances if d <= resemble.threshold]
+    nearer = np.mean([[a < b for b in near] for a in reached if a <= resemble.threshold])
+    assert right(resemble.attacks, "resemble, distance alone").value == pytest.approx(nearer, abs=0.1)
+    # Nobody was at the zoo, where every release goes.
+    assert right(resemble.attacks, "no protection").value < right(resemble.attacks, "resemble").value == 1.0
+    # Who never saw a release looks for what resembling has changed.
+    naive = right(resemble.attacks, "resemble, learned from originals")
+    assert naive.value < right(resemble.attacks, "no protection").value - 0.1
+    nobody = ew.audit(users, **asked | {"max_quality_loss": 0.0}, threshold=resemble.threshold).profiling
+    assert (nobody[0].wrong.value, nobody[0].attacks) == (0.0, ())
+
+
+# The command, and what is wrong
+
+
+def write(path: str, users: Mapping[str, Mapping[str, int]]) -> None:
+    lines = [f"{user},{name},{count}\n" for user, h in users.items() for name, count in h.items()]
+    Path(path).write_text("user,location,count\n" + "".join(lines), encoding="utf-8")
+
+
+def test_command(run: Run) -> None:
+    users = made_up(44, telling=True)
+    users |= {"empty": {"home": 0}, "exposed": {"clinic": 3}}
+    write("users.csv", users)
+    status, out, err = run("audit", "users.csv", "--sensitive", "clinic", "-o", "report.json")
+    expected = ew.audit(dict(reversed(users.items())), ["clinic"])
+    assert (status, out) == (0, f"{expected}\n")
+    assert "1 user is left out: no visit at all." in err
+    assert "1 user is left out: with nothing but sensitive visits" in err
+    assert "the releases are not detected: the users with something to hide who release it are 11, those" in err
+    report = json.loads(Path("report.json").read_text(encoding="utf-8"))
+    assert report["inference"][0]["right"]["value"] == expected.inference[0].right.value
+    assert "rivate" in report["private"]
+    assert Path("report.json").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((), "there is nothing to attack"),
+        (("--sensitive", "clinik"), "the sensitive location 'clinik' is not in the history; did you mean 'clinic'?"),
+        (("--sensitive", "preset:helth"), "there is no preset 'helth'"),
+        (("--sensitive", "preset:politics"), "20 of either are needed"),
+        (("--sensitive", "home"), "home is not inferred: the users who were there are 6, those who were not 0, and 20"),
+        (("--sensitive", "clinic", "--spare", "gym"), "the spared location 'gym' is not in the history"),
+        (("--sensitive", "clinic", "--seed", "-1"), "seed is -1"),
+        (("--sensitive", "clinic", "--threshold", "0.3"), "threshold is 0.3, which means nothing without a target"),
+        (("--sensitive", "clinic", "--max-quality-loss", "7"), "max_quality_loss is 7.0, which means nothing without"),
+        (("--sensitive", "clinic", "--privacy", "nonsense"), "privacy is 'nonsense', which means nothing without a"),
+        (("--target", "target.csv", "--spare", "gym"), "spared is ('gym',), which means nothing without sensitive"),
+        (("--target", "target.csv", "--taxonomy", "shipped"), "taxonomy is 'shipped', which means nothing without"),
+        (("--target", "nobody", "--max-quality-loss", "0.1"), "the target 'nobody' is neither a file nor a profile"),
+        (("--target", "target.csv"), "resemble needs max_quality_loss"),
+        (("--target", "target.csv", "--max-quality-loss", "0.1", "--threshold", "-1"), "threshold is -1"),
+        (("--target", "target.csv", "--max-quality-loss", "0.1", "--threshold", "inf"), "threshold is inf"),
+        (("--target", "target.csv", "--max-quality-loss", "0.1", "--privacy", "jeffreys"), "infinitely far"),
+        (("--target", "target.csv", "--max-quality-loss", "0.1"), "20 of either are needed"),
+    ],
+)
+def test_bad_input(run: Run, arguments: tuple[str, ...], sentence: str) -> None:
+    write("users.csv", made_up(6, telling=False))
+    status, out, err = run("audit", "users.csv", *arguments)
+    assert (status, out) == (2, "")
+    assert sentence in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("users", "sentence"),
+    [
+        ({"ann": {"home": 0}}, "none of the 1 users has a visit"),
+        ("users.csv", "users is 'users.csv'; give a mapping"),
+        (None, "users is None; give a mapping"),
+        ({1: {"home": 1}, "ann": {"home": 1}}, "users has the name 1, which is not a string"),
+    ],
+)
+def test_bad_users(users: Any, sentence: str) -> None:
+    with pytest.raises(ew.InputError, match=sentence):
+        ew.audit(users, ["home"])
+
+
+def test_import_is_light() -> None:
+    code = "import sys, elsewhere.attacks; print({'sklearn', 'scipy', 'numba', 'pyarrow', 'click'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"set()\n"

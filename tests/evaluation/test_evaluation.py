@@ -1,0 +1,309 @@
+"""Evaluation, against the slow and obvious: brute force over cuts, definitions as loops, examples worked by hand."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Mapping
+from fractions import Fraction
+from importlib import import_module
+from itertools import combinations, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import elsewhere as ew
+from elsewhere.evaluation import Spread, Tables, conditional_entropies, evaluate, quality_losses, recommendation_errors
+from elsewhere.evaluation.clusters import cluster_all
+from elsewhere.evaluation.recommendation import predict
+from elsewhere.model.distances import DISTANCES
+from tests.cli.test_cli import Run, run
+
+__all__ = ["run"]
+
+Counts = Mapping[str, int]
+histograms = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 9), min_size=1).filter(
+    lambda counts: sum(counts.values()) > 0
+)
+tables = st.lists(st.tuples(histograms, histograms), min_size=1, max_size=4)
+
+
+def numbered(pairs: list[tuple[Counts, Counts]]) -> Tables:
+    return Tables.of({str(at): h for at, (h, _) in enumerate(pairs)}, {str(at): x for at, (_, x) in enumerate(pairs)})
+
+
+# Clusters
+
+
+def spread(cluster: list[int]) -> Fraction:
+    mean = Fraction(sum(cluster), len(cluster))
+    return sum(((value - mean) ** 2 for value in cluster), Fraction(0))
+
+
+def brute_clusters(values: list[int], clusters: int) -> list[int]:
+    """Every way to cut the distinct values; of the best, that with the last cuts farthest up."""
+    distinct = sorted(set(values))
+
+    def rank(cuts: tuple[int, ...]) -> tuple[Fraction, list[int]]:
+        parts = [[v for v in values if sum(v >= distinct[cut] for cut in cuts) == c] for c in range(len(cuts) + 1)]
+        return sum(map(spread, parts), Fraction(0)), [-cut for cut in reversed(cuts)]
+
+    cuts = min(combinations(range(1, len(distinct)), min(clusters, len(distinct)) - 1), key=rank)
+    return [sum(value >= distinct[cut] for cut in cuts) for value in values]
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(st.integers(0, 12), min_size=1, max_size=9), min_size=1, max_size=3), st.integers(1, 5))
+def test_clusters_are_the_best_of_all(rows: list[list[int]], clusters: int) -> None:
+    offset = np.cumsum([0, *map(len, rows)])
+    labels = cluster_all(np.concatenate(rows).astype(np.float64), offset, clusters)
+    assert labels.tolist() == [label for row in rows for label in brute_clusters(row, clusters)]
+
+
+def test_clusters_of_huge_counts() -> None:
+    """A sum of squares minus a square of sums would see no difference here."""
+    counts = np.array([0.0, 1.0, 4.0, 5.0, 9.0]) + 1e12
+    assert cluster_all(counts, np.array([0, 5]), 3).tolist() == [0, 0, 1, 1, 2]
+
+
+# NCE
+
+
+def literal_nce(h: Counts, x: Counts, clusters: int) -> float:
+    bins = sorted(h)
+    old = brute_clusters([h[name] for name in bins], clusters)
+    new = brute_clusters([x.get(name, 0) for name in bins], clusters)
+    conditional = entropy = 0.0
+    for after in set(new):
+        pr_after = new.count(after) / len(bins)
+        entropy -= pr_after * math.log(pr_after)
+        for before in set(old):
+            together = list(zip(old, new, strict=True)).count((before, after)) / len(bins)
+            if together:
+                conditional += together * math.log(old.count(before) / len(bins) / together)
+    return conditional / entropy if len(set(new)) > 1 else 0.0
+
+
+@settings(deadline=None)
+@given(tables, st.integers(1, 4))
+def test_nce_is_the_definition(pairs: list[tuple[Counts, Counts]], clusters: int) -> None:
+    found = conditional_entropies(numbered(pairs), clusters)
+    assert found == pytest.approx([literal_nce(h, x, clusters) for h, x in pairs], abs=1e-12)
+
+
+def test_nce_by_hand() -> None:
+    """Two places are rare and two are frequent; then one of the frequent is rare as well."""
+    h, x = {"a": 1, "b": 1, "c": 9, "d": 9}, {"a": 2, "b": 2, "c": 2, "d": 14}
+    # H(C'|C) = (1/2) ln 2, for half of the bins have an even chance; H(C') = (3/4) ln(4/3) + (1/4) ln 4.
+    expected = 0.5 * math.log(2) / (0.75 * math.log(4 / 3) + 0.25 * math.log(4))
+    assert conditional_entropies(numbered([(h, x)]), 2) == pytest.approx([expected])
+    # One new cluster has no entropy; a place that the original has not is no bin of it.
+    assert conditional_entropies(numbered([(h, dict.fromkeys(h, 5)), (h, {**h, "new": 40})]), 2).tolist() == [0, 0]
+
+
+# Quality loss
+
+
+@settings(deadline=None)
+@given(tables)
+def test_quality_loss_is_the_distance(pairs: list[tuple[Counts, Counts]]) -> None:
+    losses = quality_losses(numbered(pairs))
+    assert list(losses) == list(DISTANCES)
+    for name, found in losses.items():
+        assert found == pytest.approx([ew.distance(name, h, x) for h, x in pairs], rel=1e-12, abs=1e-12)
+
+
+def test_spread_counts_users() -> None:
+    assert Spread.of(np.arange(10.0)) == Spread(4.0, 8.0, 4.5, 9.0, zero=0.1, infinite=0.0)
+    assert Spread.of(np.array([0.0, math.inf, 2.0, 1.0])) == Spread(1.0, math.inf, math.inf, math.inf, 0.25, 0.25)
+
+
+# Recommendation
+
+
+def mean(h: Counts) -> Fraction:
+    visited = [count for count in h.values() if count]
+    return Fraction(sum(visited), len(visited))
+
+
+def literal_prediction(user: Counts, hidden: str, others: list[Counts], neighbours: int) -> float:
+    """The paper's formulas, with exact fractions up to the root."""
+    similar = []
+    for at, other in enumerate(others):
+        common = [name for name in user if name != hidden and user[name] and other.get(name, 0)]
+        pairs = [(user[name] - mean(user), other[name] - mean(other)) for name in common]
+        together = sum((a * u for a, u in pairs), Fraction(0))
+        squares = sum((a * a for a, _ in pairs), Fraction(0)) * sum((u * u for _, u in pairs), Fraction(0))
+        if together > 0:
+            similar.append((-together * together / squares, -len(common), at))
+    above = below = 0.0
+    for square, _, at in sorted(similar)[:neighbours]:
+        correlation = math.sqrt(-square)
+        above += float(others[at].get(hidden, 0) - mean(others[at])) * correlation
+        below += correlation
+    return float(mean(user)) + (above / below if below else 0.0)
+
+
+@settings(deadline=None)
+@given(st.lists(histograms, min_size=2, max_size=9), st.integers(1, 5), st.data())
+def test_predictions_are_the_formulas(users: list[Counts], neighbours: int, data: st.DataObject) -> None:
+    both = numbered([(h, h) for h in users])
+    tested = data.draw(st.integers(1, len(users) - 1))
+    hidden = [data.draw(st.sampled_from(sorted(name for name in h if h[name]))) for h in users[:tested]]
+    counts, columns = both.matrices()[0], np.array([both.locations.index(name) for name in hidden])
+    found = predict(counts[:tested], counts[tested:], columns, neighbours)
+    expected = [literal_prediction(h, name, users[tested:], neighbours) for h, name in zip(users, hidden, strict=False)]
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+def test_prediction_by_hand() -> None:
+    """Of ann, whose mean is 3, c is hidden: bob is correlated by 1 and was there 3 above his mean 5, eve by -1."""
+    ann, bob, eve = {"a": 1, "b": 5, "c": 3}, {"a": 2, "b": 5, "c": 8}, {"a": 9, "b": 1, "c": 5}
+    both = numbered([(h, h) for h in (ann, bob, eve)])
+    counts = both.matrices()[0]
+    assert predict(counts[:1], counts[1:], np.array([2]), 2).tolist() == [6]
+
+
+def random_users(number: int) -> dict[str, dict[str, int]]:
+    random = np.random.default_rng(7)
+    return {
+        f"user {at:03d}": {name: int(random.integers(1, 20)) for name in "abcdefghijkl" if random.random() < 0.6}
+        | {"clinic": int(random.integers(1, 20)), "home": 30}
+        for at in range(number)
+    }
+
+
+def hidden_clinics(users: Mapping[str, Counts]) -> dict[str, dict[str, int]]:
+    return {user: dict(ew.hide(h, {"clinic"}).histogram) for user, h in users.items()}
+
+
+def test_errors_over_splits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same users and hidden places for both tables, true counts from the original, means over splits."""
+    monkeypatch.setattr("elsewhere.evaluation.recommendation._HELD", 3 * 36)  # three of the four at a time
+    users = random_users(40)
+    released = hidden_clinics(users)
+    names = sorted(users)
+    errors: dict[str, list[list[float]]] = {"mae": [], "rmse": []}
+    for split in range(3):
+        random = np.random.default_rng([5, split])
+        order = random.permutation(40)
+        tested = [names[at] for at in sorted(order[:4])]
+        others = [names[at] for at in sorted(order[4:])]
+        turn = {(user, name): random.random() for user in names for name in sorted(users[user])}
+        hidden = {
+            user: min((name for name in users[user] if name in released[user]), key=lambda name: turn[user, name])
+            for user in tested
+        }
+        truth = [users[user][hidden[user]] for user in tested]
+        predicted = [
+            [literal_prediction(one[user], hidden[user], [rest[other] for other in others], 6) for user in tested]
+            for one, rest in ((users, users), (released, users), (released, released))
+        ]
+        misses = np.array(predicted) - truth
+        errors["mae"].append(np.abs(misses).mean(axis=1).tolist())
+        errors["rmse"].append(np.sqrt((misses**2).mean(axis=1)).tolist())
+    found = recommendation_errors(Tables.of(users, released), neighbours=6, splits=3, seed=5)
+    assert (found.tested, found.splits, found.neighbours) == (4, 3, 6)
+    for name, (case, errors_found) in product(errors, ((1, found.alone), (2, found.everybody))):
+        original, sanitized = np.array(errors[name]).T[[0, case]]
+        contrast = getattr(errors_found, name)
+        assert contrast.original.mean == pytest.approx(original.mean())
+        assert contrast.sanitized.mean == pytest.approx(sanitized.mean())
+        half = 4.302652729911275 * (sanitized - original).std(ddof=1) / math.sqrt(3)  # Student's, 2 degrees of freedom
+        assert contrast.difference.high - contrast.difference.mean == pytest.approx(half)
+        assert contrast.difference.mean - contrast.difference.low == pytest.approx(half)
+
+
+def test_what_is_not_changed_differs_by_nothing() -> None:
+    users = random_users(40)
+    found = evaluate(Tables.of(users, dict(reversed(users.items()))), neighbours=6)
+    assert found.recommendation is not None
+    assert found.recommendation.everybody.rmse.difference.mean == found.recommendation.alone.mae.difference.high == 0
+    assert found.recommendation.alone.mae.original.mean > 0
+    assert {spread.greatest for spread in (*found.quality_loss.values(), found.nce)} == {0}
+    assert found == evaluate(Tables.of(users, users), neighbours=6)
+    assert found != evaluate(Tables.of(users, users), neighbours=6, seed=2)
+
+
+# Tables, files, and what is wrong with them
+
+
+def test_users_who_are_left_out_are_counted() -> None:
+    original = {"ann": {"a": 2, "b": 1}, "bob": {"a": 1}, "cat": {"b": 1}, "dan": {"a": 0}}
+    sanitized = {"zoe": {"a": 1}, "cat": {"a": 0}, "ann": {"c": 3}}
+    found = Tables.of(original, sanitized)
+    assert (found.users, found.locations) == (("ann",), ("a", "b", "c"))
+    assert (found.before.tolist(), found.after.tolist()) == ([2, 1, 0], [0, 0, 3])
+    assert found.in_original.tolist() == [True, True, False]
+    notes = evaluate(found).notes
+    assert notes[:3] == (
+        "2 users of the original without a release are left out.",
+        "1 user of the original without a visit is left out.",
+        "1 user of the sanitized table whom the original does not have is left out.",
+    )
+    assert "25 neighbours are wanted, but the users with a release are 1" in notes[3]
+
+
+def test_command_reads_files_and_folders(run: Run, tmp_path: Path) -> None:
+    arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+    users = random_users(40)
+    released = hidden_clinics(users)
+    lines = [f"{user},{name},{count}\n" for user, h in users.items() for name, count in h.items()]
+    Path("original.csv").write_text("who,location,count\n" + "".join(lines), encoding="utf-8")
+    (tmp_path / "releases").mkdir()
+    rows = [(user, name, count) for user, h in released.items() for name, count in h.items()]
+    for part, begin in enumerate(range(0, len(rows), 100)):  # a user may be in two parts
+        columns = zip(("user", "location", "count"), zip(*rows[begin : begin + 100], strict=True), strict=True)
+        parquet.write_table(arrow.table(dict(columns)), tmp_path / "releases" / f"part-{part}.parquet")
+    asked = ("evaluate", "original.csv", "releases", "--user-column", "who", "--neighbours", "6", "--splits", "2")
+    status, out, err = run(*asked, "--json")
+    expected = evaluate(Tables.of(users, released), neighbours=6, splits=2)
+    assert (status, err) == (0, "")
+    found: dict[str, Any] = json.loads(out)
+    assert found["quality_loss"]["js"]["median"] == expected.quality_loss["js"].median > 0
+    assert found["quality_loss"]["jeffreys"]["mean"] == "inf"
+    assert "rivate" in found["private"]
+    assert found["nce"]["mean"] == expected.nce.mean
+    assert expected.recommendation is not None
+    assert (
+        found["recommendation"]["alone"]["mae"]["difference"]["low"] == expected.recommendation.alone.mae.difference.low
+    )
+    status, out, err = run(*asked)
+    assert (status, out) == (0, f"{expected}\n")
+    assert err == "40 users and 14 locations are compared.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("history.csv", "history.csv"), "it has no user column"),
+        (("nowhere.csv", "users.csv"), "nowhere.csv: it cannot be read"),
+        (("users.csv", "others.csv"), "no user has visits in both tables"),
+        (("users.csv", "empty"), "the folder 'empty' has no Parquet file"),
+        (("users.csv", "huge.csv"), "the user 'ann'"),
+        (("users.csv", "users.csv", "--clusters", "0"), "clusters is 0"),
+        (("users.csv", "users.csv", "--splits", "1"), "splits is 1"),
+        (("users.csv", "users.csv", "--neighbours", "0"), "neighbours is 0"),
+        (("users.csv", "users.csv", "--seed", "-1"), "seed is -1"),
+        (("users.csv", "users.csv", "--user-column", "who"), "it has no column 'who'"),
+    ],
+)
+def test_bad_input(run: Run, tmp_path: Path, arguments: tuple[str, ...], sentence: str) -> None:
+    (tmp_path / "empty").mkdir()
+    for name, rows in {"users": "ann,a,1", "others": "bob,a,1", "huge": f"ann,a,{2**62}\nann,a,{2**62}"}.items():
+        Path(f"{name}.csv").write_text(f"user,location,count\n{rows}\n")
+    status, out, err = run("evaluate", *arguments)
+    assert (status, out) == (2, "")
+    assert sentence in err
+    assert err.count("\n") == 1
+
+
+def test_import_is_light() -> None:
+    code = "import sys, elsewhere.evaluation; print({'scipy', 'numba', 'pyarrow', 'click'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"set()\n"

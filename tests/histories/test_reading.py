@@ -1,0 +1,562 @@
+"""Every format that can be read, with counts worked out by hand, and its malformed twins."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import elsewhere as ew
+
+EXPORTS = Path(__file__).parents[1] / "fixtures" / "exports"
+
+#: The two days that the made-up exports tell of, counted by eye.
+DAYS = {"HOME": 6, "WORK": 4, "STAT": 4, "CAFE": 2, "CLIN": 1, "GYM": 1, "CHUR": 1, "BAR": 1}
+NAMES = {
+    "HOME": "Willow Court 12",
+    "WORK": "Harbour Analytics Ltd",
+    "STAT": "Grand Union Station",
+    "CAFE": "Blue Lantern Café",
+    "CLIN": "Northside Fertility Clinic",
+    "GYM": "Iron Works Gym",
+    "CHUR": "St. Brendan Church",
+    "BAR": "The Anchor Bar",
+}
+NUMBERS = {"HOME": 1, "WORK": 2, "CAFE": 3, "CLIN": 4, "GYM": 5, "CHUR": 6, "STAT": 7, "BAR": 8}
+BY_NAME = {NAMES[place]: count for place, count in DAYS.items()}
+BY_PLACE_ID = {f"ChIJexample{place}{NUMBERS[place]:0>{17 - len(place)}}": count for place, count in DAYS.items()}
+BY_VENUE_ID = {f"aa{NUMBERS[place]:022}": count for place, count in DAYS.items()}
+BY_CATEGORY = {
+    "Home (private)": 6,
+    "Office": 4,
+    "Train Station": 4,
+    "Café": 2,
+    "Doctor's Office": 1,
+    "Gym": 1,
+    "Church": 1,
+    "Bar": 1,
+}
+
+
+def read(path: Path, **options: Any) -> dict[str, int]:
+    return dict(ew.read(path, **options).histogram)
+
+
+def write(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def refuses(match: str, path: Path, **options: Any) -> None:
+    """The error is one sentence, names the file and says what is wrong."""
+    with pytest.raises(ew.InputError, match=match) as caught:
+        ew.read(path, **options)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert "\n" not in str(caught.value)
+
+
+# Tables
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "location,count\ncafe,7\ngym,2\n",
+        "location,count\r\ncafe,7\r\ngym,2",
+        "location,count\rcafe,7\rgym,2\r",
+        "\ufefflocation,count\ncafe,7\ngym,2\n",
+        "location\tcount\ncafe\t7\ngym\t2\n",
+        "Count;LOCATION \n7.0;cafe\n2;gym\n",
+        'place|visits\n"cafe"|7\n\n"gym"|2\n\n',
+        "site,n\ncafe,3\ngym,2e0\ncafe,4\n",
+        "location\ncafe\ncafe\ncafe\ngym\ncafe\ncafe\ncafe\ngym\ncafe\n",
+        "when,location\n1,cafe\n2,cafe\n3,cafe\n4,gym\n5,cafe\n6,cafe\n7,cafe\n8,gym\n9,cafe\n",
+        '{"cafe": 7, "gym": 2}',
+        '[{"location": "cafe", "count": 7}, {"count": 2.0, "location": "gym"}]',
+        '["cafe", "gym", "cafe", "cafe", "cafe", "cafe", "gym", "cafe", "cafe"]',
+        '{"location": ["cafe", "gym"], "count": [7, 2]}',
+        '{"location": "cafe", "count": 7}\n\n{"location": "gym", "count": 2}\n',
+    ],
+)
+def test_ways_to_write_a_table(tmp_path: Path, content: str) -> None:
+    for written in (content.encode(), content.removeprefix("\ufeff").encode("utf-16"), gzip.compress(content.encode())):
+        assert read(write(tmp_path / "table", written)) == {"cafe": 7, "gym": 2}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_encodings(tmp_path: Path, encoding: str) -> None:
+    assert read(write(tmp_path / "t", "location,count\nCafé €,7\n".encode(encoding))) == {"Café €": 7}
+
+
+def test_latin_1_where_windows_has_no_letter(tmp_path: Path) -> None:
+    assert read(write(tmp_path / "t", b"location\n\x81\xe9\n")) == {"\x81é": 1}
+
+
+def test_parquet(tmp_path: Path) -> None:
+    arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+    path = tmp_path / "history"
+    parquet.write_table(arrow.table({"location": ["cafe", "gym", "cafe"], "count": [3, 2, 4]}), path)
+    assert read(path) == {"cafe": 7, "gym": 2}
+    parquet.write_table(arrow.table({"location": ["cafe", None]}), path)
+    refuses("row 2 has an empty location", path)
+    parquet.write_table(arrow.table({"location": ["cafe"], "count": [0.5]}), path)
+    refuses("row 1 gives 'cafe' the count 0.5; counts are whole numbers", path)
+    refuses("not valid Parquet", write(tmp_path / "cut", path.read_bytes()[:100]))
+
+
+@pytest.mark.parametrize(
+    ("content", "match"),
+    [
+        ("", "empty"),
+        ("\n\n", "no line with the names of its columns"),
+        ("location,count\n", "no visit"),
+        ("where,count\ncafe,7\n", "no location column; its columns are 'where', 'count'"),
+        ("place,venue,count\na,b,7\n", "several columns for the location, 'place', 'venue'"),
+        ("location,location\na,b\n", "several columns for the location"),
+        ('[{"location": "cafe", "count": [0, [1, 2], 0]}]', "counts are numbers"),
+        ("location,count\ncafe,7\n,2\n", "line 3 has an empty location"),
+        ("location,count\ncafe,7\n\n\n  ,2\n", "line 5 has an empty location"),
+        ('location,count\n"ca\nfe",7\ngym,x\n', "line 4 gives 'gym' the count 'x'; counts are numbers"),
+        ("location,count\ncafe,-1\n", "line 2 gives 'cafe' the count '-1'; counts are not negative"),
+        ("location,count\ncafe,7.5\n", "the count '7.5'; counts are whole numbers"),
+        ("location,count\ncafe,nan\n", "the count 'nan'; counts are finite"),
+        ("location,count\ncafe,1e999999999\n", "counts are finite"),
+        ("location,count\ncafe,9223372036854775808\n", "within 64 bits"),
+        ("location,count\ncafe,9223372036854775807\ncafe,1\n", "beyond 64 bits"),
+        ("location,count\ncafe," + "9" * 5000 + "\n", "counts are finite"),
+        ("location,count\ncafe,\n", "the count ''"),
+        ("location,count\ncafe\n", "line 2 has 1 value, the table 2 columns"),
+        ("location\nthe cafe, by the sea\n", "line 2 has 2 values, the table 1 column"),
+        ('location,count\n"cafe,7\n', "cannot be read"),
+        ('location,count\n"Blue" cafe,7\n', "line 2 cannot be read"),
+        ("location,count\n" + "x" * 200_000 + ",7\n", "field larger than field limit"),
+        ("location\n" + "x" * 17_000_000, "a line of more than"),
+        ("user,location\n1,cafe\n2,gym\n", "several users; choose one with user, such as '1', '2'"),
+        ('{"cafe": 7', "not valid JSON"),
+        ('{"cafe": 7, "cafe": 2}', "the key 'cafe' twice"),
+        ('{"cafe": NaN}', "NaN"),
+        ('{"cafe": 1e999}', "counts are finite"),
+        ('{"cafe": ' + "9" * 5000 + "}", "not valid JSON"),
+        ('{"cafe": true}', "item 1 gives 'cafe' the count True"),
+        ('{"cafe": null}', "item 1 gives 'cafe' the count None"),
+        ('{"cafe": {"a": 1}}', "the count {'a': 1}; counts are numbers"),
+        ('{"\\ud800": 1}', "not valid Unicode"),
+        ("[" * 100_000, "nested too deeply"),
+        ('["cafe", 1.5]', "item 2 has the location 1.5, which is not a name"),
+        ('["cafe", ["gym"]]', "item 2 has the location \\['gym'\\]"),
+        ('[{"location": "cafe"}, 3]', "item 2 is 3"),
+        ('[{"location": "cafe"}, {}]', "item 2 has an empty location"),
+        ('{"location": ["cafe", "gym"], "count": [7]}', "not equally long: 'location' 2, 'count' 1"),
+        ("{}", "no visit"),
+        ("[]", "no visit"),
+        ('{"location": "cafe"}\n{"location": 3.5}\n', "line 2 has the location 3.5"),
+        ('{"location": "cafe"}\n{"location": \n', "line 2: it is not valid JSON"),
+        ('{"location": "cafe"}\n{"location": "gym"}\n7\n', "line 3 is 7"),
+        (b"\x00\x01\x02", "no format that is known, which are"),
+        (b"\xff\xfel\x00o\x00c", "not valid utf-16"),
+        (gzip.compress(b"location\ncafe\n" * 999, mtime=0)[:-9], "damaged"),
+    ],
+    ids=lambda value: repr(value[:30]),
+)  # fmt: skip
+def test_tables_that_are_wrong(tmp_path: Path, content: str | bytes, match: str) -> None:
+    refuses(match, write(tmp_path / "table", content))
+
+
+def test_one_user_of_a_table(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "user,category,count\n1,cafe,7\n2,gym,x\n1,cafe,1\n")
+    assert read(path, user="1") == {"cafe": 8}
+    refuses("line 3 gives 'gym' the count 'x'", path, user="2")
+    refuses("no user '3', only '1', '2'", path, user="3")
+    named = write(tmp_path / "n.csv", "who,Where,times\n1,cafe,7\n2,gym,2\n")
+    options = {"location_column": "where", "count_column": "times", "user_column": "who"}
+    assert read(named, **options, user="2") == {"gym": 2}
+    refuses("no column 'wher'; did you mean 'Where'", named, location_column="wher")
+    refuses("no user column", named, location_column="where", user="1")
+
+
+def test_weights_of_a_target(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "location,weight\ncafe,0.5\ngym,1e-3\ncafe,1\n")
+    assert ew.read_weights(path) == {"cafe": 1.5, "gym": 0.001}
+    assert ew.read_weights(write(tmp_path / "v.csv", "location\ncafe\ncafe\n")) == {"cafe": 2}
+    with pytest.raises(ew.InputError, match=r"line 2 gives 'cafe' the count '-0\.5'; counts are not negative"):
+        ew.read_weights(write(tmp_path / "n.csv", "location,count\ncafe,-0.5\n"))
+    with pytest.raises(ew.InputError, match="in the format swarm, but a table is needed"):
+        ew.read_weights(EXPORTS / "swarm_export")
+
+
+def test_counts_of_every_user(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "user,location,count\n1,cafe,7\n2,gym,2\n1,gym,1\n1,cafe,1\n")
+    assert ew.read_users(path) == {"1": {"cafe": 8, "gym": 1}, "2": {"gym": 2}}
+    assert ew.read_users(EXPORTS / "tsmc2014_sample.txt")["1"] == BY_CATEGORY
+    with pytest.raises(ew.InputError, match="no user column; its columns are 'location'"):
+        ew.read_users(write(tmp_path / "n.csv", "location\ncafe\n"))
+
+
+def test_standard_input(tmp_path: Path) -> None:
+    code = "import elsewhere as ew; print(dict(ew.read('-').histogram))"
+    for content in (b"location,count\ncafe,7\n", b'{"cafe": 7}', gzip.compress(b"location,count\ncafe,7\n")):
+        result = subprocess.run([sys.executable, "-c", code], input=content, capture_output=True, check=True)
+        assert result.stdout == b"{'cafe': 7}\n"
+    result = subprocess.run([sys.executable, "-c", code], input=b"", capture_output=True, check=False)
+    assert b"InputError: standard input: it is empty" in result.stderr
+
+
+# Exports
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "format", "counts"),
+    [
+        ("google_takeout_2023_MARCH.json", {}, "takeout", BY_NAME),
+        ("google_takeout_2023_MARCH.json", {"locations": "id"}, "takeout", BY_PLACE_ID),
+        (
+            "google_takeout_2023_MARCH_ms.json", {}, "takeout",
+            {"Willow Court 12": 1, "Grand Union Station": 1, "Harbour Analytics Ltd": 1, "Blue Lantern Café": 1},
+        ),
+        ("google_timeline_android_Timeline.json", {}, "timeline", BY_PLACE_ID),
+        ("google_timeline_ios_location-history.json", {}, "timeline", BY_PLACE_ID),
+        ("swarm_export", {}, "swarm", BY_NAME),
+        ("swarm_export", {"locations": "id"}, "swarm", BY_VENUE_ID),
+        (
+            "swarm_api_checkins.json", {}, "swarm",
+            {"Home (private)": 3, "Train Station": 3, "Office": 2, "Café": 1, "Gym": 1},
+        ),
+        (
+            "swarm_api_checkins.json", {"locations": "name"}, "swarm",
+            {"Willow Court 12": 3, "Grand Union Station": 3, "Harbour Analytics Ltd": 2, "Blue Lantern Café": 1,
+             "Iron Works Gym": 1},
+        ),
+        ("tsmc2014_sample.txt", {"user": "1"}, "foursquare", BY_CATEGORY),
+        ("tsmc2014_sample.txt", {"user": "1", "locations": "id"}, "foursquare", BY_VENUE_ID),
+    ],
+)  # fmt: skip
+def test_exports(name: str, options: dict[str, Any], format: str, counts: dict[str, int]) -> None:  # noqa: A002
+    history = ew.read(EXPORTS / name, **options)
+    assert history.format == format
+    assert dict(history.histogram) == counts
+    assert ew.read(EXPORTS / name, format=format, **options) == history
+
+
+def zipped(path: Path, files: dict[str, bytes], kind: int = zipfile.ZIP_DEFLATED) -> Path:
+    with zipfile.ZipFile(path, "w", kind) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return path
+
+
+@pytest.fixture
+def takeout() -> dict[str, bytes]:
+    """A Takeout as it is downloaded: two months among other things."""
+    months = "Takeout/Location History/Semantic Location History/2023/2023_"
+    return {
+        "Takeout/archive_browser.html": b"<html></html>",
+        "Takeout/Location History/Records.json": (EXPORTS / "google_Records.json").read_bytes(),
+        "Takeout/Location History/Settings.json": b'{"locations": "none"}',
+        months + "MARCH.json": (EXPORTS / "google_takeout_2023_MARCH.json").read_bytes(),
+        months + "APRIL.json": (EXPORTS / "google_takeout_2023_MARCH_ms.json").read_bytes(),
+    }
+
+
+def test_folders_and_zips(tmp_path: Path, takeout: dict[str, bytes]) -> None:
+    for name, content in takeout.items():
+        (tmp_path / "all" / name).parent.mkdir(parents=True, exist_ok=True)
+        write(tmp_path / "all" / name, content)
+    both = {
+        **BY_NAME,
+        "Willow Court 12": 7,
+        "Grand Union Station": 5,
+        "Harbour Analytics Ltd": 5,
+        "Blue Lantern Café": 3,
+    }
+    assert read(tmp_path / "all") == read(zipped(tmp_path / "takeout", takeout)) == both
+    swarm = {f"export/{file.name}": file.read_bytes() for file in (EXPORTS / "swarm_export").iterdir()}
+    history = ew.read(zipped(tmp_path / "swarm", swarm))
+    assert dict(history.histogram) == BY_NAME
+    assert history.notes == ("1 check-in without a venue left out.",)
+    assert ew.read(EXPORTS, format="timeline").histogram.size == 40
+    refuses("several formats, takeout and timeline and swarm", EXPORTS)
+    refuses("no file in it is an export in the format takeout", zipped(tmp_path / "s", swarm), format="takeout")
+
+
+def test_folders_and_zips_that_are_wrong(tmp_path: Path, takeout: dict[str, bytes]) -> None:
+    refuses("no file in it is an export in the format takeout or timeline or swarm", tmp_path)
+    month = next(name for name in takeout if "MARCH" in name)
+    damaged = zipped(tmp_path / "damaged", {**takeout, month: takeout[month][:-5]})
+    refuses(f"{re.escape(month)}: it is not valid JSON", damaged)
+    for name in ("../evil.json", "/etc/evil.json", "a\\..\\..\\evil.json", "C:\\evil.json", "a/../../b.txt"):
+        refuses("points out of it", zipped(tmp_path / "evil", {name: takeout[month], "fine.json": takeout[month]}))
+    raw = {name: content for name, content in takeout.items() if "Semantic" not in name}
+    refuses("raw positions, not visits; give the folder Semantic", zipped(tmp_path / "raw", raw))
+    whole = zipped(tmp_path / "whole", takeout).read_bytes()
+    refuses("damaged", write(tmp_path / "cut", whole[:-30]))
+    encrypted = bytearray(zipped(tmp_path / "plain", {"a.json": takeout[month]}, zipfile.ZIP_STORED).read_bytes())
+    encrypted[6] |= 1
+    encrypted[encrypted.index(b"PK\x01\x02") + 8] |= 1
+    refuses("encrypted", write(tmp_path / "encrypted", bytes(encrypted)))
+
+
+def test_bombs(tmp_path: Path) -> None:
+    bomb = b'{"timelineObjects": [' + b" " * 60_000_000 + b"]}"
+    refuses("far too large when it is unpacked", zipped(tmp_path / "bomb", {"a.json": bomb}))
+    refuses(
+        "far too large when it is unpacked",
+        write(tmp_path / "bomb.gz", gzip.compress(b"location\n" + b"a\n" * 30_000_000)),
+    )
+    lying = bytearray((tmp_path / "bomb").read_bytes())
+    at = lying.index(b"PK\x01\x02") + 24  # the size that the directory of the zip tells
+    lying[at : at + 4] = (1000).to_bytes(4, "little")
+    refuses("damaged", write(tmp_path / "lying", bytes(lying)))
+
+
+def test_more_files_than_any_export_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("elsewhere.histories.documents._MOST_FILES", 10)
+    (tmp_path / "folder").mkdir()
+    files = {f"{at}.txt": b"" for at in range(11)}
+    for name in files:
+        (tmp_path / "folder" / name).touch()
+    refuses("more than 10 files", zipped(tmp_path / "many", files))
+    refuses("more than 10 files", tmp_path / "folder")
+
+
+def test_raw_positions_and_noticed_visits_are_refused() -> None:
+    refuses("raw positions, not visits; give the folder Semantic Location History", EXPORTS / "google_Records.json")
+    refuses("raw positions, not visits", EXPORTS / "google_Records.json", user="1")
+    refuses("noticed by itself", EXPORTS / "swarm_export" / "visits.json")
+
+
+def test_visits_without_a_name(tmp_path: Path) -> None:
+    places: list[Any] = [
+        {"name": " ", "address": "1 Example Quay", "placeId": "a"},
+        {"placeId": "b"},
+        {},
+        None,
+        {"name": "cafe", "placeId": "c"},
+    ]
+    inner = {"childVisits": [{"location": {"name": "shop"}}], "otherCandidateLocations": [{"name": "bar"}]}
+    visits = [{"placeVisit": {"location": place, **inner}} for place in places]
+    path = write(tmp_path / "m", json.dumps({"timelineObjects": visits}))
+    history = ew.read(path)
+    assert dict(history.histogram) == {"1 Example Quay": 1, "b": 1, "cafe": 1}
+    assert history.notes == (
+        "2 places without a name, called by address or id: '1 Example Quay', 'b'.",
+        "2 visits left out: nothing says where.",
+    )
+    assert read(path, locations="id") == {"a": 1, "b": 1, "c": 1}
+
+
+def test_notes_on_the_timeline() -> None:
+    notes = ew.read(EXPORTS / "google_timeline_android_Timeline.json").notes
+    assert "ids instead of names" in notes[0]
+    assert notes[1:] == (
+        "The phone knows some of them: 'ChIJexampleHOME0000000000001' is home, 'ChIJexampleWORK0000000000002' is work.",
+        "1 visit within a visit to a larger place, not counted again.",
+    )
+
+
+def test_checkins_found_twice_or_without_a_category(tmp_path: Path) -> None:
+    cafe = {"name": "Blue", "categories": [{"name": "Bar"}, {"name": "Café", "primary": True}]}
+    items = [
+        {"id": "1", "type": "checkin", "venue": cafe},
+        {"id": "2", "type": "checkin", "venue": {"name": "Pier", "categories": []}},
+        {"id": "1", "type": "checkin", "venue": cafe},
+    ]
+    history = ew.read(write(tmp_path / "c", json.dumps({"response": {"checkins": {"items": items}}})))
+    assert dict(history.histogram) == {"Café": 1, "Pier": 1}
+    assert history.notes == (
+        "1 venue without a category, called by name or id: 'Pier'.",
+        "1 check-in found twice, counted once.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "match"),
+    [
+        ('{"timelineObjects": [3]}', "3 where an object with 'placeVisit' should be"),
+        ('{"timelineObjects": [{"placeVisit": []}]}', r"\[\] under 'placeVisit', where an object should be"),
+        ('{"timelineObjects": [{"placeVisit": {"location": {"name": 3}}}]}', "3 under 'name', where a text should be"),
+        ('{"timelineObjects": []}', "no visit"),
+        ('{"semanticSegments": [{"visit": {"topCandidate": "a"}}]}', "'a' under 'topCandidate'"),
+        ('{"rawSignals": [], "semanticSegments": {}}', "{} under 'semanticSegments', where a list should be"),
+        ('[{"startTime": "", "visit": 3}]', "3 under 'visit'"),
+        ('{"items": [{"type": "checkin", "venue": "cafe"}]}', "'cafe' under 'venue'"),
+        (
+            '{"items": [{"type": "checkin", "venue": {"name": "a", "categories": [1]}}]}',
+            "1 where an object with 'name'",
+        ),
+    ],
+)
+def test_exports_that_are_wrong(tmp_path: Path, content: str, match: str) -> None:
+    refuses(match, write(tmp_path / "export", content))
+
+
+def test_options_that_make_no_sense(tmp_path: Path) -> None:
+    table = write(tmp_path / "t.csv", "location\ncafe\n")
+    month = EXPORTS / "google_takeout_2023_MARCH.json"
+    refuses("the format 'swarn' is not known; did you mean 'swarm'.*known are browser, takeout", table, format="swarn")
+    refuses("not valid JSON", table, format="takeout")
+    refuses("not valid Parquet", month, format="parquet")
+    refuses("not a sound database", month, format="browser")
+    refuses("the table 8 columns", table, format="foursquare")
+    refuses("no location column", month, format="csv")
+    refuses("user means nothing in the format takeout, which understands locations", month, user="1")
+    refuses("locations means nothing in the format csv", table, locations="id")
+    refuses("no category in the format takeout, only name and id; labels can", month, locations="category")
+    refuses("locations is 'kind'; it is 'name', 'category' or 'id'", month, locations="kind")
+    refuses("no categories, which only the API gives", EXPORTS / "swarm_export", locations="category")
+
+
+def test_paths_that_make_no_sense(tmp_path: Path) -> None:
+    refuses("cannot be read", tmp_path / "missing")
+    for path in (None, 3, "a\0b", b"\xff"):
+        with pytest.raises(ew.InputError):
+            ew.read(path)  # type: ignore[arg-type]
+    if Path("/dev/null").is_char_device():
+        refuses("neither a file nor a folder", Path("/dev/null"))
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="takes permissions away")
+def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", "location\ncafe\n")
+    path.chmod(0)
+    refuses("cannot be read", path)
+
+
+def test_labels(tmp_path: Path) -> None:
+    labels = ["id,label", "ChIJexampleHOME0000000000001,home", "ChIJexampleSTAT0000000000007,station", "unheard of,x"]
+    labels += ["ChIJexampleBAR00000000000008,fun", "ChIJexampleCAFE0000000000003,fun"]
+    path = write(tmp_path / "labels.csv", "\n".join(labels))
+    history = ew.read(EXPORTS / "google_timeline_android_Timeline.json", labels=path)
+    unnamed = {name: count for name, count in BY_PLACE_ID.items() if name[11:14] in ("WOR", "CLI", "GYM", "CHU")}
+    assert dict(history.histogram) == {"home": 6, "station": 4, "fun": 3, **unnamed}
+    assert history.notes[-1] == f"4 locations without a label: {', '.join(map(repr, sorted(unnamed)))}."
+    mapping = write(tmp_path / "labels.json", '{"cafe": "fun", "gym": "sport"}')
+    table = write(tmp_path / "t.csv", "location,count\ncafe,7\ngym,2\n")
+    assert ew.read(table, labels=mapping) == ew.History(ew.Histogram({"fun": 7, "sport": 2}), "csv")
+    refuses("labels.csv: it needs the columns id and label", table, labels=write(path, "a,b\n1,2\n"))
+    refuses("two of label for 'a': 'b' and 'c'", table, labels=write(path, "id,label\na,b\na,c\n"))
+    refuses("missing: it cannot be read", table, labels=tmp_path / "missing")
+    refuses("it needs the columns id and label", table, labels=table)
+
+
+# Browsers
+
+
+def firefox(path: Path) -> sqlite3.Connection:
+    """Three visits to a cafe under three addresses, one to a gym, one that is none of a site, and a bookmark."""
+    database = sqlite3.connect(path)
+    database.execute("CREATE TABLE moz_places (id INTEGER PRIMARY KEY, url LONGVARCHAR)")
+    database.execute("CREATE TABLE moz_historyvisits (id INTEGER PRIMARY KEY, place_id INTEGER, visit_type INTEGER)")
+    urls = ["https://www.cafe.example/menu?x=1", "http://Cafe.example:8080/", "https://gym.example", "about:config",
+            "https://never.example/", "https://[broken"]  # fmt: skip
+    database.executemany("INSERT INTO moz_places (url) VALUES (?)", [(url,) for url in urls])
+    visits = [1, 1, 2, 3, 4, 6]
+    database.executemany("INSERT INTO moz_historyvisits (place_id, visit_type) VALUES (?, 1)", [(at,) for at in visits])
+    database.commit()
+    return database
+
+
+def chromium(path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(path)
+    database.execute("CREATE TABLE urls (id INTEGER PRIMARY KEY, url LONGVARCHAR, visit_count INTEGER)")
+    database.execute("CREATE TABLE visits (id INTEGER PRIMARY KEY, url INTEGER NOT NULL, visit_time INTEGER)")
+    database.executemany(
+        "INSERT INTO urls (url) VALUES (?)",
+        [("https://www.cafe.example/",), ("chrome://settings",), ("http://gym.example",)],
+    )
+    database.executemany("INSERT INTO visits (url) VALUES (?)", [(1,), (1,), (2,), (3,), (1,)])
+    database.commit()
+    return database
+
+
+@pytest.fixture
+def nothing_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whatever is written for a moment is written to a folder that is empty again in the end."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    yield
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("mode", ["delete", "wal"])
+@pytest.mark.usefixtures("nothing_left")
+def test_browsers_at_rest(tmp_path: Path, mode: str) -> None:
+    for make in (firefox, chromium):
+        path = tmp_path / "profile 100%?" / make.__name__
+        path.parent.mkdir(exist_ok=True)
+        with closing(make(path)) as database:
+            database.execute(f"PRAGMA journal_mode = {mode}")
+        history = ew.read(path)
+        assert dict(history.histogram) == {"cafe.example": 3, "gym.example": 1}
+        assert history.format == "browser"
+        left_out = {"firefox": "2 visits", "chromium": "1 visit"}[make.__name__]
+        assert history.notes == (f"{left_out} to addresses that are no web sites left out.",)
+    assert {file.name for file in path.parent.iterdir()} == {"firefox", "chromium"}
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_a_browser_that_runs(tmp_path: Path) -> None:
+    """What is committed counts, though it is in the log alone; what is not, does not; nothing beside it changes."""
+    path = tmp_path / "profile" / "places.sqlite"
+    path.parent.mkdir()
+    with closing(firefox(path)) as database:
+        database.execute("PRAGMA journal_mode = wal")
+        database.execute("INSERT INTO moz_historyvisits (place_id) VALUES (3)")
+        database.commit()
+        database.execute("INSERT INTO moz_historyvisits (place_id) VALUES (5)")
+        before = {file.name: file.read_bytes() for file in path.parent.iterdir()}
+        assert "places.sqlite-wal" in before
+        assert read(path) == {"cafe.example": 3, "gym.example": 2}
+        assert {file.name: file.read_bytes() for file in path.parent.iterdir()} == before
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_a_browser_that_holds_its_lock(tmp_path: Path) -> None:
+    """A relative of Chromium, also in the middle of writing: its journal tells how the database was."""
+    path = tmp_path / "profile" / "History"
+    path.parent.mkdir()
+    with closing(chromium(path)) as database:
+        database.execute("PRAGMA locking_mode = exclusive")
+        database.execute("PRAGMA cache_size = 1")
+        database.execute("PRAGMA cache_spill = ON")
+        database.execute("BEGIN EXCLUSIVE")
+        assert read(path) == {"cafe.example": 3, "gym.example": 1}
+        database.executemany("INSERT INTO visits (url) VALUES (?)", [(3,)] * 50_000)
+        assert (path.parent / "History-journal").stat().st_size
+        assert read(path) == {"cafe.example": 3, "gym.example": 1}
+
+
+def test_a_browser_that_never_rests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "History"
+    with closing(chromium(path)):
+        pass
+    changes = iter(range(1, 10))
+    monkeypatch.setattr("elsewhere.histories.browser._query", lambda address: os.utime(path, (0, next(changes))))
+    refuses("keeps writing to it; close the browser", path)
+
+
+@pytest.mark.usefixtures("nothing_left")
+def test_databases_that_are_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "other.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE cookies (id INTEGER)")
+    refuses("not the history of Firefox", path)
+    with closing(firefox(tmp_path / "places")):
+        pass
+    whole = (tmp_path / "places").read_bytes()
+    refuses("not a sound database", write(tmp_path / "cut", whole[:5000]))
+    write(tmp_path / "cut-wal", b"not a log")
+    refuses("not a sound database", tmp_path / "cut")

@@ -1,0 +1,110 @@
+"""Histograms, profiles and distances as objects."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import elsewhere as ew
+from elsewhere.model.distances import DISTANCES, Measure, find_distance
+from elsewhere.paper.terms import term
+from elsewhere.solvers import terms
+from elsewhere.solvers.choices import KINDS
+
+
+def test_made_from_anything() -> None:
+    expected = ew.Histogram({"cafe": 7, "gym": 2})
+    assert ew.Histogram([("gym", 2), ("cafe", 7)]) == expected
+    assert ew.Histogram(Counter({"cafe": 7, "gym": 2})) == expected
+    assert ew.Histogram(pd.Series({"gym": 2.0, "cafe": 7.0})) == expected
+    assert ew.Histogram(expected) == expected
+    assert dict(expected) == {"cafe": 7, "gym": 2}
+    assert expected.counts.dtype == np.int64
+    assert hash(ew.Histogram({"cafe": 7, "gym": 2, "x": 0})) == hash(expected)
+    assert expected != {"cafe": 7, "gym": 2}
+    assert repr(expected) == "Histogram({'cafe': 7, 'gym': 2})"
+    with pytest.raises(ew.InputError, match="more than once"):
+        ew.Histogram(pd.Series([1, 2], index=["cafe", "cafe"]))
+
+
+def test_behaves_like_a_mapping() -> None:
+    histogram = ew.Histogram({"cafe": 7, "gym": 0})
+    assert (histogram["nowhere"], histogram.get("nowhere"), histogram.get("nowhere", 5)) == (0, None, 5)
+    assert (histogram.get("cafe", 5), histogram.get("gym", 5)) == (7, 0)
+    assert ew.Profile({"a": 1, "b": 1}) == ew.Profile({"a": 2, "b": 2, "c": 0})
+
+
+@pytest.mark.parametrize("copied", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy])
+def test_copies_are_equal_and_cannot_be_changed(copied: Callable[[Any], Any]) -> None:
+    histogram, profile = ew.Histogram({"cafe": 7, "gym": 2}), ew.Profile({"a": 1, "b": 2})
+    result = copied(ew.hide(histogram, {"gym"}))
+    assert (copied(histogram), copied(profile)) == (histogram, profile)
+    for numbers in (copied(histogram).counts, copied(profile).weights, result.histogram.counts):
+        with pytest.raises(ValueError, match="read-only"):
+            numbers[0] = 5
+    for error in (ew.Infeasible("no", 0.5), ew.PrivacyNotMet("not", result, 0.5)):
+        again = copied(error)
+        assert (type(again), str(again), again.needed_quality_loss) == (type(error), str(error), 0.5)
+    assert again.best == result
+
+
+def test_union_adds_no_spurious_bin() -> None:
+    result = ew.resemble({"cafe": 7, "gym": 2}, {"museum": 1, "cafe": 1}, max_quality_loss=0.02)
+    assert set(result.histogram) <= {"cafe", "gym", "museum"}
+    assert (result.histogram.counts > 0).all()
+    assert "park" not in result.histogram
+
+
+def test_profile_is_a_distribution() -> None:
+    profile = ew.Profile({"a": 1, "b": 3})
+    assert profile["b"] == 0.75
+    assert profile.weights.sum() == 1.0
+    assert profile == ew.Profile({"b": 6, "a": 2})
+    bob = {"a": 10, "b": 2}
+    assert ew.resemble(bob, profile, 0.05).histogram == ew.resemble(bob, {"a": 1, "b": 3}, 0.05).histogram
+
+
+@pytest.mark.parametrize("name", DISTANCES)
+@given(r=st.one_of(st.integers(0, 50), st.just(1e-30), st.floats(1e-6, 50)), x=st.integers(0, 50))
+def test_three_ways_to_a_term(name: str, r: float, x: int) -> None:
+    """The model's arrays, the compiled numbers and the paper's plain Python agree, and the terms are convex."""
+    sizes = (70.0, 60.0)
+    found = find_distance(name)
+    vectorised = found.terms(np.array([float(r)]), np.array([float(x)]), *sizes)[0]
+    compiled = terms.term(KINDS[name], float(r), float(x), *sizes)
+    plain = term(name, *sizes)(float(r), x)
+    if math.isinf(plain):
+        assert vectorised == compiled == plain
+        return
+    assert vectorised == pytest.approx(plain, rel=1e-9, abs=1e-15)
+    assert compiled == pytest.approx(plain, rel=1e-9, abs=1e-15)
+    after, before = (term(name, *sizes)(float(r), x + one) for one in (1, 0))
+    if math.isfinite(after):
+        step = terms.marginal(KINDS[name], float(r), float(x), *sizes)
+        assert step == pytest.approx(after - before, rel=1e-6, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", DISTANCES)
+@given(r=st.integers(0, 30))
+def test_terms_are_convex(name: str, r: int) -> None:
+    measure = Measure(find_distance(name), np.array([float(r)]), 40.0, 50.0)
+    row = measure.row(0, np.arange(60.0))
+    row = row[np.isfinite(row)]
+    assert (np.diff(row, 2) >= -1e-12).all()
+
+
+def test_distance_of_different_sizes() -> None:
+    assert ew.distance("js", {"a": 1, "b": 3}, {"a": 2, "b": 6}) == 0
+    assert ew.distance("variational", {"a": 1}, {"b": 5}) == 2
+    assert ew.distance("pearson", {"a": 1}, {"b": 5}) == math.inf
+    assert ew.distance(lambda r, x: abs(r - x), {"a": 1}, {"b": 5}) == 6

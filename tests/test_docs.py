@@ -1,0 +1,74 @@
+"""The examples of every page print what the page says, and the README's two commands are those of the Makefile."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.histories.test_reading import firefox
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+#: A block of Python, and the block that says what it prints; without one it prints nothing.
+EXAMPLE = re.compile(r"^```python\n(.*?)^```$(?:\n\nprints\n\n^```\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
+#: Commands, each behind a dollar sign, and what they print.
+CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+BETWEEN = "-- the next example --\n"
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if EXAMPLE.search(page.read_text("utf-8"))], ids=lambda p: p.name
+)
+def test_examples(page: Path, tmp_path: Path) -> None:
+    """One after the other, as a reader would run them."""
+    examples = EXAMPLE.findall(page.read_text(encoding="utf-8"))
+    code = f"print({BETWEEN!r}, end='')\n".join(block for block, _ in examples)
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8", "ELSEWHERE_PROFILES": str(tmp_path)},
+    )
+    assert result.stderr == ""
+    assert result.stdout.split(BETWEEN) == [printed for _, printed in examples]
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="runs a shell")
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if CONSOLE.search(page.read_text("utf-8"))], ids=lambda p: p.name
+)
+def test_commands(page: Path, tmp_path: Path) -> None:
+    """What stands below each command is what it prints, in a folder with a made-up file of every kind."""
+    shutil.copytree(ROOT / "tests" / "fixtures" / "exports", tmp_path, dirs_exist_ok=True)
+    firefox(tmp_path / "places.sqlite").close()
+    command = tmp_path / "bin" / "elsewhere"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m elsewhere "$@"\n')
+    command.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{command.parent}:{os.environ['PATH']}", "PYTHONUNBUFFERED": "1",
+                   "PYTHONIOENCODING": "utf-8", "ELSEWHERE_PROFILES": str(tmp_path)}  # fmt: skip
+    for block in CONSOLE.findall(page.read_text(encoding="utf-8")):
+        for line, printed in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
+            result = subprocess.run(line, shell=True, cwd=tmp_path, env=environment, check=False, encoding="utf-8",
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
+            assert result.stdout == printed, line
+
+
+def test_the_readme_has_one() -> None:
+    assert EXAMPLE.search(PAGES[0].read_text(encoding="utf-8"))
+
+
+def test_commands_are_in_the_makefile() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for command in re.findall(r"^make (\w+)", PAGES[0].read_text(encoding="utf-8"), re.MULTILINE):
+        assert re.search(rf"^{command}:", makefile, re.MULTILINE)
+    assert "make test" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
