@@ -1,0 +1,57 @@
+"""One place, many spellings."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from elsewhere.model.names import NameIndex, name_key, name_keys
+
+_PLACES = st.text(st.one_of(st.characters(), st.sampled_from(" \t\u00a0\u200b\u00ad\ufe0f\u0301AaİßŠ*")), max_size=8)
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    [
+        "clinic", "Clinic", "CLINIC ", "\tclinic", "cli\u200bnic", "cli\u00adnic", "\ufeffclinic", "\uff23\uff4cinic",
+        "clinic\ufe0f", "\u202eclinic", "cl\x00inic",
+    ],
+)  # fmt: skip
+def test_spellings_of_one_place(spelling: str) -> None:
+    assert name_key(spelling) == "clinic"
+    assert NameIndex(["cafe", "clinic"]).find(spelling) == "clinic"
+
+
+def test_what_stays_apart() -> None:
+    names = ["clinic", "klinik", "clínica", "clinica", "clinic 2", "the clinic", "cl inic"]
+    assert len({name_key(name) for name in names}) == len(names)
+    assert name_key("clínica") == name_key(unicodedata.normalize("NFD", "CLÍNICA"))
+
+
+@given(_PLACES)
+def test_a_key_is_its_own_key(name: str) -> None:
+    assert name_key(name_key(name)) == name_key(name)
+
+
+@given(st.lists(_PLACES, max_size=5))
+def test_many_at_once_are_the_same(names: list[str]) -> None:
+    assert name_keys(names) == [name_key(name) for name in names]
+
+
+def test_plain_names_at_once() -> None:
+    assert name_keys(["Cafe", "old gym"]) == ["cafe", "old gym"]
+    assert name_keys(["a ", " b"]) == ["a", "b"]
+    assert name_keys([]) == []
+    assert name_keys([""]) == [""]
+
+
+def test_patterns() -> None:
+    known = NameIndex(["St. Mary's Church", "church hall", "Church", "searching", "a.c", "abc", "5*"])
+    assert set(known.match("*CHURCH*")) == {"St. Mary's Church", "church hall", "Church"}
+    assert set(known.match("church*")) == {"church hall", "Church"}
+    assert known.match("a.*") == ["a.c"]
+    assert known.match("5*") == ["5*"]
+    assert known.match("nothing*") == []
