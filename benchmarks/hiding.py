@@ -10,7 +10,7 @@ import numpy as np
 
 import elsewhere as ew
 from benchmarks.measure import Row, best_of, duration, timed
-from elsewhere.model.problem import Constraints, hiding
+from elsewhere.model.question import Question
 from elsewhere.paper import lho
 from elsewhere.solvers import exact
 
@@ -55,7 +55,7 @@ def _growth() -> Iterator[Row]:
     seconds = []
     for n in lengths:
         history, sensitive = large(n)
-        problem = hiding(history, "js", None, Constraints(sensitive))
+        problem = Question("hide", history, sensitive=sensitive).problem
         seconds.append(best_of(3, ew.hide, history, sensitive))
     floats = np.random.default_rng(1).random(1_000_000)
     sort = best_of(10, np.sort, floats)

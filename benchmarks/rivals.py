@@ -11,8 +11,7 @@ from scipy.sparse import csr_array
 
 from elsewhere import Histogram
 from elsewhere.model.histogram import TableLike
-from elsewhere.model.problem import Constraints, targeting
-from elsewhere.model.result import Goal
+from elsewhere.model.question import Goal, Question
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ def highs(
 
     Counts that do not fit the quality limit by themselves get no variable, as anybody would do it.
     """
-    problem = targeting(goal, histogram, target, limit, quality, privacy, "original", Constraints())
+    problem = Question(goal, histogram, target, limit, quality=quality, privacy=privacy).problem
     assert problem.privacy is not None
     sign = -1.0 if goal == "avoid" else 1.0
     budget = problem.budget

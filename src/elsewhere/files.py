@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -20,10 +21,20 @@ from elsewhere.text import quote
 _SWEEPER = "import sys, shutil; sys.stdin.read(); shutil.rmtree(sys.argv[1], ignore_errors=True)"
 
 
+def read_bounded(path: str | os.PathLike[str], most: int) -> bytes:
+    """The content of a file, which is an error if it has more bytes than that."""
+    with Path(path).open("rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise ValueError(f"it has more than {most >> 20} MB")
+    return content
+
+
 def write_atomic(path: str | os.PathLike[str], content: bytes, *, private: bool) -> None:
     """Put the content at the path at once: a reader sees what was there before or all of it.
 
-    What is private can be read by its owner alone; anything else has the permissions that new files have.
+    What is private can be read by its owner alone; anything else keeps the permissions of the file that it replaces, or
+    has those of new files.
     """
     try:
         _replace(Path(path), content, private)
@@ -50,13 +61,14 @@ def _replace(path: Path, content: bytes, private: bool) -> None:
     path = Path(os.path.realpath(path))  # what a link leads to is replaced, not the link
     if path.exists() and not path.is_file():
         raise OSError(0, "it is there, and not a file")
-    mode = 0o600 if private else 0o666 & ~_umask()
+    mode = 0o600 if private else _mode(path)
     temporary = path.parent / f".elsewhere-{secrets.token_hex(8)}"
     try:
         with _unnamed(path.parent, temporary) as file:
             file.write(content)
             file.flush()
-            os.fchmod(file.fileno(), mode)
+            if hasattr(os, "fchmod"):  # not on every Windows
+                os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())
             if not temporary.exists():
                 # With a folder, whichever it is, Python makes the call that follows the link behind the number.
@@ -75,8 +87,10 @@ def _unnamed(folder: Path, otherwise: Path) -> BinaryIO:
         return os.fdopen(os.open(otherwise, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb")
 
 
-def _umask() -> int:
-    """The permissions that new files do not have; it can only be read by setting it."""
+def _mode(path: Path) -> int:
+    """The permissions of a file that is there, or else those of new ones, whose mask can only be read by setting it."""
+    if path.exists():
+        return stat.S_IMODE(path.stat().st_mode)
     mask = os.umask(0o077)
     os.umask(mask)
-    return mask
+    return 0o666 & ~mask

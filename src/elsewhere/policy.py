@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import tomllib
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -15,26 +14,35 @@ from pathlib import Path
 from typing import Any
 
 from elsewhere import profiles
-from elsewhere.files import write_atomic
+from elsewhere.files import read_bounded, write_atomic
 from elsewhere.histories import read, read_weights
-from elsewhere.model.distances import distance, find_distance, slack
-from elsewhere.model.errors import Infeasible, InputError, PrivacyNotMet
-from elsewhere.model.histogram import Histogram, Profile, TableLike
-from elsewhere.model.problem import Size, nonnegative
-from elsewhere.model.result import Frontier, Goal, Method, Sanitized
-from elsewhere.model.taxonomy import PRESET, Selection, Taxonomy
-from elsewhere.text import closest, quote
-from elsewhere.verbs import MEMORY_LIMIT, avoid, frontier, hide, resemble
-from elsewhere.verification.verify import Check, verify
+from elsewhere.model.distances import find_distance
+from elsewhere.model.errors import InputError
+from elsewhere.model.histogram import Histogram, TableLike
+from elsewhere.model.names import NameIndex
+from elsewhere.model.question import (
+    MEMORY_LIMIT,
+    Covered,
+    Goal,
+    Method,
+    Question,
+    SearchLimits,
+    Size,
+    as_histogram,
+    nonnegative,
+)
+from elsewhere.model.result import Frontier, Sanitized
+from elsewhere.model.taxonomy import PRESET, Taxonomy
+from elsewhere.text import closest, one_line, quote
+from elsewhere.verification.verify import Check, check_release
 
 _GOALS: tuple[Goal, ...] = ("hide", "resemble", "avoid")
 _FOR_TARGETS = ("target", "max_quality_loss", "privacy", "method", "size")
 _FOR_ONE_GOAL = {"redistribute": "hide", "max_distance": "resemble", "min_distance": "avoid"}
 #: What a policy calls the taxonomy that comes with this package.
 SHIPPED = "shipped"
-_POINTS = 20
-#: The part of a privacy distance that is not worth a longer curve.
-_LITTLE = 0.001
+#: No policy has more bytes.
+_MOST_BYTES = 2**24
 
 
 @dataclass(frozen=True)
@@ -80,14 +88,22 @@ class Policy:
     def load(cls, path: str | os.PathLike[str]) -> Policy:
         """The policy in a file."""
         try:
-            content = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
-        except (OSError, ValueError, RecursionError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is not TOML: " + " ".join(str(error).split())
-            raise InputError(f"the policy {quote(os.fspath(path))} cannot be read: {why}") from None
+            content = read_bounded(path, _MOST_BYTES)
+        except (OSError, ValueError) as error:
+            raise InputError(f"the policy {quote(os.fspath(path))} cannot be read: {one_line(error)}") from None
+        return replace(cls.parse(os.fspath(path), content), folder=Path(path).parent)
+
+    @classmethod
+    def parse(cls, name: str, content: bytes) -> Policy:
+        """The policy in the content of a file of that name."""
         try:
-            return cls(folder=Path(path).parent, **_typed(content))
+            entries = tomllib.loads(content.decode("utf-8-sig"))
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"the policy {quote(name)} is not TOML: {one_line(error)}") from None
+        try:
+            return cls(**_typed(entries))
         except InputError as error:
-            raise InputError(f"the policy {quote(os.fspath(path))}: {error}") from None
+            raise InputError(f"the policy {quote(name)}: {error}") from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy; it may name sensitive places, so its owner alone can read it."""
@@ -148,7 +164,7 @@ class Policy:
 
 
 class Plan:
-    """A policy whose files have been read."""
+    """A policy whose files have been read, ready for any number of histories."""
 
     def __init__(self, policy: Policy, target: Mapping[str, Any] | None, taxonomy: Taxonomy | None) -> None:
         self.policy = policy
@@ -165,138 +181,100 @@ class Plan:
         other.policy = replace(self.policy, **choices)
         return other
 
-    def sensitive(self, history: Histogram) -> Selection:
-        """The locations of the history, the target and the candidates that are sensitive."""
-        known = self._known(history)
+    def question(self, history: TableLike) -> Question:
+        """What the policy asks of a history, with the locations that each of its sensitive names covers.
+
+        A name that covers nothing is a mistake. Only if hide would hide nothing at all is that left to whoever writes
+        the release: it is refused as `Unchanged`.
+        """
+        histogram = as_histogram(history)
+        known = self._known(histogram.index)
+        covered = self._covered(known)
+        for name in [name for name, locations in covered.items() if not locations and not self._taxonomy_of(name)]:
+            if self._taxonomy is None and Taxonomy.shipped().knows(name):
+                spared = chain.from_iterable(map(known.match, self.policy.spared))
+                covered[name] = Taxonomy.shipped().select([name], among=known.names).difference(spared)
+            else:
+                kinds = () if self._taxonomy is None else (node.name for _, node in self._taxonomy.tree())
+                covered.unknown[name] = closest(name, [*known.names, *kinds])
+        if self.policy.goal != "hide" or any(covered.values()):
+            covered.check_known()
         for name in self.policy.spared:
-            if name not in known:
-                raise InputError(f"the spared location {quote(name)} is not in the history{closest(name, known)}")
-        return Selection(chain.from_iterable(self._caught(name, known) for name in self.policy.sensitive))
+            if not known.positions(name):
+                raise InputError(f"the spared location {quote(name)} is not in the history{closest(name, known.names)}")
+        return self.question_about(histogram, covered)
 
-    def sensitive_among(self, locations: Iterable[str]) -> Selection:
-        """Those of many users' locations that are sensitive; a name that none of these users knows is no mistake."""
-        known = self._known(locations)
-        names = self.policy.sensitive
-        return Selection(chain.from_iterable(self._caught(name, known, strict=False) for name in names))
-
-    def caught(self, name: str, history: Histogram) -> Selection:
-        """Those of the sensitive locations that one name of the policy covers: itself, or what is below it."""
-        return self._caught(name, self._known(history))
-
-    def sanitize(self, history: Histogram) -> Sanitized:
-        """The release of a history, and what it cost."""
-        wanted = {}
-        if self.policy.goal == "resemble":
-            wanted["max_distance"] = self.policy.max_distance
-        if self.policy.goal == "avoid":
-            wanted["min_distance"] = self.policy.min_distance
-        return self._answer(history, self.sensitive(history), **wanted)
-
-    def sanitize_one_of_many(self, history: Histogram, sensitive: Selection) -> Sanitized:
-        """The same without advice: what misses the wanted privacy distance is refused, and no more is said."""
-        result = self._answer(history, sensitive)
-        low, high, reached = self.policy.min_distance, self.policy.max_distance, result.privacy_distance
-        if high is not None and reached is not None and reached > high + slack(high):
-            raise PrivacyNotMet(f"the privacy distance is {reached:.10g}, above max_distance {high}", result, math.nan)
-        if low is not None and reached is not None and reached < low - slack(low):
-            raise PrivacyNotMet(f"the privacy distance is {reached:.10g}, below min_distance {low}", result, math.nan)
-        return result
-
-    def _answer(self, history: Histogram, sensitive: Selection, **wanted: Any) -> Sanitized:
+    def question_about(self, history: Histogram, sensitive: Iterable[str] | Covered) -> Question:
+        """What the policy asks of a history whose sensitive locations are known."""
         policy = self.policy
-        asked = {"quality": policy.quality, "sensitive": sensitive, **self._constraints(), **self._limits()}
-        if policy.goal == "hide":
-            return hide(history, redistribute=policy.redistribute, **asked)
-        asked |= {"privacy": policy.privacy, "method": policy.method, "size": policy.size}
-        asked["max_quality_loss"] = policy.max_quality_loss
-        verb = resemble if policy.goal == "resemble" else avoid
-        return verb(history, self.target, **wanted, **asked)
-
-    def frontier(self, history: Histogram, budgets: Sequence[float]) -> Frontier:
-        """What each budget of quality loss would buy, in place of the policy's own."""
-        policy = self.policy
-        assert policy.goal != "hide"
-        question = (history, self.target, budgets, policy.goal, policy.quality, policy.privacy, policy.size)
-        asked = {"sensitive": self.sensitive(history), **self._constraints(), **self._limits()}
-        return frontier(*question, **asked)
-
-    def budgets(self, history: Histogram) -> list[float]:
-        """Limits on the quality loss to draw a frontier over: dense near the least, up to where nothing is to gain."""
-        assert self.target is not None
-        weights = Profile(self.target)
-        if self.policy.goal == "resemble":
-            extreme: TableLike = weights
-        else:
-            extreme = {min(history, key=lambda location: (weights[location], location)): 1}
-        least, most = 0.0, distance(self.policy.quality, history, _scaled(extreme, history.size))
-        try:
-            self.frontier(history, [0.0])
-        except Infeasible as error:
-            least = error.needed_quality_loss
-        if most == math.inf:
-            most = self.frontier(history, [math.inf])[0].quality_loss
-        if not max(least, most) < math.inf:
-            raise InputError("no limit on the quality loss ends the curve; say with --budgets which ones to try")
-        budgets = _spaced(least, max(most, 2.0 * least))
-        if self.policy.goal == "resemble":
-            return budgets
-        nearly_all = (1.0 - _LITTLE) * self._at_most(history, budgets[-1])
-        if nearly_all == math.inf:
-            return budgets
-        # It may come long before, and what is beyond takes longest to find.
-        enough = bisect_left(budgets, nearly_all, key=lambda budget: self._at_most(history, budget))
-        return _spaced(least, budgets[max(enough, 1)])
-
-    def _at_most(self, history: Histogram, budget: float) -> float:
-        """A bound on the privacy distance that a budget buys in avoid, found without a search."""
-        return self.with_choices({"time_limit": 0.0}).frontier(history, [budget])[0].bound
-
-    def verify(self, history: Histogram, release: TableLike | Sanitized) -> Check:
-        """Whether a release of a history keeps to the policy."""
-        policy = self.policy
-        return verify(
+        return Question(
+            policy.goal,
             history,
-            release,
-            target=self.target,
-            max_quality_loss=math.inf if policy.max_quality_loss is None else policy.max_quality_loss,
-            quality=policy.quality,
-            privacy=policy.privacy,
-            max_distance=policy.max_distance,
-            min_distance=policy.min_distance,
-            size=policy.size,
-            redistribute=policy.redistribute,
-            sensitive=self.sensitive(history),
-            **self._constraints(),
+            self.target,
+            math.inf if policy.max_quality_loss is None else policy.max_quality_loss,
+            policy.max_distance if policy.goal == "resemble" else policy.min_distance,
+            policy.quality,
+            policy.privacy,
+            policy.method,
+            policy.size,
+            policy.redistribute,
+            sensitive,
+            policy.visited_only,
+            self._lower,
+            self._upper,
+            self._forbidden,
+            policy.candidates,
+            SearchLimits(policy.time_limit, policy.gap, policy.memory_limit),
         )
 
-    def _constraints(self) -> dict[str, Any]:
-        policy = self.policy
-        return {
-            "visited_only": policy.visited_only,
-            "lower": self._lower,
-            "upper": self._upper,
-            "forbidden": self._forbidden,
-            "candidates": policy.candidates,
-        }
+    def covered(self, locations: Sequence[str]) -> Covered:
+        """Those of many users' locations that each sensitive name of the policy covers, in all their spellings."""
+        return self._covered(NameIndex(locations))
 
-    def _limits(self) -> dict[str, Any]:
-        policy = self.policy
-        return {"time_limit": policy.time_limit, "gap": policy.gap, "memory_limit": policy.memory_limit}
+    @property
+    def elsewhere(self) -> frozenset[str]:
+        """The sensitive ones of the locations that the target and the candidates bring in."""
+        known = self._known(NameIndex(()))
+        return frozenset(chain.from_iterable(self._covered(known).values()))
 
-    def _known(self, locations: Iterable[str]) -> set[str]:
-        return {*locations, *self.policy.candidates, *(self.target or ())}
+    def sanitize(self, history: TableLike) -> Sanitized:
+        """The release of a history, and what it cost."""
+        from elsewhere.solve import solve
 
-    def _caught(self, name: str, known: set[str], strict: bool = True) -> Selection:
-        """The known locations that a name covers: itself, and what is below a node or a preset of that name."""
-        caught = {name} & known
-        taxonomy = self._taxonomy
-        if name.startswith(PRESET) and (taxonomy is None or not taxonomy.knows(name)):
-            taxonomy = Taxonomy.shipped()
-        if taxonomy is not None and (taxonomy.knows(name) or not caught):
-            caught |= taxonomy.select([name], among=known)
-        if taxonomy is None and not caught and strict:
-            raise InputError(f"the sensitive location {quote(name)} is not in the history{closest(name, known)}")
-        return Selection(caught - set(self.policy.spared))
+        return solve(self.question(history))
+
+    def frontier(self, history: TableLike, budgets: Sequence[float]) -> Frontier:
+        """What each budget of quality loss would buy, in place of the policy's own."""
+        if self.policy.goal == "hide":
+            raise InputError("hide has no frontier; it is for resemble and avoid")
+        from elsewhere.solve import solve_frontier
+
+        return solve_frontier(self.question(history).within(max(budgets, default=0.0)), budgets)
+
+    def verify(self, history: TableLike, release: TableLike | Sanitized) -> Check:
+        """Whether a release of a history satisfies the policy."""
+        return check_release(self.question(history), release)
+
+    def _known(self, history: NameIndex) -> NameIndex:
+        return history.union([*self.policy.candidates, *(self.target or ())])
+
+    def _covered(self, known: NameIndex) -> Covered:
+        spared = set(chain.from_iterable(map(known.match, self.policy.spared)))
+        return Covered((name, frozenset(self._matched(name, known)) - spared) for name in self.policy.sensitive)
+
+    def _matched(self, name: str, known: NameIndex) -> set[str]:
+        """The known locations that a name means: a place of that name, and what is below a node or a preset."""
+        matched = set(known.match(name))
+        taxonomy = self._taxonomy_of(name)
+        return matched if taxonomy is None else matched | taxonomy.select([name], among=known.names)
+
+    def _taxonomy_of(self, name: str) -> Taxonomy | None:
+        """The taxonomy in which a name is a node or a preset, if there is one."""
+        if self._taxonomy is not None and self._taxonomy.knows(name):
+            return self._taxonomy
+        if name.startswith(PRESET):
+            return Taxonomy.shipped()
+        return None
 
 
 _TEXTS = ("taxonomy", "target", "quality", "privacy")
@@ -355,14 +333,6 @@ def _check_goal(values: Mapping[str, Any]) -> None:
     for key in ("target", "max_quality_loss"):
         if goal != "hide" and values[key] is None:
             raise InputError(f"{goal} needs {key}")
-
-
-def _spaced(least: float, most: float) -> list[float]:
-    return [least + (most - least) * (at / _POINTS) ** 2 for at in range(_POINTS + 1)]
-
-
-def _scaled(weights: TableLike, size: int) -> dict[str, float]:
-    return {location: weight * size for location, weight in Profile(weights).items()}
 
 
 def _path(name: str) -> str:

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 from elsewhere.files import write_atomic
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram, Profile, TableLike, parse_weights
-from elsewhere.model.problem import as_histogram, as_list
+from elsewhere.model.question import as_histogram, as_list, check_size
 from elsewhere.text import closest, quote
 
 #: With fewer users than this a profile is taken to tell about single ones.
@@ -184,9 +184,11 @@ def _histograms(users: Users) -> Iterator[Histogram]:
         except (TypeError, ValueError):
             raise InputError(f"users has {quote(pair)}; give pairs of user and histogram") from None
         try:
-            yield as_histogram(counts)
+            histogram = as_histogram(counts)
+            check_size(histogram)
         except InputError as error:
             raise InputError(f"the user {quote(user)} cannot be learned from: {error}") from None
+        yield histogram
 
 
 def _files() -> dict[str, Traversable]:

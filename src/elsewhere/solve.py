@@ -14,16 +14,17 @@ from typing import ParamSpec, TypeVar
 
 from elsewhere.model.arrays import Ints
 from elsewhere.model.distances import slack
-from elsewhere.model.errors import Infeasible, InputError, PrivacyNotMet
+from elsewhere.model.errors import Infeasible, PrivacyNotMet
 from elsewhere.model.histogram import Histogram
-from elsewhere.model.problem import Problem, nonnegative
-from elsewhere.model.result import Certificate, Method, Sanitized, Status
+from elsewhere.model.names import spelling_note
+from elsewhere.model.problem import Problem
+from elsewhere.model.question import DISTANCE_LIMITS, Question, SearchLimits
+from elsewhere.model.result import Certificate, Frontier, Sanitized, Status
 from elsewhere.solvers import exact
 from elsewhere.solvers.choices import Choices, tabulate
 from elsewhere.solvers.heuristic import heuristic
 from elsewhere.solvers.knapsack import Limits, SearchGaveUp, Solution
 from elsewhere.solvers.required_loss import RequiredLoss, required_loss
-from elsewhere.text import quote
 from elsewhere.verification.bounds import Multipliers
 
 #: Values of a bin that a bound may be taken over one by one.
@@ -54,49 +55,43 @@ def interruptible(answer: Callable[P, R]) -> Callable[P, R]:
 
 
 @interruptible
-def hidden(problem: Problem, time_limit: float | None, gap: float, memory_limit: int) -> Sanitized:
-    """The answer to hide."""
-    solution = exact.least_loss(problem, _limits(problem, time_limit, gap, memory_limit))
-    if solution is None:
-        raise _nothing()
-    return _sanitized(problem, solution)
-
-
-@interruptible
-def targeted(
-    problem: Problem, method: Method, wanted: float | None, time_limit: float | None, gap: float, memory_limit: int
-) -> Sanitized:
-    """The answer to resemble or avoid, unless it misses the wanted privacy distance."""
-    if not isinstance(method, str) or method not in ("optimal", "heuristic"):
-        raise InputError(f"method is {quote(method)}; it is either 'optimal' or 'heuristic'")
-    limits = _limits(problem, time_limit, gap, memory_limit)
+def solve(question: Question, explain: bool = True) -> Sanitized:
+    """The best release, unless it misses the wanted privacy distance; `explain` says what it would take then."""
+    problem = question.problem
+    limits = _limits(problem, question.search)
+    if question.goal == "hide":
+        solution = exact.least_loss(problem, limits)
+        if solution is None:
+            raise _nothing()
+        return _sanitized(question, problem, solution)
     known = _known(problem, limits)
     choices = tabulate(problem, problem.budget, limits, around=known)
-    if method == "heuristic":
+    if question.method == "heuristic":
         counts = heuristic(problem, choices, known, limits)
-        best = _sanitized(problem, exact.bounded(problem, choices, counts), choices, proven=False)
+        best = _sanitized(question, problem, exact.bounded(problem, choices, counts), choices, proven=False)
     else:
-        best = _sanitized(problem, _searched(problem, choices, known, limits), choices)
-    if wanted is not None:
-        _check_privacy(problem, best, wanted, limits)
+        best = _sanitized(question, problem, _searched(problem, choices, known, limits), choices)
+    if not question.meets_distance(best.privacy_distance):
+        raise _privacy_not_met(question, best, limits, explain)
     return best
 
 
 @interruptible
-def along(
-    problem: Problem, budgets: Sequence[float], time_limit: float | None, gap: float, memory_limit: int
-) -> list[Sanitized]:
-    """The answers for many budgets, of which the problem has the largest as its limit.
+def solve_frontier(question: Question, budgets: Sequence[float]) -> Frontier:
+    """The answers for many budgets, of which the question has the largest as its limit.
 
     Tables are shared, and the multipliers of one budget are the first guess for the next.
     """
-    limits = _limits(problem, time_limit, gap, memory_limit)
+    problem = question.problem
+    if not budgets:
+        return Frontier([], [])
+    limits = _limits(problem, question.search)
     known = _known(problem.within(min(budgets)), limits)
     choices = tabulate(problem, problem.budget, limits, around=known)
     solutions: dict[float, Solution] = {}
     guess = (-1.0, 0.0)
     for budget in sorted(set(budgets), reverse=True):
-        limits = _limits(problem, time_limit, gap, memory_limit)
+        limits = _limits(problem, question.search)
         solutions[budget] = solution = _searched(problem.within(budget), choices, known, limits, guess)
         guess = (solution.cost_multiplier, solution.size_multiplier)
     answers: dict[float, Sanitized] = {}
@@ -106,8 +101,9 @@ def along(
         if not solutions[budget].closed:
             solutions[budget] = exact.better(tighter, solutions[budget], known)
         known = solutions[budget].counts
-        answers[budget] = _sanitized(tighter, solutions[budget], choices)
-    return [answers[budget] for budget in budgets]
+        asked = question.within(budget)
+        answers[budget] = _sanitized(asked, tighter, solutions[budget], choices)
+    return Frontier([answers[budget] for budget in budgets], budgets)
 
 
 def _searched(
@@ -149,19 +145,19 @@ def _nothing() -> Infeasible:
     return Infeasible("no histogram satisfies the constraints: all are forbidden or at an infinite distance", math.inf)
 
 
-def _check_privacy(problem: Problem, best: Sanitized, wanted: float, limits: Limits) -> None:
-    reached = best.privacy_distance
-    assert reached is not None
-    if problem.goal == "resemble":
-        if reached <= wanted + slack(wanted):
-            return
-        side, name = "above", "max_distance"
-    else:
-        if reached >= wanted - slack(wanted):
-            return
-        side, name = "below", "min_distance"
+def _privacy_not_met(question: Question, best: Sanitized, limits: Limits, explain: bool) -> PrivacyNotMet:
+    reached, wanted = best.privacy_distance, question.distance_limit
+    assert wanted is not None
+    side = "above" if question.goal == "resemble" else "below"
+    found = "best" if best.status == "optimal" else "best found"
+    sentence = (
+        f"the {found} privacy distance at a quality loss of at most {question.max_quality_loss:.10g} "
+        f"is {reached:.10g}, {side} {DISTANCE_LIMITS[question.goal]} {wanted:.10g}"
+    )
+    if not explain:
+        return PrivacyNotMet(sentence, best, math.nan)
     try:
-        needed = required_loss(problem, wanted, limits)
+        needed = required_loss(question.problem, wanted, limits)
     except SearchGaveUp:
         needed = RequiredLoss(math.nan, proven=False)
     if needed.loss < math.inf:
@@ -171,16 +167,12 @@ def _check_privacy(problem: Problem, best: Sanitized, wanted: float, limits: Lim
         remedy = "no quality loss would meet it"
     else:
         remedy = "the memory limit leaves no room to find a quality loss that would meet it"
-    found = "best" if best.status == "optimal" else "best found"
-    raise PrivacyNotMet(
-        f"the {found} privacy distance at a quality loss of at most {problem.limit:.10g} is {reached:.10g}, "
-        f"{side} {name} {wanted:.10g}; {remedy}",
-        best,
-        needed.loss,
-    )
+    return PrivacyNotMet(f"{sentence}; {remedy}", best, needed.loss)
 
 
-def _sanitized(problem: Problem, solution: Solution, choices: Choices | None = None, proven: bool = True) -> Sanitized:
+def _sanitized(
+    question: Question, problem: Problem, solution: Solution, choices: Choices | None = None, proven: bool = True
+) -> Sanitized:
     """The result that a solution amounts to, in the terms of its distances."""
     if choices is not None and not choices.whole:
         solution = _for_all_values(problem, solution)
@@ -199,22 +191,22 @@ def _sanitized(problem: Problem, solution: Solution, choices: Choices | None = N
         certificate = Certificate(
             solution.cost_multiplier, solution.size_multiplier, measure.from_total(sign * solution.dual_bound)
         )
-    notes: tuple[str, ...] = ()
+    notes = [spelling_note(question.history.spellings)] if question.history.spellings else []
     if problem.left_out.any():
-        notes = (f"the quality loss leaves out the sensitive locations: {measure.distance.name} is infinite there",)
+        notes.append(f"the quality loss leaves out the sensitive locations: {measure.distance.name} is infinite there")
     if choices is not None and not choices.whole:
-        notes = (*notes, "the memory limit let the search see only counts near those that it began with")
+        notes.append("the memory limit let the search see only counts near those that it began with")
     return Sanitized(
         problem.goal,
-        Histogram._of(problem.locations, solution.counts),
+        Histogram._of(tuple(problem.locations), solution.counts),
         quality_loss,
         privacy_distance,
         bound,
         0.0 if objective == bound else abs(objective - bound),
         status,
         certificate,
-        notes,
-        problem.question,
+        tuple(notes),
+        question,
     )
 
 
@@ -231,9 +223,8 @@ def _for_all_values(problem: Problem, solution: Solution) -> Solution:
     return solution._replace(dual_bound=dual, bound=min(solution.objective, max(solution.bound, dual)))
 
 
-def _limits(problem: Problem, time_limit: float | None, gap: float, memory_limit: int) -> Limits:
-    gap = nonnegative("gap", gap)
-    deadline = math.inf if time_limit is None else time.monotonic() + nonnegative("time_limit", time_limit)
+def _limits(problem: Problem, search: SearchLimits) -> Limits:
+    deadline = math.inf if search.time_limit is None else time.monotonic() + search.time_limit
     # For a root, sqrt(a) - sqrt(b) <= sqrt(a - b): the sums below it are held to the square of the gap.
     root = (problem.privacy or problem.quality).distance.root
-    return Limits(gap * gap if root else gap, deadline, int(min(nonnegative("memory_limit", memory_limit), 2.0**62)))
+    return Limits(search.gap**2 if root else float(search.gap), deadline, int(min(search.memory_limit, 2.0**62)))

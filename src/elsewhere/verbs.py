@@ -1,6 +1,6 @@
 """The public verbs: hide, resemble, avoid and frontier.
 
-Each puts its question as a `Problem` and leaves it to `elsewhere.solve`.
+Each puts what it was given into a `Question` and leaves that to `elsewhere.solve`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,19 @@ from typing import Literal
 from elsewhere.model.distances import DistanceLike
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import TableLike
-from elsewhere.model.problem import BoundsLike, Constraints, Size, as_histogram, as_list, hiding, nonnegative, targeting
-from elsewhere.model.result import Frontier, Method, Sanitized
+from elsewhere.model.question import (
+    MEMORY_LIMIT,
+    BoundsLike,
+    Method,
+    Question,
+    SearchLimits,
+    Size,
+    as_histogram,
+    as_list,
+    nonnegative,
+)
+from elsewhere.model.result import Frontier, Sanitized
 from elsewhere.text import quote
-
-#: Bytes that a search may take unless it is told otherwise.
-MEMORY_LIMIT = 2**30
 
 
 def hide(
@@ -78,11 +85,23 @@ def hide(
     >>> dict(hide(alice, sensitive={"g", "h"}).histogram)
     {'a': 9, 'b': 3, 'c': 4, 'd': 3, 'e': 16, 'f': 15}
     """
-    from elsewhere import solve
+    from elsewhere.solve import solve
 
-    constraints = Constraints(sensitive, visited_only, lower, upper, forbidden, candidates)
-    problem = hiding(as_histogram(histogram), quality, redistribute, constraints)
-    return solve.hidden(problem, time_limit, gap, memory_limit)
+    return solve(
+        Question(
+            "hide",
+            as_histogram(histogram),
+            quality=quality,
+            redistribute=redistribute,
+            sensitive=sensitive,
+            visited_only=visited_only,
+            lower=lower,
+            upper=upper,
+            forbidden=forbidden,
+            candidates=candidates,
+            search=SearchLimits(time_limit, gap, memory_limit),
+        )
+    )
 
 
 def resemble(
@@ -156,14 +175,28 @@ def resemble(
     >>> dict(r.histogram), r.status, round(r.privacy_distance, 7)
     ({'a': 10, 'b': 6, 'c': 5, 'd': 2, 'e': 14, 'f': 5, 'g': 5, 'h': 3}, 'optimal', 0.0045983)
     """
-    from elsewhere import solve
+    from elsewhere.solve import solve
 
-    constraints = Constraints(sensitive, visited_only, lower, upper, forbidden, candidates)
-    wanted = None if max_distance is None else nonnegative("max_distance", max_distance)
-    problem = targeting(
-        "resemble", as_histogram(histogram), target, max_quality_loss, quality, privacy, size, constraints
+    return solve(
+        Question(
+            "resemble",
+            as_histogram(histogram),
+            target,
+            max_quality_loss,
+            max_distance,
+            quality,
+            privacy,
+            method,
+            size,
+            sensitive=sensitive,
+            visited_only=visited_only,
+            lower=lower,
+            upper=upper,
+            forbidden=forbidden,
+            candidates=candidates,
+            search=SearchLimits(time_limit, gap, memory_limit),
+        )
     )
-    return solve.targeted(problem, method, wanted, time_limit, gap, memory_limit)
 
 
 def avoid(
@@ -200,12 +233,28 @@ def avoid(
     >>> dict(r.histogram), r.status, round(r.privacy_distance, 7)
     ({'a': 4, 'c': 1, 'd': 3, 'e': 10, 'f': 18, 'g': 11, 'h': 3}, 'feasible', 0.2260447)
     """
-    from elsewhere import solve
+    from elsewhere.solve import solve
 
-    constraints = Constraints(sensitive, visited_only, lower, upper, forbidden, candidates)
-    wanted = None if min_distance is None else nonnegative("min_distance", min_distance)
-    problem = targeting("avoid", as_histogram(histogram), target, max_quality_loss, quality, privacy, size, constraints)
-    return solve.targeted(problem, method, wanted, time_limit, gap, memory_limit)
+    return solve(
+        Question(
+            "avoid",
+            as_histogram(histogram),
+            target,
+            max_quality_loss,
+            min_distance,
+            quality,
+            privacy,
+            method,
+            size,
+            sensitive=sensitive,
+            visited_only=visited_only,
+            lower=lower,
+            upper=upper,
+            forbidden=forbidden,
+            candidates=candidates,
+            search=SearchLimits(time_limit, gap, memory_limit),
+        )
+    )
 
 
 def frontier(
@@ -238,13 +287,25 @@ def frontier(
     >>> [round(r.privacy_distance, 4) for r in frontier(bob, frugal, [0.001, 0.01, 0.1])]
     [0.0711, 0.0364, 0.0]
     """
-    from elsewhere import solve
+    from elsewhere.solve import solve_frontier
 
     if not isinstance(goal, str) or goal not in ("resemble", "avoid"):
         raise InputError(f"goal is {quote(goal)}; it is either 'resemble' or 'avoid'")
     limits = [nonnegative("a budget", budget) for budget in as_list("budgets", budgets, "quality losses")]
-    constraints = Constraints(sensitive, visited_only, lower, upper, forbidden, candidates)
-    history = as_histogram(histogram)
-    problem = targeting(goal, history, target, max(limits, default=0.0), quality, privacy, size, constraints)
-    points = solve.along(problem, limits, time_limit, gap, memory_limit) if limits else []
-    return Frontier(points, limits)
+    question = Question(
+        goal,
+        as_histogram(histogram),
+        target,
+        max(limits, default=0.0),
+        quality=quality,
+        privacy=privacy,
+        size=size,
+        sensitive=sensitive,
+        visited_only=visited_only,
+        lower=lower,
+        upper=upper,
+        forbidden=forbidden,
+        candidates=candidates,
+        search=SearchLimits(time_limit, gap, memory_limit),
+    )
+    return solve_frontier(question, limits)

@@ -67,9 +67,10 @@ def test_hide_writes_what_python_gives(run: Run, ending: str) -> None:
     assert rows(f"r.{ending}") == dict(expected.histogram)
     assert list(rows(f"r.{ending}")) == sorted(expected.histogram)
     assert "preset:health covers 1 location with 3 visits: hospital (3)" in err
-    assert f"differs from your history by {expected.quality_loss:.4g} on a scale from 0 to 1" in out
-    assert "hospital (sensitive)\t3\t0" in out
-    assert "\x1b" not in out
+    assert f"differs from your history by {expected.quality_loss:.4g} on a scale from 0 to 1" in err
+    assert "hospital (sensitive)\t3\t0" in err
+    assert "\x1b" not in err
+    assert out == ""
 
 
 @pytest.mark.parametrize("verb", ["resemble", "avoid"])
@@ -125,7 +126,9 @@ def test_frontier(run: Run) -> None:
 
 
 FAILING: list[tuple[int, str, tuple[str, ...]]] = [
-    (2, "'Casino' is not in the history; did you mean 'casino'?", ("hide", "history.csv", "--sensitive", "Casino")),
+    (3, "covers no visit of your history; did you mean 'casino'?", ("hide", "history.csv", "--sensitive", "Casina")),
+    (2, "'gymm' is not in the history; did you mean 'gym'?",
+     ("hide", "history.csv", "--sensitive", "casino", "--sensitive", "gymm")),
     (2, "no preset 'helth'", ("hide", "history.csv", "--sensitive", "preset:helth")),
     (2, "none.csv", ("hide", "none.csv", "--sensitive", "casino")),
     (2, "'r.txt' does not", ("hide", "history.csv", "--sensitive", "casino", "-o", "r.txt")),
@@ -206,7 +209,7 @@ def test_a_saved_policy_gives_the_same_bytes(run: Run) -> None:
         ('goal = "avoid"\ntarget = "t"\nmax_quality_loss = "much"', "max_quality_loss is 'much'"),
         ('goal = "avoid"\ntarget = "t"\nmax_quality_loss = 1\nmax_distance = 1', "max_distance is for resemble"),
         ('goal = "hide"\nlower = 3', "lower is 3; it must be a file or a table of counts"),
-        ("goal = hide", "it is not TOML"),
+        ("goal = hide", "is not TOML"),
     ],
 )
 def test_a_broken_policy_is_named_by_its_key(run: Run, text: str, named: str) -> None:

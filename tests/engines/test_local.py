@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -22,6 +22,9 @@ from hypothesis import strategies as st
 import elsewhere as ew
 from elsewhere.engines import grouping, local
 from elsewhere.engines.kernel import outcomes, releases, sanitize_batches
+from elsewhere.model.taxonomy import Selection
+from elsewhere.policy import Plan
+from elsewhere.solve import solve
 from tests.support.instances import DISTANCES
 
 pa: Any = import_module("pyarrow")
@@ -54,11 +57,15 @@ def expected(policy: ew.Policy, histograms: People) -> People:
     plan, found = policy.plan(), {}
     for user, counts in histograms.items():
         try:
-            caught = plan.sensitive_among(counts)
-            found[user] = dict(plan.sanitize_one_of_many(ew.Histogram(counts), caught).histogram)
+            found[user] = dict(solve(plan.question_about(ew.Histogram(counts), caught(plan, counts))).histogram)
         except ew.ElsewhereError:
             continue
     return found
+
+
+def caught(plan: Plan, counts: Mapping[str, int]) -> Selection:
+    """The sensitive ones of a user's locations, and of the target's and the candidates'."""
+    return Selection(plan.elsewhere.union(*plan.covered(list(counts)).values()))
 
 
 def released(folder: Path) -> People:
@@ -100,7 +107,7 @@ def test_all_users_at_once_are_as_one_by_one(data: st.DataObject) -> None:
         assert (row["status"] == "none") == (row["reason"] is not None)
         if row["location"]:
             one = ew.hide(
-                histograms[row["user"]], policy.plan().sensitive_among(histograms[row["user"]]), policy.quality,
+                histograms[row["user"]], caught(policy.plan(), histograms[row["user"]]), policy.quality,
                 redistribute,
             )  # fmt: skip
             assert row["quality_loss"] == pytest.approx(one.quality_loss, abs=1e-12)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from elsewhere.model.distances import DISTANCES, DistanceLike, distance, find_distance
 from elsewhere.model.errors import Infeasible, InputError
 from elsewhere.model.histogram import Histogram
-from elsewhere.model.result import Goal
+from elsewhere.model.question import Goal
 from elsewhere.paper import BruteForce, Move, ah, ao, best_move, brute_force, heuristics, lho, rh, ro
 from elsewhere.paper.setting import Size
 from elsewhere.paper.terms import term

@@ -77,11 +77,10 @@ def test_many_locations_are_folded_after_the_largest_changes() -> None:
     assert changes == sorted(changes, reverse=True)
     assert len(rows) == 25
     assert "place 000 (sensitive)" in rows
-    question = result.question
-    assert question is not None
+    problem = result.question.problem
     rest = [
         abs(result.histogram[name] - before)
-        for name, before in zip(question.locations, question.history.tolist(), strict=True)
+        for name, before in zip(problem.locations, problem.original.tolist(), strict=True)
         if name not in rows and f"{name} (sensitive)" not in rows
     ]
     folded = f"and 125 more locations, which changed by at most {max(rest)}"
@@ -125,10 +124,9 @@ def test_page_is_whole_in_itself_and_has_every_number(tmp_path: Path) -> None:
     assert set(re.findall(r"(?:fill|stroke): (#\w+)", page)) <= {"#56b4e9", "#0072b2", "#e69f00", "#d55e00", "#ffffff"}
     rows = re.findall(r'<tr><th scope="row".*?<bdi>(.*?)</bdi>(.*?)</tr>', page)
     numbers = {unescape(name): [float(n) for n in re.findall(r">([\d.]+)<", cells)] for name, cells in rows}
-    question = result.question
-    assert question is not None
-    assert question.target is not None
-    for name, before, target in zip(question.locations, question.history, question.target, strict=True):
+    problem = result.question.problem
+    assert problem.privacy is not None
+    for name, before, target in zip(problem.locations, problem.original, problem.privacy.reference, strict=True):
         assert numbers[name] == [before, result.histogram[name], pytest.approx(target, rel=0.005)]
 
 

@@ -21,6 +21,7 @@ Goal = Literal["resemble", "avoid"]
 
 def ask(goal: Goal, instance: Instance, **asked: Any) -> ew.Sanitized:
     verb = ew.resemble if goal == "resemble" else ew.avoid
+    assert instance.target is not None
     return verb(instance.histogram, instance.target, **instance.asked, **asked)
 
 

@@ -17,6 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import elsewhere as ew
+from elsewhere.budgets import frontier_budgets
+from elsewhere.model.question import Question
 from tests.support.instances import DISTANCES, bumpy
 
 
@@ -170,10 +172,8 @@ def test_a_larger_budget_buys_no_less_even_if_time_ends_the_search() -> None:
 def test_the_curve_of_avoid_ends_where_hardly_anything_is_left_to_gain(privacy: str) -> None:
     history = skewed(20, 100, seed=3)
     target = dict(list(history.items())[:5])
-    policy = ew.Policy("avoid", target="five", max_quality_loss=0.0, privacy=privacy)
-    plan = policy.plan(target=target)
-    budgets = plan.budgets(history)
-    last, most = plan.frontier(history, [budgets[-1], 1.0])
+    budgets = frontier_budgets(Question("avoid", history, target, 0.0, privacy=privacy))
+    last, most = ew.frontier(history, target, [budgets[-1], 1.0], "avoid", privacy=privacy)
     assert last.privacy_distance is not None
     assert most.privacy_distance is not None
     assert last.privacy_distance >= 0.98 * most.privacy_distance

@@ -8,13 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 from elsewhere.app.interface import TAKEN
-from elsewhere.app.queries import planned, sanitized
+from elsewhere.app.queries import planned, sanitized, sensitive_of
 from elsewhere.app.session import OpenHistory, Refused, Session
 from elsewhere.model.errors import ElsewhereError, InputError
 from elsewhere.model.result import Sanitized
-from elsewhere.output.releases import release_form
 from elsewhere.output.report import as_json, summary
 from elsewhere.policy import SHIPPED, Policy
+from elsewhere.release_files import encode
 from elsewhere.text import quote
 
 _RELEASE = "release.csv"
@@ -28,7 +28,7 @@ def take(session: Session, opened: OpenHistory, question: Mapping[str, Any], wha
         raise InputError(f"what is {quote(what)}; it is one of {', '.join(TAKEN)}")
     plan = planned(session, opened, question)
     history = opened.history.histogram
-    if plan.policy.goal == "hide" and not plan.sensitive(history):
+    if plan.policy.goal == "hide" and not sensitive_of(plan, history):
         raise Refused(400, "nothing is ticked, so the release would be the history itself", "Tick what to hide.")
     result = sanitized(opened, plan)
     check = plan.verify(history, result.histogram)
@@ -37,7 +37,7 @@ def take(session: Session, opened: OpenHistory, question: Mapping[str, Any], wha
     policy = plan.policy
     if result.status == "optimal":  # then nothing is left of the limit, and it is found again without one
         policy = replace(policy, time_limit=None)
-    return _FILES[what](opened, policy, result) if what in _FILES else release_form(what)(result.histogram)
+    return _FILES[what](opened, policy, result) if what in _FILES else encode(what, result.histogram.items())
 
 
 def _files_of(opened: OpenHistory, policy: Policy) -> list[str]:

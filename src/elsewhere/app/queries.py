@@ -10,6 +10,7 @@ from typing import Any
 
 from elsewhere.app.interface import QUESTION
 from elsewhere.app.session import OpenHistory, Refused, Session
+from elsewhere.budgets import frontier_budgets
 from elsewhere.model.errors import Infeasible, InputError, PrivacyNotMet, sufficient_limit
 from elsewhere.model.histogram import Histogram
 from elsewhere.model.result import Frontier, Sanitized
@@ -97,13 +98,13 @@ def frontier(session: Session, opened: OpenHistory, question: Mapping[str, Any])
 
 
 def _searched(plan: Plan, history: Histogram) -> Frontier:
-    budgets = plan.budgets(history)
+    budgets = frontier_budgets(plan.question(history))
     return plan.frontier(history, budgets).distinct(chosen=budgets[-1])
 
 
 def _at_best(plan: Plan, history: Histogram) -> Frontier:
     """The bounds alone, which need no search; the more visits there are, the nearer to them the releases come."""
-    budgets = plan.budgets(history)[:: 1 if history.size * history.length <= _LARGE else 2]
+    budgets = frontier_budgets(plan.question(history))[:: 1 if history.size * history.length <= _LARGE else 2]
     points = plan.with_choices({"time_limit": 0.0}).frontier(history, budgets)
     return Frontier(
         [
@@ -136,11 +137,11 @@ def planned(session: Session, opened: OpenHistory, question: Mapping[str, Any]) 
 def sanitized(opened: OpenHistory, plan: Plan) -> Sanitized:
     """The answer to a plan; the last one is remembered."""
     history = opened.history.histogram
-    sensitive = plan.sensitive(history)
+    sensitive = sensitive_of(plan, history)
     if opened.answered is not None:
         last, result = opened.answered
         # Two files may have the same name, so that the policy alone does not tell.
-        if (last.policy, last.sensitive(history)) == (plan.policy, sensitive) and last.target is plan.target:
+        if (last.policy, sensitive_of(last, history)) == (plan.policy, sensitive) and last.target is plan.target:
             return result
     _leave_some(plan, history)
     result = plan.sanitize(history)
@@ -148,10 +149,14 @@ def sanitized(opened: OpenHistory, plan: Plan) -> Sanitized:
     return result
 
 
+def sensitive_of(plan: Plan, history: Histogram) -> frozenset[str]:
+    return frozenset().union(*plan.question(history).covered.values())
+
+
 def _leave_some(plan: Plan, history: Histogram) -> None:
     """Refuse to hide everything there is."""
     beyond = () if plan.policy.visited_only or plan.target is None else plan.target
-    if plan.sensitive(history).issuperset({*history, *beyond}):
+    if sensitive_of(plan, history).issuperset({*history, *beyond}):
         raise Infeasible("every place is ticked, so none is left for the visits to go to", math.inf)
 
 
@@ -179,12 +184,12 @@ def _choices(question: Mapping[str, Any]) -> dict[str, Any]:
 
 def _settled(plan: Plan, history: Histogram, ticked: set[str]) -> Plan:
     """The plan whose sensitive locations are those that are ticked, whatever else their names cover."""
-    covered = plan.sensitive(history)
+    covered = sensitive_of(plan, history)
     missed = sorted(ticked - covered)
     plan = plan.with_choices({"sensitive": (*plan.policy.sensitive, *missed)})
     # What a whole branch covers of the target alone stays covered: it may not have been there to tick yet.
     unseen = covered.difference(history)
-    beyond = sorted(plan.sensitive(history) - ticked - unseen)
+    beyond = sorted(sensitive_of(plan, history) - ticked - unseen)
     return plan.with_choices({"spared": (*plan.policy.spared, *beyond)})
 
 
@@ -209,7 +214,7 @@ def _node(
 
 def _figures(result: Sanitized, policy: Policy) -> dict[str, Any]:
     *words, certificate = in_words(result, policy.quality, policy.privacy)
-    if not result.question.sensitive.any() and policy.goal == "hide":
+    if not result.question.problem.sensitive.any() and policy.goal == "hide":
         words.insert(0, "Nothing is ticked: the release is your history, unchanged.")
     distance = result.privacy_distance
     return {

@@ -11,7 +11,7 @@ from elsewhere.attacks.result import Attack, AuditResult, Profiling, Rate, Repet
 from elsewhere.evaluation.choices import check_whole
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import TableLike
-from elsewhere.model.problem import as_list, nonnegative
+from elsewhere.model.question import as_list, nonnegative
 from elsewhere.policy import Plan, Policy
 from elsewhere.text import quote
 

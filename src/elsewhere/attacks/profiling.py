@@ -20,8 +20,9 @@ from elsewhere.attacks.learning import FEWEST, MOST, TooFewUsers, drawn, enough,
 from elsewhere.attacks.result import Attack, Profiling
 from elsewhere.attacks.table import Table, as_histogram
 from elsewhere.model.arrays import Flags, Floats
-from elsewhere.model.distances import distance, slack
+from elsewhere.model.distances import distance
 from elsewhere.model.histogram import Profile
+from elsewhere.model.question import meets_distance
 from elsewhere.policy import Plan
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Group:
                 f"profiles are not attacked: most users are infinitely far from the target by {plan.policy.privacy}; "
                 "give a threshold, or the privacy distance js"
             )
-        return cls(part, plan, limit, distances <= limit + slack(limit), seed)
+        return cls(part, plan, limit, meets_distance("resemble", distances, limit), seed)
 
 
 def profile(group: Group, goal: Literal["resemble", "avoid"]) -> Profiling:

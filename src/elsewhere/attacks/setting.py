@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from elsewhere.attacks.table import Table
 from elsewhere.model.arrays import Flags
 from elsewhere.policy import Plan
@@ -25,9 +27,10 @@ class Setting:
     @classmethod
     def of(cls, table: Table, plan: Plan, seed: int) -> Setting:
         """The setting of a plan; a sensitive class that there is not is refused."""
-        totals = table.totals()
-        sensitive = table.columns(plan.sensitive(totals))
-        classes = {name: table.columns(plan.caught(name, totals)) for name in plan.policy.sensitive}
+        covered = plan.question(table.totals()).covered
+        covered.check_known()
+        classes = {name: table.columns(locations) for name, locations in covered.items()}
+        sensitive = np.any(list(classes.values()), axis=0)
         if len(classes) > 1:
             classes["any of them"] = sensitive
         return cls(table, plan, classes, sensitive, seed)

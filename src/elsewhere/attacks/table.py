@@ -11,6 +11,7 @@ import numpy as np
 from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram, TableLike
+from elsewhere.model.names import NameIndex
 from elsewhere.text import quote
 
 if TYPE_CHECKING:
@@ -43,8 +44,11 @@ class Table:
         rows = [history for user in sorted(users) if (history := _histogram(user, users[user])).size]
         if not rows:
             raise InputError(f"none of the {len(users)} users has a visit, so there is nothing to attack")
-        locations = tuple(sorted(set(others).union(*(history.locations for history in rows))))
-        number = {name: at for at, name in enumerate(locations)}
+        names = NameIndex(sorted(set(others).union(*(history.locations for history in rows))))
+        place = {name: names.find(name) or name for name in names.names}  # of several spellings the first
+        locations = tuple(sorted(set(place.values())))
+        column = {name: at for at, name in enumerate(locations)}
+        number = {name: column[meant] for name, meant in place.items()}
         offset = np.cumsum([0, *(history.length for history in rows)])
         columns = np.fromiter((number[name] for history in rows for name in history.locations), np.int64, offset[-1])
         counts = np.concatenate([history.counts for history in rows])

@@ -22,7 +22,7 @@ from elsewhere.cli.release import avoid, hide, resemble
 from elsewhere.cli.reproduce import reproduce
 from elsewhere.cli.taxonomy import taxonomy
 from elsewhere.cli.verify import verify
-from elsewhere.model.errors import ElsewhereError, Infeasible, PrivacyNotMet, sufficient_limit
+from elsewhere.model.errors import ElsewhereError, Infeasible, PrivacyNotMet, Unchanged, sufficient_limit
 
 _BAD_INPUT, _NO_RELEASE, _INTERRUPTED = 2, 3, 130
 
@@ -79,6 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         _fail(f"{error.format_message().rstrip('.')} ({command} --help tells more)", error.exit_code)
     except click.ClickException as error:
         _fail(error.format_message(), error.exit_code)
+    except Unchanged as error:
+        _fail(f"{error} (add --allow-unchanged to write it all the same)", _NO_RELEASE)
     except (Infeasible, PrivacyNotMet) as error:
         _fail(f"{error}{_remedy(error)}", _NO_RELEASE)
     except ElsewhereError as error:

@@ -39,20 +39,22 @@ def frontier(history: str, goal: Any, budgets: str | None, suggest: bool, **give
     Example:
       elsewhere frontier history.csv --target tourist --suggest -o frontier.html
     """
+    from elsewhere.budgets import frontier_budgets
     from elsewhere.cli.view import suggestion
+    from elsewhere.solve import solve_frontier
 
     output = given["output"]
     options.check_paths(history, given, ("output",))
     tabular = output is None or output == "-" or output.endswith(".csv")
     chosen = given["max_quality_loss"]
     given["max_quality_loss"] = 0.0 if chosen is None else chosen
-    plan = options.chosen_policy(goal, given).plan()
+    policy = options.chosen_policy(goal, given)
     say = options.speaker(given)
-    visits = options.read_history(history, given, say).histogram
-    wanted = _numbers(budgets) if budgets is not None else plan.budgets(visits)
+    question = policy.plan().question(options.read_history(history, given, say))
+    wanted = _numbers(budgets) if budgets is not None else frontier_budgets(question)
     if chosen is not None:
         wanted = sorted({*wanted, chosen})
-    points = plan.frontier(visits, wanted).distinct(chosen)
+    points = solve_frontier(question.within(max(wanted)), wanted).distinct(chosen)
     if not tabular:
         points.plot(output, chosen=chosen)
     elif output is None or output == "-":

@@ -16,7 +16,7 @@ from elsewhere.text import quote
 
 if TYPE_CHECKING:
     from elsewhere.histories import History
-    from elsewhere.model.result import Goal
+    from elsewhere.model.question import Goal
     from elsewhere.policy import Policy
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -70,7 +70,13 @@ _TARGET = (
     click.option("--size", type=click.Choice(["original", "target"]), help="How many counts the release has."),
 )
 _OUTPUT = (
-    click.option("-o", "--output", metavar="RELEASE", help="Where the release goes: .csv, .json, .parquet, or -."),
+    click.option(
+        "-o",
+        "--output",
+        metavar="RELEASE",
+        help="Write the release to this file (.csv, .json or .parquet). Default: standard output.",
+    ),
+    click.option("--allow-unchanged", is_flag=True, help="Write the release even if it hides nothing."),
     click.option("--report", metavar="FILE", help="Write the private summary as JSON."),
     click.option("--json", "as_json", is_flag=True, help="Print the private summary as JSON."),
     click.option("--plot", metavar="FILE", help="Draw before and after: .png, .svg, .pdf or .html. Private."),
@@ -149,7 +155,7 @@ def check_paths(history: str, given: Mapping[str, Any], written: Iterable[str]) 
         if not os.access(folder, os.W_OK):
             raise InputError(f"{option} is {quote(path)}, but nothing can be written to {quote(str(folder))}")
     if given.get("as_json") and given["output"] == "-":
-        raise InputError("--json and -o - would both print to standard output, and the one is private")
+        raise InputError("--json and -o - would both print to standard output; give -o a file")
 
 
 def speaker(given: Mapping[str, Any]) -> Callable[[str], None]:

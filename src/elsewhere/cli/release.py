@@ -10,12 +10,10 @@ import click
 
 from elsewhere.cli import options
 from elsewhere.model.errors import ElsewhereError, InputError
-from elsewhere.text import plural
+from elsewhere.text import plural, printable
 
 if TYPE_CHECKING:
-    from elsewhere.model.histogram import Histogram
-    from elsewhere.model.result import Goal
-    from elsewhere.policy import Plan
+    from elsewhere.model.question import Goal, Question
 
 _HISTORY = click.argument("history", metavar="HISTORY")
 _METHOD = click.option("--method", type=click.Choice(["optimal", "heuristic"]), help="Exact (the default), or greedy.")
@@ -85,26 +83,31 @@ def avoid(history: str, **given: Any) -> None:
 def _release(goal: Goal, path: str, given: dict[str, Any]) -> None:
     from elsewhere.cli.view import show
     from elsewhere.files import write_atomic
-    from elsewhere.output.releases import release_form
     from elsewhere.output.report import as_json, summary
+    from elsewhere.release_files import encode, release_format
+    from elsewhere.solve import solve
+    from elsewhere.verification.verify import check_release
 
+    # The release is what standard output is for, unless the private summary is asked for.
+    output: str | None = given["output"] or (None if given["as_json"] else "-")
+    given["output"] = output
     options.check_paths(path, given, ("output", "report", "plot", "save_policy"))
     if goal == "hide" and not given["sensitive"] and given["policy"] is None:
-        raise InputError("hide needs to know what: name it with --sensitive")
-    form = None if given["output"] is None else release_form(given["output"])
+        raise InputError("hide needs to know what to hide: name it with --sensitive")
+    if output is not None:
+        release_format(output)
     policy = options.chosen_policy(goal, given)
-    plan = policy.plan()
     say = options.speaker(given)
-    history = options.read_history(path, given, say).histogram
-    _show_caught(plan, history, say)
-    _show_common(plan, history, say)
-    result = plan.sanitize(history)
-    check = plan.verify(history, result.histogram)
+    plan = policy.plan()
+    question = plan.question(options.read_history(path, given, say))
+    result = solve(question)
+    check = check_release(question, result)
     if not check.ok:
         raise ElsewhereError(f"the release failed its check and is not written: {check.problems[0]}")
-    if result.histogram == history:
-        say("Mind: the release is your history, unchanged.")
-    content = None if form is None else form(result.histogram)
+    result.check_changed(given["allow_unchanged"])
+    _show_covered(question, say)
+    _show_common(question, say)
+    content = None if output is None else encode(output, result.histogram.items())
     report = as_json(summary(result, policy.chosen()))
     # The release comes last: when anything before it fails, there is none.
     if given["save_policy"] is not None:
@@ -113,37 +116,39 @@ def _release(goal: Goal, path: str, given: dict[str, Any]) -> None:
         write_atomic(given["report"], report.encode(), private=True)
     if given["plot"] is not None:
         result.plot(given["plot"])
-    if content is not None and given["output"] != "-":
-        write_atomic(given["output"], content, private=False)
+    if output is not None and content is not None and output != "-":
+        write_atomic(output, content, private=False)
     if given["as_json"]:
         click.echo(report, nl=False)
     elif not given["quiet"]:
-        show(result, policy, sys.stderr if given["output"] == "-" else sys.stdout)
-        if content is None:
-            say("Nothing was written: -o RELEASE says where to.")
-    if content is not None and given["output"] == "-":
+        show(result, policy, sys.stderr)
+    if result.unchanged:
+        say("Warning: nothing was hidden. The release equals your history.")
+    if content is None:
+        say("No release was written. Add -o RELEASE to write one.")
+    elif output == "-":
         click.echo(content, nl=False)
 
 
-def _show_caught(plan: Plan, history: Histogram, say: Callable[[str], None]) -> None:
-    """Say which locations the sensitive nodes and presets cover, before anything is written."""
-
-    for name in plan.policy.sensitive:
-        caught = plan.caught(name, history)
-        if name in caught and len(caught) == 1:
+def _show_covered(question: Question, say: Callable[[str], None]) -> None:
+    """Say which locations the sensitive names cover, before anything is written."""
+    history = question.history
+    for name, locations in question.covered.items():
+        if locations == {name}:
             continue
-        listed = ", ".join(f"{location} ({history[location]})" for location in sorted(caught))
-        visits = plural(sum(history[location] for location in caught), "visit")
-        covered = (
-            f"{plural(len(caught), 'location')} with {visits}: {listed}" if caught else "no location of the history"
-        )
-        say(f"{name} covers {covered}")
+        visits = plural(sum(history[location] for location in locations), "visit")
+        places = ", ".join(f"{printable(location)} ({history[location]:,})" for location in sorted(locations))
+        covered = f"{plural(len(locations), 'location')} with {visits}: {places}"
+        say(f"{printable(name)} covers {covered if locations else 'no location of your history'}")
 
 
-def _show_common(plan: Plan, history: Histogram, say: Callable[[str], None]) -> None:
-    """Say when history and target hardly speak of the same places: they may call them differently."""
-    if plan.target is None:
+def _show_common(question: Question, say: Callable[[str], None]) -> None:
+    """Say when history and target have few places in common: they may call them differently."""
+    from elsewhere.model.histogram import Profile
+
+    if question.target is None:
         return
-    common = sum(location in history for location in plan.target)
-    if 2 * common < len(plan.target):
-        say(f"{common} of the target's {len(plan.target)} locations are in the history; only names spelt alike match")
+    target = Profile(question.target)
+    common = sum(location in question.history for location in target)
+    if 2 * common < len(target):
+        say(f"Only {common} of the target's {len(target)} locations are in your history. Places match by name alone.")

@@ -9,7 +9,7 @@ import click
 from elsewhere.cli import options
 
 if TYPE_CHECKING:
-    from elsewhere.model.result import Goal
+    from elsewhere.model.question import Goal
 
 
 @click.command(short_help="Check a release again.")

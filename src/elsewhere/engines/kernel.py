@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from functools import lru_cache
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from elsewhere.model.arrays import Flags, Ints
 from elsewhere.model.distances import find_distance
 from elsewhere.model.errors import ElsewhereError, InputError
 from elsewhere.model.histogram import Histogram
-from elsewhere.model.problem import LARGEST_SIZE
+from elsewhere.model.question import LARGEST_SIZE
 from elsewhere.model.taxonomy import Selection
 from elsewhere.policy import Plan, Policy
 from elsewhere.text import closest, quote
@@ -41,6 +42,8 @@ def result_schema(user: DataType, location: DataType = _TEXT) -> Schema:
             pa.field("quality_loss", pa.float64()),
             pa.field("privacy_distance", pa.float64()),
             pa.field("gap", pa.float64()),
+            pa.field("hidden", pa.map_(pa.string(), pa.int64())),
+            pa.field("merged_spellings", pa.int64()),
             pa.field("reason", pa.string()),
         ]
     )
@@ -94,7 +97,8 @@ class Plans:
     def __init__(self, everybody: Plan) -> None:
         self.everybody = everybody
         self._personal = lru_cache(_PLANS)(self._made)
-        self._marks: dict[Plan, dict[str, bool]] = {}
+        #: For each name that was seen the sensitive names of everybody's policy that cover it, by number.
+        self._covering: dict[str, tuple[int, ...]] = {}
 
     def of(self, users: Users) -> list[tuple[Plan | str, Ints]]:
         """Each plan with its users; a sentence in place of a plan that makes no sense."""
@@ -111,19 +115,46 @@ class Plans:
 
     def _made(self, names: tuple[str, ...], row: tuple[Any, ...]) -> Plan | str:
         chosen = {name: _as_list(value) if name in _LISTS else value for name, value in zip(names, row, strict=True)}
+        chosen = {name: value for name, value in chosen.items() if value is not None}
         try:
-            return self.everybody.with_choices({name: value for name, value in chosen.items() if value is not None})
+            return self.everybody.with_choices(chosen) if chosen else self.everybody
         except ElsewhereError as error:
             return str(error)
 
-    def sensitive(self, plan: Plan, names: list[str]) -> Flags:
-        """Which of the names are sensitive; a name is looked up once."""
-        known = self._marks.setdefault(plan, {})
-        new = [name for name in names if name not in known]
-        if new:
-            caught = plan.sensitive_among(new)
-            known.update((name, name in caught) for name in new)
-        return np.array([known[name] for name in names], dtype=np.bool_)
+    def covering(self, plan: Plan, names: list[str], used: Ints) -> Covering:
+        """Which sensitive names of a plan cover each of the names at the places `used`."""
+        if plan is not self.everybody:
+            return Covering.of(len(names), used, _covering(plan, [names[at] for at in used]))
+        new = [names[at] for at in used if names[at] not in self._covering]
+        self._covering.update(zip(new, _covering(plan, new), strict=True))
+        return Covering.of(len(names), used, [self._covering[names[at]] for at in used])
+
+
+def _covering(plan: Plan, names: list[str]) -> list[tuple[int, ...]]:
+    """For each name the numbers of the policy's sensitive names that cover it."""
+    found: dict[str, tuple[int, ...]] = {}
+    for number, covered in enumerate(plan.covered(names).values() if names else ()):
+        for name in covered:
+            found[name] = (*found.get(name, ()), number)
+    return [found.get(name, ()) for name in names]
+
+
+class Covering(NamedTuple):
+    """Location `at` is covered by the sensitive names number[first[at]:first[at + 1]] of a policy."""
+
+    first: Ints
+    number: Ints
+
+    @classmethod
+    def of(cls, locations: int, used: Ints, covering: list[tuple[int, ...]]) -> Covering:
+        lengths = np.zeros(locations + 1, np.int64)
+        lengths[used + 1] = list(map(len, covering))
+        return cls(np.cumsum(lengths), np.array(list(chain.from_iterable(covering)), dtype=np.int64))
+
+    @property
+    def sensitive(self) -> Flags:
+        """Which locations are covered by any name."""
+        return np.diff(self.first) > 0
 
 
 def _plain(value: Any) -> Any:
@@ -141,12 +172,38 @@ class _Outcome:
     def __init__(self, users: Users) -> None:
         number = len(users.user)
         self.names = list(users.names)
+        self.merged = users.merged
         self.rows: list[tuple[Ints, Ints, Ints]] = []
         self.status = np.full(number, "none", dtype=object)
         self.quality_loss = np.full(number, math.nan)
         self.privacy_distance = np.full(number, math.nan)
         self.gap = np.full(number, math.nan)
+        #: Visits at sensitive locations by the policy's name for them: numbers of users, names, visits.
+        self.hidden: list[tuple[Ints, list[str], Ints]] = []
         self.reason = np.full(number, None, dtype=object)
+
+    def count_hidden(self, asked: Sequence[str], users: Users, members: Ints, rows: Ints, covering: Covering) -> None:
+        """Note how many visits of each user each sensitive name of a policy covers."""
+        closed = np.flatnonzero(covering.sensitive[users.location[rows]])
+        times = np.diff(covering.first)[users.location[rows[closed]]]
+        at = np.repeat(closed, times)
+        within = np.arange(len(at)) - np.repeat(np.cumsum(times) - times, times)
+        number = covering.number[covering.first[users.location[rows[at]]] + within]
+        member = np.repeat(members, np.diff(users.offset)[members])[at]
+        key, inverse = np.unique(member * (len(asked) or 1) + number, return_inverse=True)
+        visits = np.bincount(inverse, users.counts[rows[at]], len(key)).astype(np.int64)
+        self.hidden.append((key // (len(asked) or 1), [asked[it] for it in key % (len(asked) or 1)], visits))
+
+    def _hidden(self, users: int) -> Array:
+        """For each user the visits that each sensitive name hid, by name."""
+        of = np.concatenate([np.zeros(0, np.int64), *(user for user, _, _ in self.hidden)])
+        names = list(chain.from_iterable(name for _, name, _ in self.hidden))
+        visits = np.concatenate([np.zeros(0, np.int64), *(visits for _, _, visits in self.hidden)])
+        order = np.argsort(of, kind="stable")
+        offset = pa.array(np.append(0, np.cumsum(np.bincount(of, minlength=users))).astype(np.int32))
+        return pa.MapArray.from_arrays(
+            offset, pa.array(names, pa.string()).take(pa.array(order)), pa.array(visits[order])
+        )
 
     def batch(self, user: Array) -> Batch:
         nothing = (np.zeros(0, np.int64),) * 3
@@ -172,15 +229,17 @@ class _Outcome:
                 pa.array(self.quality_loss, from_pandas=True),
                 pa.array(self.privacy_distance, from_pandas=True),
                 pa.array(self.gap, from_pandas=True),
+                self._hidden(len(user)),
+                pa.array(self.merged),
                 pa.array(self.reason, pa.string()),
             ],
             schema=result_schema(user.type, locations.type),
         )
 
 
-def sanitize_users(plans: Plans, rows: Table) -> Batch:
+def sanitize_users(plans: Plans, table: Table) -> Batch:
     """The results of the users whose rows these are, with locations encoded: hidden ones are in their dictionary."""
-    users = users_of(rows)
+    users = users_of(table)
     outcome = _Outcome(users)
     size = np.add.reduceat(users.counts.astype(np.float64), users.offset[:-1])
     outcome.reason[size == 0.0] = "the histogram is empty: all its counts are 0"
@@ -191,10 +250,23 @@ def sanitize_users(plans: Plans, rows: Table) -> Batch:
         if isinstance(plan, str):
             outcome.reason[chosen] = plan
         elif len(chosen):
-            sensitive = plans.sensitive(plan, users.names)
+            rows = _rows_of(users, chosen)
+            used = np.flatnonzero(np.bincount(users.location[rows], minlength=len(users.names)))
+            covering = plans.covering(plan, users.names, used)
+            outcome.count_hidden(plan.policy.sensitive, users, chosen, rows, covering)
             answer = _hide_all if is_plain(plan.policy) else _one_by_one
-            answer(plan, users, chosen, sensitive, outcome)
+            answer(plan, users, chosen, covering.sensitive, outcome)
     return outcome.batch(users.user)
+
+
+def _rows_of(users: Users, members: Ints) -> Ints:
+    """The rows of some of the users, one after the other."""
+    if len(members) == len(users.user):
+        return np.arange(len(users.location))
+    length = np.diff(users.offset)[members]
+    begin = np.append(0, np.cumsum(length))
+    rows: Ints = np.arange(begin[-1]) + np.repeat(users.offset[members] - begin[:-1], length)
+    return rows
 
 
 def is_plain(policy: Policy) -> bool:
@@ -226,21 +298,23 @@ def _hide_all(plan: Plan, users: Users, members: Ints, sensitive: Flags, outcome
     outcome.quality_loss[members[possible]] = np.sqrt(loss[possible]) if distance.root else loss[possible]
     outcome.gap[members[possible]] = 0.0
     outcome.status[members[possible]] = "optimal"
-    outcome.reason[members[~possible]] = "nothing nonsensitive is there to receive the sensitive counts"
+    outcome.reason[members[~possible]] = "every visit is sensitive, so there is nowhere to move them"
     kept = released > 0
     outcome.rows.append((np.repeat(members, length)[kept], location[kept], released[kept]))
 
 
 def _one_by_one(plan: Plan, users: Users, members: Ints, sensitive: Flags, outcome: _Outcome) -> None:
+    from elsewhere.solve import solve
+
     number = {name: at for at, name in enumerate(outcome.names)}
-    others = plan.sensitive_among(())  # of the target and the candidates
+    others = plan.elsewhere
     for user in members.tolist():
         rows = slice(users.offset[user], users.offset[user + 1])
         locations = [users.names[at] for at in users.location[rows]]
-        caught = others.union(name for name in locations if sensitive[number[name]])
+        covered = others.union(users.names[at] for at in users.location[rows] if sensitive[at])
         try:
             history = Histogram(zip(locations, users.counts[rows].tolist(), strict=True))
-            result = plan.sanitize_one_of_many(history, Selection(caught))
+            result = solve(plan.question_about(history, Selection(covered)), explain=False)
         except ElsewhereError as error:
             outcome.reason[user] = str(error)
             continue

@@ -10,6 +10,7 @@ import numpy as np
 from elsewhere.engines.arrow import Array, Batch, DataType, Table, pa, pc
 from elsewhere.model.arrays import Ints
 from elsewhere.model.errors import InputError
+from elsewhere.model.names import NameIndex
 from elsewhere.text import quote
 
 _ROW = ("user", "location", "count")
@@ -26,6 +27,8 @@ class Users(NamedTuple):
     location: Ints
     names: list[str]
     counts: Ints
+    #: How many spellings of each user were counted with another spelling of the same place.
+    merged: Ints
     #: Choices of their own that users have, by name of the policy's key: an array each.
     own: dict[str, Array]
 
@@ -127,7 +130,12 @@ def users_of(table: Table) -> Users:
     own = {name: table.column(name).chunk(0).take(pa.array(first)) for name in table.column_names if name not in _ROW}
     if repeated:
         offset, codes, counts = _added_up(offset, codes, counts)
-    return Users(users.dictionary, offset, codes, [spelt[at] for at in order], counts, own)
+    names, merged = [spelt[at] for at in order], np.zeros(len(users.dictionary), np.int64)
+    index = NameIndex(names)
+    if not index.distinct:
+        place = np.array(index.all_positions(names), dtype=np.int64)
+        offset, codes, counts, merged = _merged(offset, codes, counts, place)
+    return Users(users.dictionary, offset, codes, names, counts, merged, own)
 
 
 def _added_up(offset: Ints, codes: Ints, counts: Ints) -> tuple[Ints, Ints, Ints]:
@@ -136,6 +144,21 @@ def _added_up(offset: Ints, codes: Ints, counts: Ints) -> tuple[Ints, Ints, Ints
     first = np.flatnonzero(np.append(True, (codes[1:] != codes[:-1]) | (of[1:] != of[:-1])))
     ends = np.append(0, np.cumsum(np.bincount(of[first], minlength=len(offset) - 1)))
     return ends.astype(np.int64), codes[first], np.add.reduceat(counts, first)
+
+
+def _merged(offset: Ints, codes: Ints, counts: Ints, place: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+    """The same bins with a user's spellings of one place added up under the commonest; how many went into another."""
+    number = len(offset) - 1
+    of = np.repeat(np.arange(number), np.diff(offset))
+    by_place = np.lexsort((codes, -counts, place[codes], of))
+    of, codes, counts = of[by_place], codes[by_place], counts[by_place]
+    where = place[codes]
+    first = np.flatnonzero(np.append(True, (where[1:] != where[:-1]) | (of[1:] != of[:-1])))
+    merged = np.diff(offset) - np.bincount(of[first], minlength=number)
+    of, codes, counts = of[first], codes[first], np.add.reduceat(counts, first)
+    by_name = np.lexsort((codes, of))
+    ends = np.append(0, np.cumsum(np.bincount(of, minlength=number)))
+    return ends.astype(np.int64), codes[by_name], counts[by_name], merged
 
 
 def column_of(users: Users, name: str) -> list[Any]:

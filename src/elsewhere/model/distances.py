@@ -7,7 +7,7 @@ is plain NumPy: `elsewhere.verify` relies on this module and on no solver.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from elsewhere.model.arrays import Floats, Number
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import TableLike, parse_weights
+from elsewhere.model.names import NameIndex
 from elsewhere.text import closest, quote
 
 #: A built-in distance by name, or a function of (reference count, count) for one bin.
@@ -203,16 +204,15 @@ def distance(name: DistanceLike, reference: TableLike, x: TableLike) -> float:
     found = find_distance(name)
     r_locations, r_numbers = parse_weights(reference, "reference")
     x_locations, x_numbers = parse_weights(x, "histogram")
-    union = tuple(sorted({*r_locations, *x_locations}))
+    union = NameIndex(r_locations).union(x_locations)
     r, aligned = align(union, r_locations, r_numbers), align(union, x_locations, x_numbers)
     return Measure(found, r, float(r.sum()), float(aligned.sum()))(aligned)
 
 
-def align(union: tuple[str, ...], locations: tuple[str, ...], numbers: NDArray[Number]) -> NDArray[Number]:
-    """The numbers of the locations, spread over a sorted union of locations that holds them all; 0 elsewhere."""
-    if union == locations:
+def align(union: NameIndex, locations: Sequence[str], numbers: NDArray[Number]) -> NDArray[Number]:
+    """The numbers of the locations, spread over a union of locations that holds them all; 0 elsewhere."""
+    if union.names == locations:
         return numbers
-    place = {location: at for at, location in enumerate(union)}
-    spread = np.zeros(len(union), dtype=numbers.dtype)
-    spread[[place[location] for location in locations]] = numbers
+    spread = np.zeros(len(union.names), dtype=numbers.dtype)
+    spread[union.all_positions(locations)] = numbers
     return spread

@@ -31,6 +31,10 @@ class Infeasible(ElsewhereError):
         return type(self), (str(self), self.needed_quality_loss)
 
 
+class Unchanged(ElsewhereError):
+    """The release would protect nothing: no visit is hidden, or it equals the history."""
+
+
 class PrivacyNotMet(ElsewhereError):
     """The best histogram within the quality limit misses the wanted privacy distance, so nothing may be released.
 

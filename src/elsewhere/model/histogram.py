@@ -8,29 +8,52 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from itertools import compress, pairwise
-from typing import Any, TypeAlias
+from typing import Any, Protocol, SupportsFloat, TypeAlias
 
 import numpy as np
 
 from elsewhere.model.arrays import Floats, Ints, exact_sum
 from elsewhere.model.errors import InputError
-from elsewhere.text import quote
+from elsewhere.model.names import NameIndex, merge_spellings
+from elsewhere.text import name_list, quote
 
-#: Mappings, iterables of pairs, and whatever else has ``items()``, such as a pandas Series.
-TableLike: TypeAlias = "Mapping[str, Any] | Iterable[tuple[str, Any]] | Any"
+
+class SupportsItems(Protocol):
+    """A mapping from locations to numbers, or whatever else has ``items()``, such as a pandas Series."""
+
+    def items(self) -> Iterable[tuple[Hashable, Any]]: ...
+
+
+class HasHistogram(Protocol):
+    """Whatever carries a histogram, such as the `History` that `read` finds in a file."""
+
+    @property
+    def histogram(self) -> Histogram: ...
+
+
+#: Mappings, pandas Series, iterables of pairs, and what `read` returns.
+TableLike: TypeAlias = SupportsItems | Iterable[tuple[str, SupportsFloat]] | HasHistogram
 
 _LARGEST = np.iinfo(np.int64).max
+
+
+class SupportsColumns(Protocol):
+    """A data frame: columns by name."""
+
+    def __getitem__(self, name: str, /) -> Any: ...
 
 
 class _Table(Mapping[str, Any]):
     """Locations sorted by name, each with a number."""
 
-    __slots__ = ("_locations", "_numbers")
+    __slots__ = ("_index", "_locations", "_numbers")
 
     _locations: tuple[str, ...]
     _numbers: np.ndarray[Any, Any]
+    _index: NameIndex
 
     @property
     def locations(self) -> tuple[str, ...]:
@@ -42,16 +65,34 @@ class _Table(Mapping[str, Any]):
         """The number of bins, n."""
         return len(self._locations)
 
+    @property
+    def index(self) -> NameIndex:
+        """The locations, to be found by any spelling."""
+        try:
+            return self._index
+        except AttributeError:
+            self._index = NameIndex(self._locations)
+            return self._index
+
     def __getitem__(self, location: str) -> Any:
-        at = find(self._locations, location)
+        at = self._find(location)
         return self._numbers[at].item() if at >= 0 else self._numbers.dtype.type(0).item()
 
     def get(self, location: str, default: Any = None) -> Any:
-        at = find(self._locations, location)
+        at = self._find(location)
         return self._numbers[at].item() if at >= 0 else default
 
     def __contains__(self, location: object) -> bool:
-        return find(self._locations, location) >= 0
+        return self._find(location) >= 0
+
+    def _find(self, location: object) -> int:
+        """The place of the location among the sorted ones, by any spelling; -1 if it is not there."""
+        if not isinstance(location, str):
+            return -1
+        at = bisect_left(self._locations, location)
+        if at < len(self._locations) and self._locations[at] == location:
+            return at
+        return self.index.position(location)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._locations)
@@ -85,8 +126,9 @@ class _Table(Mapping[str, Any]):
 class Histogram(_Table):
     """How often a person was where: locations with nonnegative integer counts, never changed once made.
 
-    Made from a mapping, an iterable of pairs, a `collections.Counter`, a pandas Series or another histogram.
-    A location with count 0 is a bin as well: it may receive counts.
+    Made from a mapping, an iterable of pairs, a `collections.Counter`, a pandas Series or another histogram. A location
+    with count 0 is a bin as well: it may receive counts. Spellings of one place (see `elsewhere.model.names`) are one
+    location: their counts are added under the commonest spelling, and any spelling finds it.
 
     >>> h = Histogram({"gym": 2, "cafe": 7})
     >>> h.size, h.length, h.locations
@@ -97,14 +139,15 @@ class Histogram(_Table):
     True
     """
 
-    __slots__ = ("_size",)
+    __slots__ = ("_size", "_spellings")
 
     _size: int
+    _spellings: dict[str, tuple[str, ...]]
 
     def __init__(self, counts: TableLike) -> None:
         locations, values = _parse(counts, "histogram")
         numbers = _whole(locations, values)
-        self._locations, self._numbers = _sorted(locations, numbers, "histogram")
+        self._locations, self._numbers, self._index, self._spellings = _sorted(locations, numbers, "histogram")
         self._size = exact_sum(self._numbers)
         if self._size > _LARGEST:
             raise InputError(f"the counts of the histogram sum to {self._size}, which is beyond 64 bits")
@@ -121,7 +164,48 @@ class Histogram(_Table):
         histogram._numbers = np.ascontiguousarray(counts, dtype=np.int64)
         histogram._numbers.flags.writeable = False
         histogram._size = int(counts.sum())
+        histogram._spellings = {}
         return histogram
+
+    @classmethod
+    def from_visits(cls, visits: Iterable[str]) -> Histogram:
+        """The histogram of visits: a list, a pandas Series or any other iterable of names, one for each visit.
+
+        >>> dict(Histogram.from_visits(["cafe", "gym", "cafe"]))
+        {'cafe': 2, 'gym': 1}
+        """
+        if isinstance(visits, str | bytes) or not isinstance(visits, Iterable):
+            raise InputError(f"visits is {quote(visits)}; give an iterable of names, one for each visit")
+        return cls(Counter(visits))
+
+    @classmethod
+    def from_frame(cls, frame: SupportsColumns, location: str, count: str | None = None) -> Histogram:
+        """The histogram in two columns of a data frame (pandas, Polars, Arrow).
+
+        Parameters
+        ----------
+        frame
+            The data frame: anything whose columns are ``frame[name]``.
+        location
+            The column with the names of the locations; a name may be in several rows.
+        count
+            The column with the counts; None if each row is one visit.
+
+        >>> dict(Histogram.from_frame({"place": ["cafe", "gym", "cafe"], "n": [2, 1, 3]}, "place", "n"))
+        {'cafe': 5, 'gym': 1}
+        """
+        names = _column(frame, location)
+        if count is None:
+            return cls.from_visits(names)
+        totals: dict[str, int] = {}
+        for name, value in zip(names, _column(frame, count), strict=True):
+            totals[name] = totals.get(name, 0) + _count(name, value)
+        return cls(totals)
+
+    @property
+    def spellings(self) -> Mapping[str, tuple[str, ...]]:
+        """The other spellings that were counted with a location, by location."""
+        return self._spellings
 
     @property
     def counts(self) -> Ints:
@@ -162,7 +246,7 @@ def parse_weights(weights: TableLike, what: str) -> tuple[tuple[str, ...], Float
         locations, numbers = weights.locations, weights._numbers.astype(np.float64)
     else:
         names, values = _parse(weights, what)
-        locations, numbers = _sorted(names, _real(names, values, what), what)
+        locations, numbers, *_ = _sorted(names, _real(names, values, what), what)
     with np.errstate(over="ignore"):
         total = float(numbers.sum())
     if not 0 < total < math.inf:
@@ -190,9 +274,9 @@ def _real(locations: list[str], values: list[Any], what: str) -> Floats:
 def _parse(table: TableLike, what: str) -> tuple[list[str], list[Any]]:
     if isinstance(table, str | bytes):
         raise InputError(f"the {what} is {quote(table)}; give a mapping from locations to numbers")
+    given: Any = table.histogram if hasattr(table, "histogram") and not hasattr(table, "items") else table
     try:
-        pairs = table.items() if hasattr(table, "items") else table
-        rows = [(location, value) for location, value in pairs]
+        rows = [(location, value) for location, value in (given.items() if hasattr(given, "items") else given)]
     except (TypeError, ValueError):
         kind = type(table).__name__
         raise InputError(f"the {what} is a {kind}; give a mapping or pairs of location and number") from None
@@ -207,7 +291,8 @@ def _parse(table: TableLike, what: str) -> tuple[list[str], list[Any]]:
 
 def _sorted(
     locations: list[str], numbers: np.ndarray[Any, Any], what: str
-) -> tuple[tuple[str, ...], np.ndarray[Any, Any]]:
+) -> tuple[tuple[str, ...], np.ndarray[Any, Any], NameIndex, dict[str, tuple[str, ...]]]:
+    """Locations by name with their numbers, how to find them, and the spellings that were merged into them."""
     names = sorted(locations)
     if names != locations:
         order = sorted(range(len(locations)), key=locations.__getitem__)
@@ -215,20 +300,39 @@ def _sorted(
     if len(set(names)) < len(names):
         twice = next(a for a, b in pairwise(names) if a == b)
         raise InputError(f"the {what} has the location {quote(twice)} more than once")
-    return tuple(names), numbers
+    index = NameIndex(tuple(names))
+    spellings: dict[str, tuple[str, ...]] = {}
+    if not index.distinct:
+        merged, spellings = merge_spellings(dict(zip(names, numbers.tolist(), strict=True)))
+        names = sorted(merged)
+        numbers = np.array([merged[name] for name in names], dtype=numbers.dtype)
+        index = NameIndex(tuple(names))
+    return tuple(names), numbers, index, spellings
+
+
+def _column(frame: SupportsColumns, name: str) -> list[Any]:
+    try:
+        column = frame[name]
+    except Exception:  # what a data frame raises for a column that it lacks is its own affair
+        known = list(getattr(frame, "columns", None) or getattr(frame, "column_names", None) or ())
+        listed = f"; it has {name_list(known)}" if known and all(isinstance(it, str) for it in known) else ""
+        raise InputError(f"the frame has no column {quote(name)}{listed}") from None
+    return list(column.to_pylist() if hasattr(column, "to_pylist") else column)
 
 
 def _whole(locations: list[str], values: list[Any]) -> Ints:
     """The counts as int64, or an error that names the first that is none."""
     if set(map(type, values)) == {int} and min(values) >= 0 and max(values) <= _LARGEST:
         return np.array(values, dtype=np.int64)
-    counts = []
-    for location, value in zip(locations, values, strict=True):
-        wrong = _why_no_count(value)
-        if wrong:
-            raise InputError(f"the histogram gives {quote(location)} the count {quote(value)}{wrong}")
-        counts.append(int(value))
+    counts = [_count(location, value) for location, value in zip(locations, values, strict=True)]
     return np.array(counts, dtype=np.int64)
+
+
+def _count(location: object, value: Any) -> int:
+    wrong = _why_no_count(value)
+    if wrong:
+        raise InputError(f"the histogram gives {quote(location)} the count {quote(value)}{wrong}")
+    return int(value)
 
 
 def _why_no_count(value: Any) -> str:
@@ -253,9 +357,3 @@ def _is_number(value: Any) -> bool:
     except OverflowError:
         pass
     return True
-
-
-def find(locations: tuple[str, ...], name: object) -> int:
-    """The place of the name among sorted locations; -1 if it is not there."""
-    at = bisect_left(locations, name) if isinstance(name, str) else len(locations)
-    return at if at < len(locations) and locations[at] == name else -1

@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
+
+from elsewhere.text import name_list, quote
 
 Number = TypeVar("Number", int, float)
 
@@ -79,26 +81,82 @@ def merge_spellings(counts: Mapping[str, Number]) -> tuple[dict[str, Number], di
     return merged, others
 
 
+def spelling_note(others: Mapping[str, Sequence[str]]) -> str:
+    """A clause on the spellings that were merged, by the name that they were merged under.
+
+    >>> spelling_note({"Clinic": ("clinic", "clinic ")})
+    "counted spellings of one place together: 'Clinic' (also 'clinic', 'clinic ')"
+    """
+    places = [f"{quote(name)} (also {name_list(rest, 3)})" for name, rest in sorted(others.items())]
+    more = f" and {len(places) - 5:,} more places" if len(places) > 5 else ""
+    return f"counted spellings of one place together: {', '.join(places[:5])}{more}"
+
+
 def is_pattern(name: str) -> bool:
     """Whether the name stands for all names that it matches."""
     return WILDCARD in name
 
 
 class NameIndex:
-    """Names of places, found by any spelling and by patterns."""
+    """Names of places, found by any spelling and by patterns: at which positions they are, and what they are called."""
 
-    def __init__(self, names: Iterable[str]) -> None:
-        self.names = tuple(names)
-        self._by_key: Mapping[str, str] = dict(zip(reversed(name_keys(self.names)), reversed(self.names), strict=True))
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = names
+        keys = name_keys(names)
+        self._first = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
+        #: The other spellings of a place, if names of many people are put together.
+        self._others: dict[str, list[int]] = {}
+        if len(self._first) < len(keys):
+            for at, key in enumerate(keys):
+                if self._first[key] != at:
+                    self._others.setdefault(key, []).append(at)
+
+    @property
+    def distinct(self) -> bool:
+        """Whether no two names are spellings of one place."""
+        return not self._others
+
+    def position(self, name: str) -> int:
+        """Where the place is, by its first spelling; -1 if it is not there."""
+        return self._first.get(name_key(name), -1)
+
+    def positions(self, name: str) -> list[int]:
+        """Where the places are that a name or a pattern means, in all spellings."""
+        if not is_pattern(name):
+            key = name_key(name)
+            return [self._first[key], *self._others.get(key, ())] if key in self._first else []
+        parts = name_key(name).split(WILDCARD)
+        found = [key for key in self._first if _matches(key, parts)]
+        return sorted(at for key in found for at in (self._first[key], *self._others.get(key, ())))
+
+    def union(self, names: Sequence[str]) -> NameIndex:
+        """The known places and those of other names, sorted; a place that is known keeps its name."""
+        new = {key: name for key, name in zip(name_keys(names), names, strict=True) if key not in self._first}
+        return NameIndex(tuple(sorted([*self.names, *new.values()]))) if new else self
+
+    def all_positions(self, names: Sequence[str]) -> list[int]:
+        """Where these places are, all of which are there."""
+        return [self._first[key] for key in name_keys(names)]
 
     def find(self, name: str) -> str | None:
-        """The known name of the same place, if there is one; of several spellings the first."""
-        return self._by_key.get(name_key(name))
+        """The known name of the same place, if there is one."""
+        at = self.position(name)
+        return None if at < 0 else self.names[at]
 
     def match(self, name: str) -> list[str]:
         """The known names that a name or a pattern means."""
-        if not is_pattern(name):
-            found = self.find(name)
-            return [] if found is None else [found]
-        pattern = re.compile(".*".join(map(re.escape, name_key(name).split(WILDCARD))), re.DOTALL)
-        return [known for key, known in self._by_key.items() if pattern.fullmatch(key)]
+        return [self.names[at] for at in self.positions(name)]
+
+
+def _matches(key: str, parts: list[str]) -> bool:
+    """Whether the key consists of the parts, in this order, and anything between them."""
+    first, *middle, last = parts
+    if not key.startswith(first) or not key.endswith(last) or len(key) < len(first) + len(last):
+        return False
+    at, end = len(first), len(key) - len(last)
+    for part in middle:
+        at = key.find(part, at, end)
+        if at < 0:
+            return False
+        at += len(part)
+    return True

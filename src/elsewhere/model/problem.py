@@ -1,41 +1,24 @@
-"""A question put precisely: the histogram, the target and every constraint, as arrays over one union of locations."""
+"""A question put precisely: the history, the target and every constraint, as arrays over one union of locations."""
 
 from __future__ import annotations
 
 import math
-import numbers
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from elsewhere.model.arrays import Flags, Ints, exact_sum
-from elsewhere.model.distances import DistanceLike, Measure, align, find_distance, slack
+from elsewhere.model.arrays import Flags, Floats, Ints, exact_sum
+from elsewhere.model.distances import Measure, align, find_distance, slack
 from elsewhere.model.errors import Infeasible, InputError
-from elsewhere.model.histogram import Histogram, Profile, TableLike, find, parse_weights
-from elsewhere.model.result import Goal, Question
+from elsewhere.model.histogram import Histogram, Profile, parse_weights
+from elsewhere.model.names import NameIndex, is_pattern
+from elsewhere.model.question import LARGEST_SIZE, Covered, Goal, Question, as_float, as_list, nonnegative
 from elsewhere.model.taxonomy import Selection
 from elsewhere.text import closest, quote
 
-Size: TypeAlias = Literal["original", "target"]
-BoundsLike: TypeAlias = "Mapping[str, int] | None"
-
-
 #: What rounding may hide of the room that a budget leaves a bin, relative to the budget plus one.
 ROOM = 1e-12
-#: The largest size that is worked with: sums of counts stay within 64 bits, whatever is added to them on the way.
-LARGEST_SIZE = 4 * 10**18
-
-
-class Constraints(NamedTuple):
-    """What a caller may ask of the sanitized histogram beyond its goal, as it was given."""
-
-    sensitive: Iterable[str] = ()
-    visited_only: bool = False
-    lower: BoundsLike = None
-    upper: BoundsLike = None
-    forbidden: Iterable[TableLike] = ()
-    candidates: Iterable[str] = ()
 
 
 class Problem(NamedTuple):
@@ -45,7 +28,7 @@ class Problem(NamedTuple):
     """
 
     goal: Goal
-    locations: tuple[str, ...]
+    names: NameIndex
     original: Ints
     size: int
     lower: Ints
@@ -57,6 +40,11 @@ class Problem(NamedTuple):
     limit: float
     #: Bins whose quality term is a constant infinity and does not count (hide only).
     left_out: Flags
+
+    @property
+    def locations(self) -> Sequence[str]:
+        """The names of the bins, sorted."""
+        return self.names.names
 
     @property
     def budget(self) -> float:
@@ -76,12 +64,6 @@ class Problem(NamedTuple):
     def privacy_distance(self, counts: Ints) -> float | None:
         """d_p(H', H'')."""
         return None if self.privacy is None else self.privacy(counts.astype(np.float64))
-
-    @property
-    def question(self) -> Question:
-        """What was asked, without the mathematics."""
-        target = None if self.privacy is None else self.privacy.reference
-        return Question(self.locations, self.original, target, self.sensitive)
 
     def is_forbidden(self, counts: Ints) -> bool:
         return len(self.forbidden) > 0 and bool((self.forbidden == counts).all(axis=1).any())
@@ -105,138 +87,83 @@ class Problem(NamedTuple):
         )
 
 
-def hiding(histogram: Histogram, quality: DistanceLike, redistribute: int | None, constraints: Constraints) -> Problem:
+def problem_of(question: Question) -> Problem:
+    """The question as arrays."""
+    return _hiding(question) if question.goal == "hide" else _targeting(question)
+
+
+def _hiding(question: Question) -> Problem:
     """The SLH problem, or SLH_r when `redistribute` is given: every bin but the sensitive ones may receive counts."""
-    measure = find_distance(quality)
-    locations, original = _union(histogram, (), constraints)
-    sensitive = _sensitive(constraints, locations)
+    measure = find_distance(question.quality)
+    index, original = _union(question, ())
+    sensitive = _sensitive(question, index)
     hidden = int(original[sensitive].sum())
-    received = hidden if redistribute is None else _whole_number("redistribute", redistribute)
-    size = histogram.size - hidden + received
+    received = hidden if question.redistribute is None else _whole_number("redistribute", question.redistribute)
+    size = question.history.size - hidden + received
     if size == 0:
-        raise InputError("nothing would be left: every visit is at a sensitive location and redistribute is 0")
+        raise Infeasible("every visit is sensitive and redistribute is 0, so nothing would be left", math.inf)
     if size > LARGEST_SIZE:
         raise InputError(f"redistribute is {received}; with it the size would be above {LARGEST_SIZE:.0e}")
-    lower, upper = _bounds(locations, original, size, sensitive, constraints)
+    lower, upper = _bounds(question, index, original, size, sensitive)
     if received and not (upper > 0).any():
-        raise InputError(
-            f"nothing nonsensitive is there to receive the {received} sensitive counts; name candidates for them"
-        )
+        raise Infeasible("every visit is sensitive, so there is nowhere to move them; name candidates", math.inf)
     lower = np.maximum(lower, np.minimum(original, upper))
-    reference = original.astype(np.float64)
-    quality_measure = Measure(measure, reference, float(histogram.size), float(size))
+    quality = Measure(measure, original.astype(np.float64), float(question.history.size), float(size))
     left_out = np.zeros_like(sensitive)
     if measure.unbounded:
-        left_out = sensitive & np.isinf(quality_measure.terms(np.zeros(len(locations))))
-    problem = Problem(
-        "hide",
-        locations,
-        original,
-        size,
-        lower,
-        upper,
-        _forbidden(constraints, locations),
-        sensitive,
-        quality_measure,
-        None,
-        math.inf,
-        left_out,
+        left_out = sensitive & np.isinf(quality.terms(np.zeros(len(original))))
+    forbidden = _forbidden(question, index)
+    return _with_room(
+        Problem("hide", index, original, size, lower, upper, forbidden, sensitive, quality, None, math.inf, left_out)
     )
-    return _with_room(problem)
 
 
-def targeting(
-    goal: Goal,
-    histogram: Histogram,
-    target: TableLike,
-    limit: float,
-    quality: DistanceLike,
-    privacy: DistanceLike,
-    size: Size,
-    constraints: Constraints,
-) -> Problem:
+def _targeting(question: Question) -> Problem:
     """The TR or TA problem, or its variant with the target's size."""
-    quality_distance, privacy_distance = find_distance(quality), find_distance(privacy)
-    limit = nonnegative("max_quality_loss", limit)
-    target_locations, weights = parse_weights(target, "target")
-    wanted = float(weights.sum())
-    if not isinstance(size, str) or size not in ("original", "target"):
-        raise InputError(f"size is {quote(size)}; it is either 'original' or 'target'")
-    if size == "original":
-        total = histogram.size
-        # Counts that have the right size already stay as they are, to the last digit.
-        weights = weights * (total / wanted) if total / wanted < math.inf else weights / wanted * total
-        wanted = float(total)
-    else:
-        if isinstance(target, Profile):
-            raise InputError("a profile has no size of its own; give size='original' or a target with counts")
-        total = round(wanted)
-        if abs(wanted - total) > 1e-9 or not 0 < total <= LARGEST_SIZE:
-            raise InputError(
-                f"the target's size is {wanted!r}; with size='target' it must be a whole number above 0, "
-                f"at most {LARGEST_SIZE:.0e}"
-            )
-    locations, original = _union(histogram, target_locations, constraints)
-    sensitive = _sensitive(constraints, locations)
-    lower, upper = _bounds(locations, original, total, sensitive, constraints)
-    problem = Problem(
-        goal,
-        locations,
-        original,
-        total,
-        lower,
-        upper,
-        _forbidden(constraints, locations),
-        sensitive,
-        Measure(quality_distance, original.astype(np.float64), float(histogram.size), float(total)),
-        Measure(privacy_distance, align(locations, target_locations, weights), wanted, float(total)),
-        limit,
-        np.zeros(len(locations), dtype=np.bool_),
+    quality_distance, privacy_distance = find_distance(question.quality), find_distance(question.privacy)
+    limit = nonnegative("max_quality_loss", question.max_quality_loss)
+    if question.target is None:
+        raise InputError(f"{question.goal} needs a target")
+    names, weights = parse_weights(question.target, "target")
+    weights, wanted, size = _sized(question, weights)
+    index, original = _union(question, names)
+    sensitive = _sensitive(question, index)
+    lower, upper = _bounds(question, index, original, size, sensitive)
+    quality = Measure(quality_distance, original.astype(np.float64), float(question.history.size), float(size))
+    privacy = Measure(privacy_distance, align(index, names, weights), wanted, float(size))
+    left_out = np.zeros(len(original), dtype=np.bool_)
+    forbidden = _forbidden(question, index)
+    return _with_room(
+        Problem(
+            question.goal, index, original, size, lower, upper, forbidden, sensitive, quality, privacy, limit, left_out
+        )
     )
-    return _with_room(problem)
 
 
-def as_histogram(counts: TableLike) -> Histogram:
-    """The user's histogram, with at least one visit in it."""
-    histogram = counts if isinstance(counts, Histogram) else Histogram(counts)
-    if histogram.size == 0:
-        raise InputError("the histogram is empty: all its counts are 0")
-    if histogram.size > LARGEST_SIZE:
-        raise InputError(f"the histogram has {histogram.size} counts; at most {LARGEST_SIZE:.0e} can be worked with")
-    return histogram
-
-
-def nonnegative(name: str, value: Any) -> float:
-    """A limit: a number that is neither negative nor NaN."""
-    number = _as_float(value)
-    if not number >= 0:
-        raise InputError(f"{name} is {quote(value)}; it must be a number that is not negative")
-    return number
-
-
-def as_list(name: str, items: Iterable[Any], what: str) -> list[Any]:
-    """The items of a collection, which a string is not."""
-    try:
-        if isinstance(items, str | bytes):
-            raise TypeError
-        return list(items)
-    except TypeError:
-        raise InputError(f"{name} is {quote(items)}; give a collection of {what}") from None
+def _sized(question: Question, weights: Floats) -> tuple[Floats, float, int]:
+    """The target's weights as they are compared with, their sum, and the size of the release."""
+    total = float(weights.sum())
+    if question.size == "original":
+        size = question.history.size
+        # Counts that have the right size already stay as they are, to the last digit.
+        scaled = weights * (size / total) if size / total < math.inf else weights / total * size
+        return scaled, float(size), size
+    if isinstance(question.target, Profile):
+        raise InputError("a profile has no size of its own; give size='original' or a target with counts")
+    size = round(total)
+    if abs(total - size) > 1e-9 or not 0 < size <= LARGEST_SIZE:
+        raise InputError(
+            f"the target's size is {total!r}; with size='target' it must be a whole number above 0, "
+            f"at most {LARGEST_SIZE:.0e}"
+        )
+    return weights, total, size
 
 
 def _whole_number(name: str, value: Any) -> int:
-    number = _as_float(value)
+    number = as_float(value)
     if not (0 <= number < math.inf and number.is_integer()):
         raise InputError(f"{name} is {quote(value)}; it must be a whole number that is not negative")
     return int(value)
-
-
-def _as_float(value: Any) -> float:
-    """The value as a number, or NaN if it is none that floating point can hold."""
-    try:
-        return float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
-    except OverflowError:
-        return math.nan
 
 
 def _names(name: str, names: Iterable[str]) -> list[str]:
@@ -247,69 +174,86 @@ def _names(name: str, names: Iterable[str]) -> list[str]:
     return found
 
 
-def _union(histogram: Histogram, others: Iterable[str], constraints: Constraints) -> tuple[tuple[str, ...], Ints]:
-    new = {name for name in {*others, *_names("candidates", constraints.candidates)} if name not in histogram}
-    if not new:
-        return histogram.locations, histogram.counts.copy()  # writable: to compiled code another type than read-only
-    locations = tuple(sorted([*histogram.locations, *new]))
-    return locations, align(locations, histogram.locations, histogram.counts)
+def _union(question: Question, target: Iterable[str]) -> tuple[NameIndex, Ints]:
+    """The locations of history, target and candidates, a place that several of them spell differently only once."""
+    history = question.history
+    candidates = _names("candidates", question.candidates)
+    for name in candidates:
+        if is_pattern(name):
+            raise InputError(f"candidates has the pattern {quote(name)}; name each candidate")
+    index = history.index.union([*candidates, *target])
+    if index is history.index:
+        return index, history.counts.copy()  # writable: to compiled code another type than read-only
+    return index, align(index, history.locations, history.counts)
 
 
-def _sensitive(constraints: Constraints, locations: tuple[str, ...]) -> Flags:
-    names = _names("sensitive", constraints.sensitive)
-    sensitive = np.zeros(len(locations), dtype=np.bool_)
-    for name in names:
-        at = find(locations, name)
-        if at < 0 and isinstance(constraints.sensitive, Selection):
-            continue
-        if at < 0:
-            raise InputError(f"the sensitive location {quote(name)} is not in the histogram{closest(name, locations)}")
+def _sensitive(question: Question, index: NameIndex) -> Flags:
+    given = question.sensitive
+    if isinstance(given, Covered):
+        given = Selection(name for locations in given.values() for name in locations)
+    sensitive = np.zeros(len(index.names), dtype=np.bool_)
+    for name in _names("sensitive", given):
+        at = index.positions(name)
+        if not at and not isinstance(given, Selection):
+            where = "matches nothing" if is_pattern(name) else "is not"
+            kind = "pattern" if is_pattern(name) else "location"
+            raise InputError(f"the sensitive {kind} {quote(name)} {where} in the histogram{closest(name, index.names)}")
         sensitive[at] = True
     return sensitive
 
 
-def _bounds(
-    locations: tuple[str, ...], original: Ints, size: int, sensitive: Flags, constraints: Constraints
-) -> tuple[Ints, Ints]:
-    if not isinstance(constraints.visited_only, bool | np.bool_):
-        raise InputError(f"visited_only is {quote(constraints.visited_only)}; it is either True or False")
-    lower = np.zeros(len(locations), dtype=np.int64)
-    upper = np.full(len(locations), size, dtype=np.int64)
-    for name, given, array in (("lower", constraints.lower, lower), ("upper", constraints.upper, upper)):
-        if given is None:
-            continue
-        if not hasattr(given, "items"):
-            raise InputError(f"{name} is {quote(given)}; give a mapping from locations to counts")
-        for location, value in given.items():
-            count = _whole_number(f"{name}[{quote(location)}]", value)
-            at = find(locations, location)
-            if at >= 0:
-                array[at] = min(count, size + 1)
-            elif count or name == "upper":
-                raise InputError(
-                    f"{name} names {quote(location)}, which is not in the histogram{closest(str(location), locations)}"
-                )
-    closed = sensitive | (original == 0) if constraints.visited_only else sensitive
-    upper_given = {} if constraints.upper is None else constraints.upper
-    for at in np.flatnonzero(lower > np.where(closed, 0, upper)).tolist() if constraints.lower is not None else ():
+def _bounds(question: Question, index: NameIndex, original: Ints, size: int, sensitive: Flags) -> tuple[Ints, Ints]:
+    if not isinstance(question.visited_only, bool | np.bool_):
+        raise InputError(f"visited_only is {quote(question.visited_only)}; it is either True or False")
+    lower = np.zeros(len(original), dtype=np.int64)
+    upper = np.full(len(original), size, dtype=np.int64)
+    bounded = np.zeros(len(original), dtype=np.bool_)
+    for at, count in _bound("lower", question.lower, index, max).items():
+        lower[at] = min(count, size + 1)
+    for at, count in _bound("upper", question.upper, index, min).items():
+        upper[at], bounded[at] = min(count, size + 1), True
+    closed = sensitive | (original == 0) if question.visited_only else sensitive
+    for at in np.flatnonzero(lower > np.where(closed, 0, upper)).tolist() if question.lower is not None else ():
         why = "sensitive" if sensitive[at] else "never visited (visited_only)"
         most = f"0 because it is {why}" if closed[at] else f"its upper bound {upper[at]}"
-        if closed[at] or locations[at] in upper_given:
-            raise InputError(f"the lower bound {lower[at]} of {locations[at]!r} is above {most}")
+        if closed[at] or bounded[at]:
+            raise InputError(f"the lower bound {lower[at]} of {quote(index.names[at])} is above {most}")
     upper = np.minimum(upper, size)
     upper[closed] = 0
     return lower, upper
 
 
-def _forbidden(constraints: Constraints, locations: tuple[str, ...]) -> Ints:
+def _bound(name: str, given: Any, index: NameIndex, stricter: Callable[[int, int], int]) -> dict[int, int]:
+    """The bound of each place that is named; a name goes before a pattern, and of two patterns the stricter holds."""
+    if given is None:
+        return {}
+    if not hasattr(given, "items"):
+        raise InputError(f"{name} is {quote(given)}; give a mapping from locations to counts")
+    named: dict[int, int] = {}
+    matched: dict[int, int] = {}
+    for location, value in given.items():
+        count = _whole_number(f"{name}[{quote(location)}]", value)
+        places = index.positions(location) if isinstance(location, str) else []
+        if not places and (count or name == "upper"):
+            raise InputError(
+                f"{name} names {quote(location)}, which is not in the histogram{closest(str(location), index.names)}"
+            )
+        found = matched if places and is_pattern(location) else named
+        for at in places:
+            if found is named and named.get(at, count) != count:
+                raise InputError(f"{name} says two things about {quote(index.names[at])}: {named[at]} and {count}")
+            found[at] = stricter(count, found.get(at, count))
+    return matched | named
+
+
+def _forbidden(question: Question, index: NameIndex) -> Ints:
     rows = []
-    for given in as_list("forbidden", constraints.forbidden, "histograms"):
+    for given in as_list("forbidden", question.forbidden, "histograms"):
         histogram = given if isinstance(given, Histogram) else Histogram(given)
-        counts = {location: count for location, count in histogram.items() if count}
-        row = [counts.pop(location, 0) for location in locations] if len(counts) <= len(locations) else []
-        if row and not counts:
-            rows.append(row)
-    return np.array(rows, dtype=np.int64).reshape(len(rows), len(locations))
+        counts = {index.position(location): count for location, count in histogram.items() if count}
+        if -1 not in counts:
+            rows.append([counts.get(at, 0) for at in range(len(index.names))])
+    return np.array(rows, dtype=np.int64).reshape(len(rows), len(index.names))
 
 
 def _with_room(problem: Problem) -> Problem:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-import reprlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, SupportsIndex, TypeAlias, overload
 
-from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.distances import align
-from elsewhere.model.errors import InputError
+from elsewhere.model.errors import InputError, Unchanged
 from elsewhere.model.histogram import Histogram
+from elsewhere.model.question import Goal, Question
+from elsewhere.text import quote
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from elsewhere.pictures.changes import Changes
     from elsewhere.pictures.curve import Curve
 
-Goal: TypeAlias = Literal["hide", "resemble", "avoid"]
-Method: TypeAlias = Literal["optimal", "heuristic"]
 Status: TypeAlias = Literal["optimal", "feasible"]
 
 #: What rounding may put a point ahead of a straight line that it is on.
@@ -47,17 +45,6 @@ class Certificate:
     bound: float
 
 
-class Question(NamedTuple):
-    """What a result was asked for: a number a location, for pictures and reports."""
-
-    locations: tuple[str, ...]
-    #: H.
-    history: Ints
-    #: H'' as it was compared with, scaled unless its own size was wanted; None in hide.
-    target: Floats | None
-    sensitive: Flags
-
-
 @dataclass(frozen=True)
 class Sanitized:
     """A histogram that may leave, and what it cost. All but `histogram` is private."""
@@ -79,7 +66,37 @@ class Sanitized:
     certificate: Certificate | None
     #: Sentences on what is special about this result.
     notes: tuple[str, ...]
+    #: What was asked.
     question: Question = field(repr=False, compare=False)
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether nothing is protected: no visit is hidden, or the release equals the history."""
+        return self.histogram == self.question.history or (self.goal == "hide" and not self.question.hidden_visits)
+
+    def save(self, path: str | PathLike[str], *, allow_unchanged: bool = False) -> None:
+        """Write the release, and nothing but the release, to a file that ends in .csv, .json or .parquet.
+
+        The file has positive counts only, sorted by location. It is replaced as a whole or not at all.
+
+        Parameters
+        ----------
+        path
+            The file.
+        allow_unchanged
+            Whether to write a release that protects nothing; otherwise `Unchanged` is raised.
+        """
+        from elsewhere import release_files
+        from elsewhere.files import write_atomic
+
+        content = release_files.encode(path, self.histogram.items())
+        self.check_changed(allow_unchanged)
+        write_atomic(path, content, private=False)
+
+    def check_changed(self, allow_unchanged: bool = False) -> None:
+        """Raise `Unchanged` if the release protects nothing, unless that is allowed."""
+        if self.unchanged and not allow_unchanged:
+            raise Unchanged(_why_unchanged(self))
 
     def plot(self, path: str | PathLike[str] | None = None) -> Figure:
         """Draw the histogram before and after, and the target: a Matplotlib figure, largest changes first.
@@ -102,15 +119,14 @@ class Sanitized:
         """The histogram before and after beside each other, for whoever shows it to a person."""
         from elsewhere.pictures.changes import Changes
 
-        locations, history, target, sensitive = self.question
-        after = align(locations, self.histogram.locations, self.histogram.counts)
+        problem = self.question.problem
         return Changes(
             self.goal,
-            locations,
-            history,
-            after,
-            target,
-            sensitive,
+            tuple(problem.locations),
+            problem.original,
+            align(problem.names, self.histogram.locations, self.histogram.counts),
+            None if problem.privacy is None else problem.privacy.reference,
+            problem.sensitive,
             self.quality_loss,
             self.privacy_distance,
             self.notes,
@@ -123,6 +139,18 @@ class Frontier(list[Sanitized]):
     def __init__(self, points: Iterable[Sanitized], budgets: Iterable[float]) -> None:
         super().__init__(points)
         self.budgets = tuple(budgets)
+
+    @overload
+    def __getitem__(self, at: SupportsIndex, /) -> Sanitized: ...
+
+    @overload
+    def __getitem__(self, at: slice, /) -> Frontier: ...
+
+    def __getitem__(self, at: SupportsIndex | slice, /) -> Sanitized | Frontier:
+        """A point, or a frontier of some of the points."""
+        if isinstance(at, slice):
+            return Frontier(super().__getitem__(at), self.budgets[at])
+        return super().__getitem__(at)
 
     def suggest(self) -> Sanitized:
         """The point from which on more quality loss stops paying: the knee of the curve.
@@ -167,7 +195,7 @@ class Frontier(list[Sanitized]):
         from elsewhere.pictures.curve import Curve, Point
 
         if chosen is not None and chosen not in self.budgets:
-            raise InputError(f"chosen is {reprlib.repr(chosen)}; it must be one of the budgets")
+            raise InputError(f"chosen is {quote(chosen)}; it must be one of the budgets")
         marked, mark = (self._knee(), "suggested") if chosen is None else (self.budgets.index(chosen), "chosen")
         points = tuple(
             Point(budget, result.quality_loss, _distance(result))
@@ -204,6 +232,17 @@ class Frontier(list[Sanitized]):
                 best = sign * _distance(self[at])
                 kept.append(at)
         return kept or order[:1]
+
+
+def _why_unchanged(result: Sanitized) -> str:
+    if result.goal != "hide":
+        return "the release equals your history: no other one within these limits is better"
+    asked = [quote(name) for name in result.question.covered]
+    if not asked:
+        return "nothing was hidden, because no sensitive place is named; the release would equal your history"
+    hints = "".join(dict.fromkeys(result.question.covered.unknown.values()))
+    covers = "covers" if len(asked) == 1 else "cover"
+    return f"nothing was hidden: {', '.join(asked)} {covers} no visit of your history{hints}"
 
 
 def _distance(result: Sanitized) -> float:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram, TableLike
+from elsewhere.model.names import NameIndex, is_pattern, name_key
 from elsewhere.model.taxonomy_files import Node, named_nodes, read_nodes
 from elsewhere.text import closest, quote
 
@@ -102,8 +102,8 @@ class Taxonomy:
         Parameters
         ----------
         nodes
-            Nodes by id, name (in any case) or alias, or presets such as ``"preset:health"``. A name that several nodes
-            have means all of them.
+            Nodes by id, name (in any spelling) or alias, patterns such as ``"*church*"`` for their names, or presets
+            such as ``"preset:health"``. A name that several nodes have means all of them.
         among
             Names of locations, for example a `Histogram`. They are found in the taxonomy in the same way, and in the
             shipped one by words in their names too; those that are not in it are not selected. Without `among` the
@@ -117,7 +117,9 @@ class Taxonomy:
 
     def knows(self, name: str) -> bool:
         """Whether `select` would find a node, or a preset, of that name."""
-        return name.removeprefix(PRESET) in self.presets if name.startswith(PRESET) else bool(self._find(name))
+        if name.startswith(PRESET):
+            return name.removeprefix(PRESET) in self.presets
+        return bool(self._find(name) or (is_pattern(name) and self._node_names.positions(name)))
 
     def tree(self, node: str | None = None) -> Iterator[tuple[int, Node]]:
         """Each node with its depth, parents before their children; from the given node down if there is one."""
@@ -162,13 +164,19 @@ class Taxonomy:
                 raise InputError(f"there is no preset {quote(group)} in the taxonomy; it has {known}")
             return carriers
         found = self._find(name)
+        if not found and is_pattern(name):
+            found = [at for match in self._node_names.match(name) for at in self._find(match)]
         if not found:
             raise InputError(f"{quote(name)} is not in the taxonomy{closest(name, [*self._loose, *self._exact])}")
         return [self._by_id[at] for at in found]
 
     def _find(self, name: str) -> Collection[str]:
-        """The ids of the nodes with that id, else that name, else that but for case, else that alias."""
-        return self._exact.get(name) or self._loose.get(_folded(name), ())
+        """The ids of the nodes with that id, else that name, else that in another spelling, else that alias."""
+        return self._exact.get(name) or self._loose.get(name_key(name), ())
+
+    @cached_property
+    def _node_names(self) -> NameIndex:
+        return NameIndex([node.name for node in self._by_id.values()])
 
     def _nodes_of(self, location: str) -> Collection[str]:
         """The ids of the nodes that a location may belong to."""
@@ -212,21 +220,17 @@ def _check(listed: list[Node], by_id: Mapping[str, Node], children: Mapping[str 
 def _spellings(listed: list[Node]) -> tuple[_Ids, _Ids]:
     """From ids and names, and from all of them and aliases without case, to the ids of nodes; what is nearer wins."""
     by_name: _Ids = {}
-    by_folded_name: _Ids = {}
+    byname_key_name: _Ids = {}
     by_alias: _Ids = {}
     for node in listed:
         for way, names in (
             (by_name, {node.name}),
-            (by_folded_name, {_folded(node.id), _folded(node.name)}),
-            (by_alias, set(map(_folded, node.aliases))),
+            (byname_key_name, {name_key(node.id), name_key(node.name)}),
+            (by_alias, set(map(name_key, node.aliases))),
         ):
             for name in names:
                 way[name] = (*way.get(name, ()), node.id)
-    return by_name | {node.id: (node.id,) for node in listed}, by_alias | by_folded_name
-
-
-def _folded(name: str) -> str:
-    return (name if name.isascii() else unicodedata.normalize("NFKC", name)).casefold()
+    return by_name | {node.id: (node.id,) for node in listed}, by_alias | byname_key_name
 
 
 def _names(what: str, names: Iterable[str]) -> Iterable[str]:

@@ -14,9 +14,8 @@ PRIVATE = "Private: this tells what the release hides. Do not give it away with 
 
 def summary(result: Sanitized, asked: Mapping[str, Any]) -> dict[str, Any]:
     """The figures of a result, together with what was asked."""
-    question = result.question
-    sensitive = [location for location, at in zip(question.locations, question.sensitive.tolist(), strict=True) if at]
-    certificate = result.certificate
+    question, certificate = result.question, result.certificate
+    sensitive = sorted({location for locations in question.covered.values() for location in locations})
     return {
         "private": PRIVATE,
         "goal": result.goal,
@@ -32,10 +31,10 @@ def summary(result: Sanitized, asked: Mapping[str, Any]) -> dict[str, Any]:
             "size_multiplier": certificate.size_multiplier,
             "bound": certificate.bound,
         },
-        "size": {"history": int(question.history.sum()), "release": result.histogram.size},
-        "length": {"history": int((question.history > 0).sum()), "release": result.histogram.length},
+        "size": {"history": question.history.size, "release": result.histogram.size},
+        "length": {"history": int((question.history.counts > 0).sum()), "release": result.histogram.length},
         "sensitive": sensitive,
-        "sensitive_visits": int(question.history[question.sensitive].sum()),
+        "sensitive_visits": question.hidden_visits,
         "notes": list(result.notes),
         "policy": dict(asked),
     }

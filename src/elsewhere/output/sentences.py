@@ -11,32 +11,29 @@ _SCALES = {"js": 1, "variational": 2}
 
 
 def in_words(result: Sanitized, quality: str, privacy: str) -> list[str]:
-    """The figures as sentences, in terms of these distances, and the certificate as the last one."""
-    question = result.question
+    """The figures as sentences, in terms of these distances, and the proof as the last one."""
     loss = on_scale(result.quality_loss, quality)
     lines = [f"The release differs from your history by {loss} (quality loss)."]
-    hidden = int(question.history[question.sensitive].sum())
-    if question.sensitive.any():
-        places = plural(int(question.sensitive.sum()), "sensitive place")
-        lines.append(f"{plural(hidden, 'visit')} to {places} {'is' if hidden == 1 else 'are'} gone from it.")
+    places = int(result.question.problem.sensitive.sum())
+    if places:
+        hidden = plural(result.question.hidden_visits, "visit")
+        lines.append(f"Removed {hidden} to {plural(places, 'sensitive place')}.")
     if result.privacy_distance is not None:
         distance = on_scale(result.privacy_distance, privacy)
         lines.append(f"Its distance from the target is {distance} (privacy distance).")
-    lines += [f"{note[:1].upper()}{note[1:]}." for note in result.notes]
-    return [*lines, _certificate(result)]
+    lines += [as_sentence(note) for note in result.notes]
+    return [*lines, _proof(result)]
 
 
-def _certificate(result: Sanitized) -> str:
+def as_sentence(clause: str) -> str:
+    """A note or an error's message, as it stands alone."""
+    return f"{clause[:1].upper()}{clause[1:]}{'' if clause.endswith(('.', '?', '!')) else '.'}"
+
+
+def _proof(result: Sanitized) -> str:
     if result.status == "optimal":
-        proof = "Certificate: optimal; nothing that keeps to what was asked is better"
-    else:
-        proof = f"Certificate: within {result.gap:.3g} of the best possible"
-    if result.certificate is not None:
-        proof += (
-            f" (multipliers {result.certificate.quality_multiplier:.4g} for quality and "
-            f"{result.certificate.size_multiplier:.4g} for size alone prove {result.certificate.bound:.6g})"
-        )
-    return proof + "."
+        return "Proven: no release within these limits is better."
+    return f"Proven: no release within these limits is better by more than {result.gap:.3g}."
 
 
 def on_scale(distance: float, name: str) -> str:

@@ -19,7 +19,7 @@ from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.distances import DistanceLike
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram, TableLike
-from elsewhere.model.result import Goal
+from elsewhere.model.question import Goal
 from elsewhere.paper.setting import Size, counts_to_add, prepare
 from elsewhere.paper.terms import Term, from_total, term, threshold
 

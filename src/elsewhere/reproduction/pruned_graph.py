@@ -7,7 +7,7 @@ out, and with them the nodes that nothing leads to: no solution goes there. The 
 from __future__ import annotations
 
 from elsewhere.model.histogram import Histogram, TableLike
-from elsewhere.model.result import Goal
+from elsewhere.model.question import Goal
 from elsewhere.paper.ro import Edges, Node, vectors
 from elsewhere.paper.setting import Setting, prepare
 

@@ -11,7 +11,7 @@ import numpy as np
 from elsewhere.evaluation import Tables, conditional_entropies, quality_losses
 from elsewhere.model.distances import distance
 from elsewhere.model.histogram import Histogram
-from elsewhere.model.result import Goal, Method
+from elsewhere.model.question import Goal, Method
 from elsewhere.reproduction.experiment import Dataset, Study
 from elsewhere.reproduction.rows import Rows
 from elsewhere.verbs import avoid, hide, resemble

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from elsewhere.model.histogram import Histogram
-from elsewhere.model.result import Method
+from elsewhere.model.question import Method
 from elsewhere.reproduction import timing
 from elsewhere.reproduction.claims import Claim, at_least
 from elsewhere.reproduction.experiment import FULL, QUICK, Dataset, Drawing, Panel, Scale, Series, Study, sampled

@@ -11,7 +11,7 @@ from typing import Any
 
 from elsewhere import paper
 from elsewhere.model.histogram import Histogram, TableLike
-from elsewhere.model.result import Goal, Method
+from elsewhere.model.question import Goal, Method
 from elsewhere.reproduction import pruned_graph
 from elsewhere.reproduction.experiment import Scale
 from elsewhere.verbs import avoid, hide, resemble

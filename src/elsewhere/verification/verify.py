@@ -10,11 +10,21 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from elsewhere.model.arrays import Ints
-from elsewhere.model.distances import DistanceLike, align, slack
+from elsewhere.model.distances import DistanceLike, slack
 from elsewhere.model.errors import Infeasible
 from elsewhere.model.histogram import Histogram, TableLike
-from elsewhere.model.problem import BoundsLike, Constraints, Problem, Size, as_histogram, hiding, nonnegative, targeting
-from elsewhere.model.result import Certificate, Goal, Sanitized
+from elsewhere.model.problem import Problem
+from elsewhere.model.question import (
+    DISTANCE_LIMITS,
+    BoundsLike,
+    Goal,
+    Question,
+    Size,
+    as_histogram,
+    meets_distance,
+    nonnegative,
+)
+from elsewhere.model.result import Certificate, Sanitized
 from elsewhere.text import quote
 from elsewhere.verification.bounds import Multipliers, better_exists
 
@@ -84,32 +94,52 @@ def verify(
     >>> check.ok, check.problems
     (False, ["1 visit is left at the sensitive location 'gym'"])
     """
+    claims = release if isinstance(release, Sanitized) else None
+    goal = _goal(target, claims, max_distance)
+    question = Question(
+        goal,
+        as_histogram(histogram),
+        target,
+        max_quality_loss,
+        {"resemble": max_distance, "avoid": min_distance}.get(goal),
+        quality,
+        privacy,
+        size=size,
+        redistribute=redistribute,
+        sensitive=sensitive,
+        visited_only=visited_only,
+        lower=lower,
+        upper=upper,
+        forbidden=forbidden,
+        candidates=candidates,
+    )
+    check = check_release(question, release)
+    if goal == "resemble" and min_distance is not None:
+        _check_distance(check, "avoid", nonnegative("min_distance", min_distance))
+    return check
+
+
+def check_release(question: Question, release: TableLike | Sanitized) -> Check:
+    """Check a release, or a whole result with its figures, against the question that it answers."""
     check = Check()
-    history = as_histogram(histogram)
     claims = release if isinstance(release, Sanitized) else None
     given = claims.histogram if claims is not None else release
     released = given if isinstance(given, Histogram) else Histogram(given)
-    goal = _goal(target, claims, max_distance)
-    constraints = Constraints(sensitive, visited_only, lower, upper, forbidden, candidates)
-    most = None if max_distance is None else nonnegative("max_distance", max_distance)
-    least = None if min_distance is None else nonnegative("min_distance", min_distance)
     try:
-        if target is None:
-            problem = hiding(history, quality, redistribute, constraints)
-        else:
-            problem = targeting(goal, history, target, max_quality_loss, quality, privacy, size, constraints)
+        problem = question.problem
     except Infeasible as error:
         check.problems.append(f"nothing can satisfy the constraints: {error}")
         return check
-    if claims is not None and claims.goal != goal:
-        check.problems.append(f"the result claims to be of {claims.goal}, but it is checked as one of {goal}")
+    if claims is not None and claims.goal != question.goal:
+        check.problems.append(f"the result claims to be of {claims.goal}, but it is checked as one of {question.goal}")
     counts = _counts(problem, released, check)
-    _check_constraints(problem, counts, visited_only, check)
+    _check_constraints(problem, counts, question.visited_only, check)
     check.quality_loss = problem.quality_loss(counts)
     check.privacy_distance = problem.privacy_distance(counts)
     if check.quality_loss > problem.limit + slack(problem.limit):
         check.problems.append(f"the quality loss is {check.quality_loss:.10g}, above the limit {problem.limit:.10g}")
-    _check_privacy(check, most, least)
+    if question.distance_limit is not None:
+        _check_distance(check, question.goal, question.distance_limit)
     if claims is not None:
         _check_claims(problem, counts, claims, check)
     return check
@@ -126,41 +156,39 @@ def _goal(target: TableLike | None, claims: Sanitized | None, max_distance: floa
 
 def _counts(problem: Problem, released: Histogram, check: Check) -> Ints:
     """The release on the problem's locations; counts elsewhere are a problem of their own."""
-    known = set(problem.locations)
-    inside = {location: count for location, count in released.items() if location in known}
+    counts = np.zeros(len(problem.locations), dtype=np.int64)
     for location, count in released.items():
-        if count and location not in known:
-            check.problems.append(f"the release has {count} at {location!r}, which is no location of the question")
-    names = tuple(inside)
-    return align(problem.locations, names, np.array(list(inside.values()), dtype=np.int64))
+        at = problem.names.position(location)
+        if at >= 0:
+            counts[at] = count
+        elif count:
+            check.problems.append(f"the release has {count} at {quote(location)}, which is no location of the question")
+    return counts
 
 
 def _check_constraints(problem: Problem, counts: Ints, visited_only: bool, check: Check) -> None:
     total = int(counts.sum())
     if total != problem.size:
         check.problems.append(f"the release has {total} counts instead of {problem.size}")
-    for at in np.flatnonzero((counts < problem.lower) | (counts > problem.upper)):
+    for at in np.flatnonzero((counts < problem.lower) | (counts > problem.upper)).tolist():
         location, count = problem.locations[at], int(counts[at])
         if problem.sensitive[at]:
             visits = "1 visit is" if count == 1 else f"{count} visits are"
-            check.problems.append(f"{visits} left at the sensitive location {location!r}")
+            check.problems.append(f"{visits} left at the sensitive location {quote(location)}")
         elif visited_only and problem.original[at] == 0 and count:
-            check.problems.append(f"the release has {count} at {location!r}, which was never visited")
+            check.problems.append(f"the release has {count} at {quote(location)}, which was never visited")
         else:
             least, most = int(problem.lower[at]), int(problem.upper[at])
-            check.problems.append(f"the release has {count} at {location!r}, where {least} to {most} are allowed")
+            check.problems.append(f"the release has {count} at {quote(location)}, where {least} to {most} are allowed")
     if problem.is_forbidden(counts):
         check.problems.append("the release is one of the forbidden histograms")
 
 
-def _check_privacy(check: Check, max_distance: float | None, min_distance: float | None) -> None:
+def _check_distance(check: Check, goal: Goal, limit: float) -> None:
     reached = check.privacy_distance
-    if reached is None:
-        return
-    if max_distance is not None and reached > max_distance + slack(max_distance):
-        check.problems.append(f"the privacy distance is {reached:.10g}, above max_distance {max_distance:.10g}")
-    if min_distance is not None and reached < min_distance - slack(min_distance):
-        check.problems.append(f"the privacy distance is {reached:.10g}, below min_distance {min_distance:.10g}")
+    if reached is not None and not meets_distance(goal, reached, limit):
+        side = "above" if goal == "resemble" else "below"
+        check.problems.append(f"the privacy distance is {reached:.10g}, {side} {DISTANCE_LIMITS[goal]} {limit:.10g}")
 
 
 def _check_claims(problem: Problem, counts: Ints, claims: Sanitized, check: Check) -> None:

@@ -1,0 +1,57 @@
+"""Limits on the quality loss to draw a frontier over."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+
+from elsewhere.model.distances import distance
+from elsewhere.model.errors import Infeasible, InputError
+from elsewhere.model.histogram import Profile, TableLike
+from elsewhere.model.question import Question
+from elsewhere.solve import solve_frontier
+
+_POINTS = 20
+#: The part of a privacy distance that is not worth a longer curve.
+_LITTLE = 0.001
+
+
+def frontier_budgets(question: Question) -> list[float]:
+    """About twenty limits, dense near the least that is possible, up to where nothing is to gain."""
+    least, most = 0.0, distance(question.quality, question.history, _extreme(question))
+    try:
+        _reached(question, 0.0)
+    except Infeasible as error:
+        least = error.needed_quality_loss
+    if most == math.inf:
+        most = solve_frontier(question.within(math.inf), [math.inf])[0].quality_loss
+    if not max(least, most) < math.inf:
+        raise InputError("no limit on the quality loss ends the curve; say with budgets which ones to try")
+    budgets = _spaced(least, max(most, 2.0 * least))
+    if question.goal == "resemble":
+        return budgets
+    nearly_all = (1.0 - _LITTLE) * _reached(question, budgets[-1])
+    if nearly_all == math.inf:
+        return budgets
+    # It may come long before, and what is beyond takes longest to find.
+    enough = bisect_left(budgets, nearly_all, key=lambda budget: _reached(question, budget))
+    return _spaced(least, budgets[max(enough, 1)])
+
+
+def _extreme(question: Question) -> TableLike:
+    """The histogram that is best when quality does not matter, not rounded."""
+    if question.target is None:
+        raise InputError("hide has no frontier; it is for resemble and avoid")
+    weights, history = Profile(question.target), question.history
+    if question.goal == "resemble":
+        return {location: weight * history.size for location, weight in weights.items()}
+    return {min(history, key=lambda location: (weights[location], location)): history.size}
+
+
+def _reached(question: Question, budget: float) -> float:
+    """A bound on the privacy distance that a budget buys, found without a search."""
+    return solve_frontier(question.within(budget, time_limit=0.0), [budget])[0].bound
+
+
+def _spaced(least: float, most: float) -> list[float]:
+    return [least + (most - least) * (at / _POINTS) ** 2 for at in range(_POINTS + 1)]

@@ -1,0 +1,173 @@
+"""What is asked: a history, a goal, and every limit and constraint. Whatever answers or checks takes a `Question`."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from elsewhere.model.distances import DistanceLike, slack
+from elsewhere.model.errors import InputError
+from elsewhere.model.histogram import Histogram, TableLike
+from elsewhere.text import quote
+
+if TYPE_CHECKING:
+    from elsewhere.model.problem import Problem
+
+Goal: TypeAlias = Literal["hide", "resemble", "avoid"]
+Method: TypeAlias = Literal["optimal", "heuristic"]
+Size: TypeAlias = Literal["original", "target"]
+BoundsLike: TypeAlias = "Mapping[str, int] | None"
+
+#: The largest size that is worked with: sums of counts stay within 64 bits, whatever is added to them on the way.
+LARGEST_SIZE = 4 * 10**18
+#: Bytes that a search may take by default.
+MEMORY_LIMIT = 2**30
+#: What callers name the privacy parameter c.
+DISTANCE_LIMITS = {"resemble": "max_distance", "avoid": "min_distance"}
+
+
+class SearchLimits(NamedTuple):
+    """When to end a search early: seconds, absolute distance to the bound, bytes."""
+
+    time_limit: float | None = None
+    gap: float = 0.0
+    memory_limit: int = MEMORY_LIMIT
+
+
+NO_LIMITS = SearchLimits()
+
+
+class Covered(dict[str, frozenset[str]]):
+    """The locations that each sensitive name covers; `unknown` has a suggestion for each name that means nothing."""
+
+    def __init__(self, covered: Iterable[tuple[str, frozenset[str]]]) -> None:
+        super().__init__(covered)
+        self.unknown: dict[str, str] = {}
+
+    def check_known(self) -> None:
+        """Raise if a name means nothing."""
+        for name, suggestion in self.unknown.items():
+            raise InputError(f"the sensitive location {quote(name)} is not in the history{suggestion}")
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """One history and all that is asked of its release. Names of locations may be spelt in any way, or be patterns."""
+
+    goal: Goal
+    history: Histogram
+    #: H''; None in hide.
+    target: TableLike | None = None
+    max_quality_loss: float = math.inf
+    #: The privacy parameter c: the greatest privacy distance allowed in resemble, the least in avoid.
+    distance_limit: float | None = None
+    quality: DistanceLike = "js"
+    privacy: DistanceLike = "js"
+    method: Method = "optimal"
+    size: Size = "original"
+    redistribute: int | None = None
+    sensitive: Iterable[str] | Covered = ()
+    visited_only: bool = False
+    lower: BoundsLike = None
+    upper: BoundsLike = None
+    forbidden: Iterable[TableLike] = ()
+    candidates: Iterable[str] = ()
+    search: SearchLimits = NO_LIMITS
+
+    def __post_init__(self) -> None:
+        check_size(self.history)
+        for name, value, choices in (
+            ("goal", self.goal, ("hide", "resemble", "avoid")),
+            ("method", self.method, ("optimal", "heuristic")),
+            ("size", self.size, ("original", "target")),
+        ):
+            if not isinstance(value, str) or value not in choices:
+                raise InputError(f"{name} is {quote(value)}; it is one of {', '.join(map(repr, choices))}")
+        if self.distance_limit is not None:
+            nonnegative(DISTANCE_LIMITS[self.goal], self.distance_limit)
+        nonnegative("gap", self.search.gap)
+        nonnegative("memory_limit", self.search.memory_limit)
+        if self.search.time_limit is not None:
+            nonnegative("time_limit", self.search.time_limit)
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The question as arrays over one union of locations; raises where it makes no sense or has no answer."""
+        from elsewhere.model.problem import problem_of
+
+        return problem_of(self)
+
+    @cached_property
+    def covered(self) -> Covered:
+        """The locations that each sensitive name covers."""
+        if isinstance(self.sensitive, Covered):
+            return self.sensitive
+        return Covered((name, frozenset(self.problem.names.match(name))) for name in self.sensitive)
+
+    @property
+    def hidden_visits(self) -> int:
+        """How many visits of the history are at sensitive locations."""
+        return int(self.problem.original[self.problem.sensitive].sum())
+
+    def within(self, max_quality_loss: float, **search: Any) -> Question:
+        """The same question with another limit on the quality loss, and perhaps other limits on the search."""
+        other = replace(self, max_quality_loss=max_quality_loss, search=self.search._replace(**search))
+        other.__dict__["problem"] = self.problem.within(nonnegative("max_quality_loss", max_quality_loss))
+        return other
+
+    def meets_distance(self, privacy_distance: float | None) -> bool:
+        """Whether a release at this privacy distance is acceptable."""
+        if self.distance_limit is None or privacy_distance is None:
+            return True
+        return bool(meets_distance(self.goal, privacy_distance, self.distance_limit))
+
+
+def meets_distance(goal: Goal, privacy_distance: Any, limit: float) -> Any:
+    """Whether a privacy distance, or each of an array of them, meets the privacy parameter c."""
+    if goal == "avoid":
+        return privacy_distance >= limit - slack(limit)
+    return privacy_distance <= limit + slack(limit)
+
+
+def as_histogram(counts: TableLike) -> Histogram:
+    """The histogram of a user, however it was given."""
+    given = getattr(counts, "histogram", counts)
+    return given if isinstance(given, Histogram) else Histogram(counts)
+
+
+def check_size(histogram: Histogram) -> None:
+    """Raise unless there is at least one visit, and no more than can be worked with."""
+    if histogram.size == 0:
+        raise InputError("the histogram is empty: all its counts are 0")
+    if histogram.size > LARGEST_SIZE:
+        raise InputError(f"the histogram has {histogram.size} counts; at most {LARGEST_SIZE:.0e} can be worked with")
+
+
+def nonnegative(name: str, value: Any) -> float:
+    """A limit: a number that is neither negative nor NaN."""
+    number = as_float(value)
+    if not number >= 0:
+        raise InputError(f"{name} is {quote(value)}; it must be a number that is not negative")
+    return number
+
+
+def as_float(value: Any) -> float:
+    """The value as a number, or NaN if it is none that floating point can hold."""
+    try:
+        return float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        return math.nan
+
+
+def as_list(name: str, items: Iterable[Any], what: str) -> list[Any]:
+    """The items of a collection, which a string is not."""
+    try:
+        if isinstance(items, str | bytes):
+            raise TypeError
+        return list(items)
+    except TypeError:
+        raise InputError(f"{name} is {quote(items)}; give a collection of {what}") from None

@@ -1,0 +1,73 @@
+"""The bytes of a release: positive counts by location, sorted by name, and nothing else."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
+from typing import TypeAlias
+
+from elsewhere.model.errors import InputError
+from elsewhere.text import quote
+
+Rows: TypeAlias = list[tuple[str, int]]
+
+
+def encode(path: str | os.PathLike[str], counts: Iterable[tuple[str, int]]) -> bytes:
+    """The content of a release at that path; standard output, "-", gets CSV.
+
+    A row with a count of 0 would tell that the location is one of the history, so there is none.
+    """
+    return _ENCODERS[release_format(path)](sorted((location, count) for location, count in counts if count))
+
+
+def release_format(path: str | os.PathLike[str]) -> str:
+    """The ending of a release's path, which says how it is written."""
+    ending = ".csv" if os.fspath(path) == "-" else Path(path).suffix.lower()
+    if ending not in _ENCODERS:
+        raise InputError(f"a release's path ends in {', '.join(_ENCODERS)}; {quote(os.fspath(path))} does not")
+    return ending
+
+
+def _csv(rows: Rows) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("location", "count"))
+    writer.writerows(rows)
+    return _utf8(text.getvalue())
+
+
+def _json(rows: Rows) -> bytes:
+    lines = (json.dumps({"location": location, "count": count}, ensure_ascii=False) for location, count in rows)
+    return _utf8("[\n" + ",\n".join(lines) + "\n]\n")
+
+
+def _parquet(rows: Rows) -> bytes:
+    pa, pq = import_module("pyarrow"), import_module("pyarrow.parquet")  # heavy, and seldom needed
+    locations, counts = [location for location, _ in rows], [count for _, count in rows]
+    _utf8("".join(locations))
+    schema = pa.schema(
+        [pa.field("location", pa.string(), nullable=False), pa.field("count", pa.int64(), nullable=False)]
+    )
+    table = pa.Table.from_arrays(
+        [pa.array(locations, schema.field(0).type), pa.array(counts, schema.field(1).type)], schema=schema
+    )
+    content = io.BytesIO()
+    # Without the Arrow schema and statistics there is nothing in the file but the two columns.
+    pq.write_table(table, content, store_schema=False, write_statistics=False)
+    return content.getvalue()
+
+
+def _utf8(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        odd = quote(text[error.start : error.end])
+        raise InputError(f"a location has the character {odd}, which no file can hold") from None
+
+
+_ENCODERS = {".csv": _csv, ".json": _json, ".parquet": _parquet}
