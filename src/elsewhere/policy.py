@@ -101,9 +101,14 @@ class Policy:
         except (ValueError, RecursionError) as error:
             raise InputError(f"the policy {quote(name)} is not TOML: {one_line(error)}") from None
         try:
-            return cls(**_typed(entries))
+            return cls.of(entries)
         except InputError as error:
             raise InputError(f"the policy {quote(name)}: {error}") from None
+
+    @classmethod
+    def of(cls, entries: Mapping[str, Any]) -> Policy:
+        """The policy with these choices, as a file or a report has them."""
+        return cls(**_typed(entries))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy; it may name sensitive places, so its owner alone can read it."""

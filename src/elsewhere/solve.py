@@ -14,7 +14,7 @@ from typing import ParamSpec, TypeVar
 
 from elsewhere.model.arrays import Ints
 from elsewhere.model.distances import slack
-from elsewhere.model.errors import Infeasible, PrivacyNotMet
+from elsewhere.model.errors import ElsewhereError, Infeasible, PrivacyNotMet
 from elsewhere.model.histogram import Histogram
 from elsewhere.model.names import spelling_note
 from elsewhere.model.problem import Problem
@@ -31,6 +31,8 @@ from elsewhere.verification.bounds import Multipliers
 _MOST_VALUES = 10_000_000
 #: The part of the time that is the search's; most are over long before, and need no heuristic.
 _SEARCH_SHARE = 0.75
+#: A gain below this, relative to the objective plus one, is rounding.
+_NOTICEABLE = 1e-9
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -104,6 +106,19 @@ def solve_frontier(question: Question, budgets: Sequence[float]) -> Frontier:
         asked = question.within(budget)
         answers[budget] = _sanitized(asked, tighter, solutions[budget], choices)
     return Frontier([answers[budget] for budget in budgets], budgets)
+
+
+def find_better(question: Question, quality_loss: float, privacy_distance: float | None) -> Sanitized | None:
+    """A release whose objective is better than these figures, if the search finds one."""
+    try:
+        best = solve(question, explain=False)
+    except ElsewhereError:  # whatever ended the search, it found nothing
+        return None
+    reached, found = quality_loss, best.quality_loss
+    if privacy_distance is not None and best.privacy_distance is not None:
+        reached, found = privacy_distance, best.privacy_distance
+    gain = found - reached if question.goal == "avoid" else reached - found
+    return best if gain > _NOTICEABLE * (1.0 + abs(found)) else None
 
 
 def _searched(

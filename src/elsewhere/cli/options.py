@@ -64,6 +64,11 @@ _LIMITS = (
     click.option("--gap", type=float, help="End the search this near to the best possible."),
     click.option("--memory-limit", type=int, metavar="BYTES", help="What the search may take."),
 )
+#: A release is checked in the same way however it was searched for.
+_SEARCH_IGNORED = tuple(
+    click.option(name, hidden=True, expose_value=False, default=None)
+    for name in ("--method", "--time-limit", "--gap", "--memory-limit")
+)
 _TARGET = (
     click.option("--target", metavar="TARGET", help="A table of weights by location, or the name of a profile."),
     click.option("--privacy", metavar="DISTANCE", help=f"How the distance to the target is measured: {_DISTANCES}."),
@@ -97,6 +102,7 @@ def _together(options: Iterable[Callable[[Command], Command]]) -> Callable[[Comm
 reading = _together(_READING)
 asking = _together(_ASKING)
 limits = _together(_LIMITS)
+search_ignored = _together(_SEARCH_IGNORED)
 target = _together(_TARGET)
 output = _together(_OUTPUT)
 max_quality_loss = click.option("--max-quality-loss", type=float, metavar="NUMBER", help="The limit on quality loss.")
@@ -113,8 +119,8 @@ def read_history(path: str, given: Mapping[str, Any], say: Callable[[str], None]
     return history
 
 
-def chosen_policy(goal: Goal, given: Mapping[str, Any]) -> Policy:
-    """What the options ask for, on top of the policy if one is named."""
+def chosen_policy(goal: Goal, given: Mapping[str, Any], recorded: Policy | None = None) -> Policy:
+    """What the options ask for, on top of the policy if one is named, or was recorded in a report."""
     from dataclasses import fields
 
     from elsewhere.policy import Policy
@@ -125,7 +131,7 @@ def chosen_policy(goal: Goal, given: Mapping[str, Any]) -> Policy:
         if name in choices:
             choices[name] = _bounds(f"--{name}", choices[name])
     if given.get("policy") is None:
-        return Policy(goal=goal, **choices)
+        return Policy(goal=goal, **choices) if recorded is None else replace(recorded, **choices)
     policy = Policy.load(given["policy"])
     if policy.goal != goal:
         raise InputError(f"the policy {quote(given['policy'])} is for {policy.goal}, not for {goal}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,7 +10,12 @@ import click
 from elsewhere.cli import options
 
 if TYPE_CHECKING:
-    from elsewhere.model.question import Goal
+    from elsewhere.model.question import Goal, Question
+    from elsewhere.policy import Policy
+    from elsewhere.verification.verify import Check
+
+#: Seconds that the search for a better release may take.
+_SECONDS = 10.0
 
 
 @click.command(short_help="Check a release again.")
@@ -17,45 +23,68 @@ if TYPE_CHECKING:
 @click.argument("release", metavar="RELEASE")
 @options.target
 @options.max_quality_loss
-@click.option("--max-distance", type=float, metavar="C", help="The release may not be farther from the target.")
-@click.option("--min-distance", type=float, metavar="C", help="The release may not be nearer to the target.")
+@click.option("--max-distance", type=float, metavar="C", help="Require at most this distance from the target.")
+@click.option("--min-distance", type=float, metavar="C", help="Require at least this distance from the target.")
 @click.option("--redistribute", type=int, metavar="COUNT", help="How many counts the other places received.")
-@click.option("--method", hidden=True, help="How the release was made makes no difference.")
 @options.asking
-@options.limits
+@options.search_ignored
 @options.reading
+@click.option("--report", metavar="FILE", help="Check the private report of the release too, with its certificate.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
 @click.option("--quiet", is_flag=True, help="Print nothing but what is wrong.")
 def verify(history: str, release: str, **given: Any) -> None:
-    """Check that RELEASE keeps to what was asked of HISTORY; no solver takes part.
+    """Check that RELEASE satisfies what was asked of HISTORY, and that its file holds nothing else.
 
-    With a target the release is checked as one of resemble, or of avoid if --min-distance is given; without, as one
-    of hide. What is wrong is said in sentences, and the exit status is then 1.
+    No solver takes part in the check. With a target the release is checked as one of resemble, or of avoid if
+    --min-distance is given; otherwise as one of hide. With --report, what was asked is taken from the report unless
+    options say otherwise. Each problem is one sentence on standard error, and the exit status is then 1.
 
     \b
-    Example:
+    Examples:
       elsewhere verify history.csv release.csv --sensitive preset:health
+      elsewhere verify history.csv release.csv --report report.json
     """
-    from elsewhere.histories import read
-    from elsewhere.output.report import as_json
+    from elsewhere.output.report import as_json, read_report, reported
     from elsewhere.output.sentences import on_scale
+    from elsewhere.verification.release_file import read_release
+    from elsewhere.verification.verify import check_release
 
-    given["method"] = None
-    plan = options.chosen_policy(_goal(given), given).plan()
     say = options.speaker(given)
-    original = options.read_history(history, given, say).histogram
-    check = plan.verify(original, read(release).histogram)
+    report = None if given["report"] is None else read_report(given["report"])
+    policy = _policy(given, report)
+    question = policy.plan().question(options.read_history(history, given, say))
+    file = read_release(release)
+    claims = None if report is None else reported(report, file.histogram, question)
+    check = check_release(question, file.histogram if claims is None else claims)
+    check.problems[:0] = file.problems
+    better = _better(question, check)
     if given["as_json"]:
         found = {"ok": check.ok, "problems": check.problems, "quality_loss": check.quality_loss}
-        click.echo(as_json({**found, "privacy_distance": check.privacy_distance}), nl=False)
+        found |= {"privacy_distance": check.privacy_distance, "bound": check.bound, "better": better}
+        click.echo(as_json(found), nl=False)
         click.get_current_context().exit(0 if check.ok else 1)
     for problem in check.problems:
         click.echo(problem, err=True)
     if not check.ok:
         click.get_current_context().exit(1)
-    say(f"The release keeps to all of it; its quality loss is {on_scale(check.quality_loss, plan.policy.quality)}.")
+    say(f"The release satisfies every constraint. Its quality loss is {on_scale(check.quality_loss, policy.quality)}.")
     if check.privacy_distance is not None:
-        say(f"Its privacy distance is {on_scale(check.privacy_distance, plan.policy.privacy)}.")
+        say(f"Its privacy distance is {on_scale(check.privacy_distance, policy.privacy)}.")
+    if better is not None:
+        what = "quality loss" if policy.goal == "hide" else "privacy distance"
+        say(f"Allowed, but not the best: a release with a {what} of {better:.4g} exists.")
+    elif claims is not None and claims.certificate is not None:
+        say(f"The certificate in the report holds: it proves a bound of {check.bound:.6g}.")
+
+
+def _policy(given: dict[str, Any], report: dict[str, Any] | None) -> Policy:
+    """What was asked: by the options, on top of a policy or of the report's."""
+    from elsewhere.policy import Policy
+
+    if report is not None and given["policy"] is None:
+        recorded = Policy.of(report["policy"])
+        return options.chosen_policy(recorded.goal, given, recorded)
+    return options.chosen_policy(_goal(given), given)
 
 
 def _goal(given: dict[str, Any]) -> Goal:
@@ -67,5 +96,21 @@ def _goal(given: dict[str, Any]) -> Goal:
     if given["target"] is None:
         return "hide"
     if given["max_quality_loss"] is None:
-        given["max_quality_loss"] = float("inf")
+        given["max_quality_loss"] = math.inf
     return "avoid" if given["min_distance"] is not None else "resemble"
+
+
+def _better(question: Question, check: Check) -> float | None:
+    """The objective of a better release, if one is found and passes the same check."""
+    from dataclasses import replace
+
+    from elsewhere.solve import find_better
+    from elsewhere.verification.verify import check_release
+
+    if not check.ok or (question.goal != "hide" and question.max_quality_loss == math.inf):
+        return None
+    asked = replace(question, search=question.search._replace(time_limit=_SECONDS))
+    best = find_better(asked, check.quality_loss, check.privacy_distance)
+    if best is None or not check_release(question, best.histogram).ok:
+        return None
+    return best.quality_loss if best.privacy_distance is None else best.privacy_distance

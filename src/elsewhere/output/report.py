@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Mapping
 from typing import Any
 
-from elsewhere.model.result import Sanitized
+from elsewhere.files import read_bounded
+from elsewhere.model.errors import InputError
+from elsewhere.model.histogram import Histogram
+from elsewhere.model.question import Question
+from elsewhere.model.result import Certificate, Sanitized
+from elsewhere.text import one_line, quote
 
-PRIVATE = "Private: this tells what the release hides. Do not give it away with the release."
+_MOST_BYTES = 2**28
+_FIGURES = ("goal", "status", "quality_loss", "privacy_distance", "bound", "gap")
+PRIVATE = "Private: this tells what the release hides. Do not share it with the release."
 
 
 def summary(result: Sanitized, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -38,6 +46,35 @@ def summary(result: Sanitized, asked: Mapping[str, Any]) -> dict[str, Any]:
         "notes": list(result.notes),
         "policy": dict(asked),
     }
+
+
+def read_report(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The content of a report that `summary` made."""
+    name = quote(os.fspath(path))
+    try:
+        content = json.loads(read_bounded(path, _MOST_BYTES))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"the report {name} cannot be read: {one_line(error)}") from None
+    if not isinstance(content, dict) or not {*_FIGURES, "certificate", "policy", "notes"} <= content.keys():
+        raise InputError(f"{name} is not a report of a release; --report of hide, resemble and avoid writes one")
+    return content
+
+
+def reported(content: Mapping[str, Any], release: Histogram, question: Question) -> Sanitized:
+    """The result that a report claims a release to be."""
+    figures = {name: _number(content[name]) for name in _FIGURES}
+    certificate = content["certificate"]
+    if certificate is not None:
+        try:
+            certificate = Certificate(**{name: _number(value) for name, value in certificate.items()})
+        except (AttributeError, TypeError):
+            raise InputError(f"the report's certificate is {quote(certificate)}") from None
+    return Sanitized(histogram=release, certificate=certificate, notes=(), question=question, **figures)
+
+
+def _number(value: Any) -> Any:
+    """A figure of a report, in which what is infinite is a text."""
+    return float(value) if value in ("inf", "-inf", "nan") else value
 
 
 def as_json(content: Mapping[str, Any]) -> str:

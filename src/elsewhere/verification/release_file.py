@@ -1,0 +1,122 @@
+"""A release as a file: whether it holds what a release may hold, and not a byte more."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import sys
+from collections.abc import Iterable
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from elsewhere.files import read_bounded
+from elsewhere.model.errors import InputError
+from elsewhere.model.histogram import Histogram
+from elsewhere.release_files import encode, release_format
+from elsewhere.text import name_list, one_line, quote
+
+#: No release has more bytes.
+_MOST_BYTES = 2**32
+_COLUMNS = ["location", "count"]
+
+
+class ReleaseFile(NamedTuple):
+    """The histogram that a file releases, and a sentence for each thing about the file that is wrong."""
+
+    histogram: Histogram
+    problems: list[str]
+
+
+def read_release(path: str | os.PathLike[str]) -> ReleaseFile:
+    """The release in a file; ``"-"`` is standard input."""
+    form = release_format(path)
+    try:
+        content = _content(path)
+        columns, rows, problems = _READERS[form](content)
+        if columns[:2] != _COLUMNS:
+            raise InputError(f"its columns are {name_list(columns)} instead of 'location', 'count'")
+        histogram = Histogram((location, _count(location, count)) for location, count in rows)
+    except (InputError, OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{quote(os.fspath(path))} is not a release: {one_line(error)}") from None
+    problems = [*problems, *_problems(columns, rows)]
+    if not problems and form != ".parquet" and encode(path, histogram.items()) != content:
+        problems.append("the file's bytes are not those that a release has: quotes, blanks, ends of lines or encoding")
+    return ReleaseFile(histogram, problems)
+
+
+def _content(path: str | os.PathLike[str]) -> bytes:
+    if os.fspath(path) != "-":
+        return read_bounded(Path(path), _MOST_BYTES)
+    return sys.stdin.buffer.read(_MOST_BYTES)
+
+
+def _problems(columns: list[str], rows: list[tuple[Any, Any]]) -> Iterable[str]:
+    if len(columns) > 2:
+        yield f"the file has more than locations and counts: {name_list(columns[2:])}"
+    empty = [location for location, count in rows if _count(location, count) == 0]
+    if empty:
+        yield f"the file has a count of 0, which tells that the place is one of the history: {name_list(empty, 5)}"
+    for before, after in pairwise(location for location, _ in rows):
+        if before > after:
+            yield f"the rows are not sorted by location: {quote(after)} comes after {quote(before)}"
+            return
+
+
+def _count(location: Any, count: Any) -> int:
+    if isinstance(count, str) and count.isascii() and count.isdigit():
+        return int(count)
+    if type(count) is not int or count < 0:
+        raise InputError(f"it gives {quote(location)} the count {quote(count)}")
+    return count
+
+
+def _read_csv(content: bytes) -> tuple[list[str], list[tuple[Any, Any]], list[str]]:
+    lines = list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True))
+    header = lines[0] if lines else []
+    rows = []
+    for line in filter(None, lines[1:]):
+        if len(line) != len(header):
+            raise InputError(f"a row has {len(line)} values instead of {len(header)}: {quote(line)}")
+        rows.append((line[0], line[1]))
+    return header, rows, []
+
+
+def _read_json(content: bytes) -> tuple[list[str], list[tuple[Any, Any]], list[str]]:
+    items = json.loads(content.decode("utf-8-sig"))
+    if not isinstance(items, list) or not all(isinstance(item, dict) and item.keys() >= {*_COLUMNS} for item in items):
+        raise InputError("it is not a list of objects with the keys 'location' and 'count'")
+    others = list(dict.fromkeys(key for item in items for key in item if key not in _COLUMNS))
+    return [*_COLUMNS, *others], [(item["location"], item["count"]) for item in items], []
+
+
+def _read_parquet(content: bytes) -> tuple[list[str], list[tuple[Any, Any]], list[str]]:
+    arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")  # heavy, and seldom needed
+    try:
+        with parquet.ParquetFile(io.BytesIO(content), read_dictionary=["location"]) as file:
+            table, metadata = file.read(), file.metadata
+    except (arrow.ArrowException, OSError) as error:
+        raise InputError(one_line(error)) from None
+    problems = []
+    if metadata.metadata:
+        keys = sorted(key.decode("utf-8", "replace") for key in metadata.metadata)
+        problems.append(f"the file has metadata: {name_list(keys)}")
+    chunks = [metadata.row_group(at).column(column) for at in range(metadata.num_row_groups)
+              for column in range(metadata.num_columns)]  # fmt: skip
+    if any(chunk.is_stats_set for chunk in chunks):
+        problems.append("the file has statistics of its columns")
+    names: list[str] = table.column_names
+    if names[:2] != _COLUMNS:
+        return names, [], problems
+    location = table.column("location")
+    for chunk in location.chunks if arrow.types.is_dictionary(location.type) else ():
+        unused = set(chunk.dictionary.to_pylist()).difference(chunk.to_pylist())
+        if unused:
+            problems.append(f"the file has names that no row has: {name_list(sorted(unused), 5)}")
+    return names, list(zip(location.to_pylist(), table.column("count").to_pylist(), strict=True)), problems
+
+
+_READERS = {".csv": _read_csv, ".json": _read_json, ".parquet": _read_parquet}
