@@ -8,7 +8,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from elsewhere.model.names import NameIndex, name_key, name_keys
+from elsewhere.model.names import NameIndex, merge_spellings, name_key, name_keys
 
 _PLACES = st.text(st.one_of(st.characters(), st.sampled_from(" \t\u00a0\u200b\u00ad\ufe0f\u0301AaİßŠ*")), max_size=8)
 
@@ -46,6 +46,22 @@ def test_plain_names_at_once() -> None:
     assert name_keys(["a ", " b"]) == ["a", "b"]
     assert name_keys([]) == []
     assert name_keys([""]) == [""]
+
+
+def test_spellings_are_counted_together_under_the_commonest() -> None:
+    counts = {"clinic\u200b": 1, "gym": 4, "clinic": 2, "Clinic": 3, "cafe": 1, "Cafe": 1, "b": 0.5}
+    merged, others = merge_spellings(counts)
+    assert merged == {"Clinic": 6, "gym": 4, "Cafe": 2, "b": 0.5}
+    assert others == {"Clinic": ("clinic", "clinic\u200b"), "Cafe": ("cafe",)}
+    assert merge_spellings(dict(reversed(counts.items()))) == (merged, others)
+
+
+@given(st.dictionaries(_PLACES, st.integers(0, 9)))
+def test_no_count_is_lost(counts: dict[str, int]) -> None:
+    merged, others = merge_spellings(counts)
+    assert sum(merged.values()) == sum(counts.values())
+    assert sorted([*merged, *(name for names in others.values() for name in names)]) == sorted(counts)
+    assert len({name_key(name) for name in merged}) == len(merged)
 
 
 def test_patterns() -> None:

@@ -2,13 +2,18 @@
 
 The key of a name is its Unicode NFKC form without case and without invisible characters, its blanks trimmed and
 collapsed. Wherever names meet (sensitive, spared, candidates, bounds, targets, taxonomies), their keys are compared.
+The counts of names with one key are added up.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
+
+Number = TypeVar("Number", int, float)
 
 #: What a pattern such as ``*church*`` has in the place of any characters.
 WILDCARD = "*"
@@ -48,6 +53,30 @@ def name_keys(names: Sequence[str]) -> list[str]:
         if len(keys) == len(names):
             return keys
     return [name_key(name) for name in names]
+
+
+def merge_spellings(counts: Mapping[str, Number]) -> tuple[dict[str, Number], dict[str, tuple[str, ...]]]:
+    """The counts with one name for each place, and the other spellings of every name that has some.
+
+    The name is the commonest spelling: the one with the highest count, or of equals the one that sorts first.
+
+    >>> merge_spellings({"clinic": 2, "Clinic": 3, "gym": 1})
+    ({'Clinic': 5, 'gym': 1}, {'Clinic': ('clinic',)})
+    """
+    names = list(counts)
+    keys = name_keys(names)
+    merged, others = dict(counts), {}
+    if len(set(keys)) < len(names):
+        repeated = {key for key, times in Counter(keys).items() if times > 1}
+        spellings: dict[str, list[str]] = defaultdict(list)
+        for key, name in zip(keys, names, strict=True):
+            if key in repeated:
+                spellings[key].append(name)
+        for group in spellings.values():
+            commonest, *rest = sorted(group, key=lambda name: (-counts[name], name))
+            merged[commonest] = sum(map(merged.pop, rest), start=counts[commonest])
+            others[commonest] = tuple(rest)
+    return merged, others
 
 
 def is_pattern(name: str) -> bool:
