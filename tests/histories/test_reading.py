@@ -123,9 +123,9 @@ def test_parquet(tmp_path: Path) -> None:
         ("", "empty"),
         ("\n\n", "no line with the names of its columns"),
         ("location,count\n", "no visit"),
-        ("where,count\ncafe,7\n", "no location column; its columns are 'where', 'count'"),
-        ("place,venue,count\na,b,7\n", "several columns for the location, 'place', 'venue'"),
-        ("location,location\na,b\n", "several columns for the location"),
+        ("where,count\ncafe,7\n", "no location column is known; choose one of 'where', 'count' with location_column"),
+        ("place,venue,count\na,b,7\n", "several columns could be the location: 'place', 'venue'; choose one with location_column"),
+        ("location,location\na,b\n", "several columns could be the location"),
         ('[{"location": "cafe", "count": [0, [1, 2], 0]}]', "counts are numbers"),
         ("location,count\ncafe,7\n,2\n", "line 3 has an empty location"),
         ("location,count\ncafe,7\n\n\n  ,2\n", "line 5 has an empty location"),
@@ -183,8 +183,13 @@ def test_one_user_of_a_table(tmp_path: Path) -> None:
     named = write(tmp_path / "n.csv", "who,Where,times\n1,cafe,7\n2,gym,2\n")
     options = {"location_column": "where", "count_column": "times", "user_column": "who"}
     assert read(named, **options, user="2") == {"gym": 2}
-    refuses("no column 'wher'; did you mean 'Where'", named, location_column="wher")
-    refuses("no user column", named, location_column="where", user="1")
+    refuses("no column is called 'wher'; the columns are .*; did you mean 'Where'", named, location_column="wher")
+    refuses(
+        "no user column is known; choose one of 'who', 'Where', 'times' with user_column",
+        named,
+        location_column="where",
+        user="1",
+    )
 
 
 def test_weights_of_a_target(tmp_path: Path) -> None:
@@ -201,7 +206,7 @@ def test_counts_of_every_user(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", "user,location,count\n1,cafe,7\n2,gym,2\n1,gym,1\n1,cafe,1\n")
     assert ew.read_users(path) == {"1": {"cafe": 8, "gym": 1}, "2": {"gym": 2}}
     assert ew.read_users(EXPORTS / "tsmc2014_sample.txt")["1"] == BY_CATEGORY
-    with pytest.raises(ew.InputError, match="no user column; its columns are 'location'"):
+    with pytest.raises(ew.InputError, match="no user column is known; choose one of 'location'"):
         ew.read_users(write(tmp_path / "n.csv", "location\ncafe\n"))
 
 
@@ -266,7 +271,7 @@ def takeout() -> dict[str, bytes]:
         "Takeout/Location History/Records.json": (EXPORTS / "google_Records.json").read_bytes(),
         "Takeout/Location History/Settings.json": b'{"locations": "none"}',
         months + "MARCH.json": (EXPORTS / "google_takeout_2023_MARCH.json").read_bytes(),
-        months + "APRIL.json": (EXPORTS / "google_takeout_2023_MARCH_ms.json").read_bytes(),
+        months + "APRIL.json": (EXPORTS / "google_takeout_2023_MARCH_ms.json").read_bytes().replace(b'"1678', b'"1680'),
     }
 
 
@@ -274,13 +279,8 @@ def test_folders_and_zips(tmp_path: Path, takeout: dict[str, bytes]) -> None:
     for name, content in takeout.items():
         (tmp_path / "all" / name).parent.mkdir(parents=True, exist_ok=True)
         write(tmp_path / "all" / name, content)
-    both = {
-        **BY_NAME,
-        "Willow Court 12": 7,
-        "Grand Union Station": 5,
-        "Harbour Analytics Ltd": 5,
-        "Blue Lantern Café": 3,
-    }
+    april = ("Willow Court 12", "Grand Union Station", "Harbour Analytics Ltd", "Blue Lantern Café")
+    both = {name: count + (name in april) for name, count in BY_NAME.items()}
     assert read(tmp_path / "all") == read(zipped(tmp_path / "takeout", takeout)) == both
     swarm = {f"export/{file.name}": file.read_bytes() for file in (EXPORTS / "swarm_export").iterdir()}
     history = ew.read(zipped(tmp_path / "swarm", swarm))
@@ -294,8 +294,6 @@ def test_folders_and_zips(tmp_path: Path, takeout: dict[str, bytes]) -> None:
 def test_folders_and_zips_that_are_wrong(tmp_path: Path, takeout: dict[str, bytes]) -> None:
     refuses("no file in it is an export in the format takeout or timeline or swarm", tmp_path)
     month = next(name for name in takeout if "MARCH" in name)
-    damaged = zipped(tmp_path / "damaged", {**takeout, month: takeout[month][:-5]})
-    refuses(f"{re.escape(month)}: it is not valid JSON", damaged)
     for name in ("../evil.json", "/etc/evil.json", "a\\..\\..\\evil.json", "C:\\evil.json", "a/../../b.txt"):
         refuses("points out of it", zipped(tmp_path / "evil", {name: takeout[month], "fine.json": takeout[month]}))
     raw = {name: content for name, content in takeout.items() if "Semantic" not in name}
@@ -410,7 +408,7 @@ def test_options_that_make_no_sense(tmp_path: Path) -> None:
     refuses("not valid Parquet", month, format="parquet")
     refuses("not a sound database", month, format="browser")
     refuses("the table 8 columns", table, format="foursquare")
-    refuses("no location column", month, format="csv")
+    refuses("no location column is known", month, format="csv")
     refuses("user means nothing in the format takeout, which understands locations", month, user="1")
     refuses("locations means nothing in the format csv", table, locations="id")
     refuses("no category in the format takeout, only name and id; labels can", month, locations="category")
