@@ -20,9 +20,9 @@ from elsewhere.text import closest, name_list, quote
 _KNOWN = {
     "location": (
         "location",
-        "locationname place placename category categoryname venue venuename venuecategory site "
-        "sitename poi poiname ort ortsname standort lieu endroit emplacement lugar sitio ubicación ubicacion luogo "
-        "posizione localização localizacao plaats locatie plats miejsce место 場所 地点 地點 장소",
+        "locationname place placename category categoryname venue venuename venuecategory site sitename poi poiname "
+        "ort ortsname standort lieu endroit emplacement lugar sitio ubicación ubicacion luogo posizione localização "
+        "localizacao plaats locatie plats miejsce место 場所 地点 地點 장소",
         "name",
     ),
     "count": (
@@ -82,7 +82,7 @@ def find_columns(
         for role, wanted in (("location", location), ("count", count), ("user", user))
         if wanted is not None
     }
-    found = {role: given.get(role) or _known(names, role, given.values()) for role in _KNOWN}
+    found = {role: given[role] if role in given else _known(names, role, given.values()) for role in _KNOWN}
     where = found["location"]
     if where is None:
         raise _missing(names, "location")

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable
 GUESSES = {"cp932": "Shift-JIS", "euc_jp": "EUC-JP", "cp1252": "Windows-1252", "latin-1": "Latin-1"}
 _JAPANESE = ("cp932", "euc_jp")
 
-_ABROAD = re.compile(r"[^\x00-\x7f]+")
-#: Kana, kanji and full-width forms. In western text read as Japanese, an accented letter and the next one become a lone
-#: kanji among letters; in Chinese and Cyrillic, and Japanese read as the wrong one, half-width and private characters.
+_NON_ASCII = re.compile(r"[^\x00-\x7f]+")
+#: Kana, kanji and full-width forms. Text that is not Japanese seldom looks like them: an accented letter and the one
+#: after it become a lone kanji among letters, and most of the rest half-width kana, which Japanese text has few of.
 _KANA_OR_KANJI = "[\u3000-\u30ff\u4e00-\u9fff\uff01-\uff60]"
 _LIKELY = re.compile(f"{_KANA_OR_KANJI}{{2,}}|(?<![A-Za-z]){_KANA_OR_KANJI}(?![A-Za-z])")
 _LIKELY_SHARE = 0.75
@@ -25,13 +25,13 @@ def guess_encoding(chunks: Callable[[], Iterable[bytes]]) -> str:
 
 def _fits(encoding: str, chunks: Iterable[bytes]) -> bool:
     decoder = codecs.getincrementaldecoder(encoding)()
-    abroad = likely = 0
+    non_ascii = likely = 0
     try:
         for chunk in chunks:
             text = decoder.decode(chunk, final=not chunk)
             if encoding in _JAPANESE:
-                abroad += sum(map(len, _ABROAD.findall(text)))
+                non_ascii += sum(map(len, _NON_ASCII.findall(text)))
                 likely += sum(map(len, _LIKELY.findall(text)))
     except UnicodeDecodeError:
         return False
-    return likely >= _LIKELY_SHARE * abroad
+    return likely >= _LIKELY_SHARE * non_ascii

@@ -45,7 +45,7 @@ def instant(time: str | None) -> Hashable:
         pass
     try:
         return round(1000 * datetime.fromisoformat(time).timestamp())
-    except (ValueError, OverflowError):
+    except (ValueError, OverflowError, OSError):  # neither, or no moment that the machine knows
         return time
 
 

@@ -91,10 +91,10 @@ def count_by_user(table: Table, options: Options) -> dict[str, Counter[str]]:
     for history in histories.values():
         totals.update(history)
     _, spellings = merge_spellings(totals)
-    for name, others in spellings.items():
-        for history in histories.values():
-            if any(other in history for other in others):
-                history[name] += sum(history.pop(other, 0) for other in others)
+    commonest = {other: name for name, others in spellings.items() for other in others}
+    for history in histories.values():
+        for other in commonest.keys() & history.keys():
+            history[commonest[other]] += history.pop(other)
     return dict(histories)
 
 
