@@ -53,6 +53,11 @@ def closest(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {quote(folded[matches[0]])}?" if matches else ""
 
 
+def as_sentence(clause: str) -> str:
+    """A note or an error's message, as it stands alone."""
+    return f"{clause[:1].upper()}{clause[1:]}{'' if clause.endswith(('.', '?', '!')) else '.'}"
+
+
 def one_line(error: object) -> str:
     """What another library says is wrong, which may quote any length of a file, fit for a sentence."""
     text = _QUOTATION.sub(lambda found: _shortened(found[0]), printable(str(error)))

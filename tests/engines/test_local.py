@@ -239,7 +239,7 @@ def test_rows_that_make_no_sense(tmp_path: Path, text: str, named: str) -> None:
         (lambda path: path.write_bytes(b"PAR1 not really"), "cannot be read"),
         (
             lambda path: pq.write_table(pa.table({"who": ["ann"], "location": ["gym"]}), path),
-            "no column is called user",
+            "no user column is known; choose one of 'who', 'location' with user_column",
         ),
         (lambda path: pq.write_table(pa.table({"user": ["a"], "location": ["b"], "count": [[1]]}), path), "of type"),
         (lambda path: path.mkdir(), "there is no file"),

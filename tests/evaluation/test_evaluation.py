@@ -282,7 +282,7 @@ def test_command_reads_files_and_folders(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("history.csv", "history.csv"), "it has no user column"),
+        (("history.csv", "history.csv"), "no user column is known"),
         (("nowhere.csv", "users.csv"), "nowhere.csv: it cannot be read"),
         (("users.csv", "others.csv"), "no user has visits in both tables"),
         (("users.csv", "empty"), "the folder 'empty' has no Parquet file"),
@@ -291,7 +291,7 @@ def test_command_reads_files_and_folders(run: Run, tmp_path: Path) -> None:
         (("users.csv", "users.csv", "--splits", "1"), "splits is 1"),
         (("users.csv", "users.csv", "--neighbours", "0"), "neighbours is 0"),
         (("users.csv", "users.csv", "--seed", "-1"), "seed is -1"),
-        (("users.csv", "users.csv", "--user-column", "who"), "it has no column 'who'"),
+        (("users.csv", "users.csv", "--user-column", "who"), "no column is called 'who'"),
     ],
 )
 def test_bad_input(run: Run, tmp_path: Path, arguments: tuple[str, ...], sentence: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -96,13 +98,30 @@ def test_ways_to_write_a_table(tmp_path: Path, content: str) -> None:
         assert read(write(tmp_path / "table", written)) == {"cafe": 7, "gym": 2}
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
-def test_encodings(tmp_path: Path, encoding: str) -> None:
-    assert read(write(tmp_path / "t", "location,count\nCafé €,7\n".encode(encoding))) == {"Café €": 7}
-
-
-def test_latin_1_where_windows_has_no_letter(tmp_path: Path) -> None:
-    assert read(write(tmp_path / "t", b"location\n\x81\xe9\n")) == {"\x81é": 1}
+@pytest.mark.parametrize(
+    ("name", "encoding", "guess"),
+    [
+        ("Café €", "utf-8", None),
+        ("Café €", "utf-8-sig", None),
+        ("Café €", "utf-16", None),
+        ("喫茶店 カフェ", "utf-8", None),
+        ("Café €", "cp1252", "Windows-1252"),
+        # Two bytes that are a Japanese character each, which no Japanese would put there.
+        ("Cafés, Zoë's brûlée", "cp1252", "Windows-1252"),
+        ("\x81é", "latin-1", "Latin-1"),
+        ("喫茶店 カフェ", "shift_jis", "Shift-JIS"),
+        ("駅", "shift_jis", "Shift-JIS"),
+        ("スターバックス① 渋谷店", "cp932", "Shift-JIS"),
+        ("喫茶店 カフェ", "euc_jp", "EUC-JP"),
+        ("病院", "euc_jp", "EUC-JP"),
+        ("ABC病院 3号館", "euc_jp", "EUC-JP"),
+    ],
+)
+def test_encodings(tmp_path: Path, name: str, encoding: str, guess: str | None) -> None:
+    history = ew.read(write(tmp_path / "t", f'location,count\n"{name}",7\n'.encode(encoding)))
+    assert dict(history.histogram) == {name: 7}
+    told = f"The file is not UTF-8; it was read as {guess}. If names look wrong, save it as UTF-8."
+    assert history.notes == (() if guess is None else (told,))
 
 
 def test_parquet(tmp_path: Path) -> None:
@@ -123,9 +142,9 @@ def test_parquet(tmp_path: Path) -> None:
         ("", "empty"),
         ("\n\n", "no line with the names of its columns"),
         ("location,count\n", "no visit"),
-        ("where,count\ncafe,7\n", "no location column; its columns are 'where', 'count'"),
-        ("place,venue,count\na,b,7\n", "several columns for the location, 'place', 'venue'"),
-        ("location,location\na,b\n", "several columns for the location"),
+        ("where,count\ncafe,7\n", "no location column is known; choose one of 'where', 'count' with location_column"),
+        ("place,venue,count\na,b,7\n", "several columns could be the location: 'place', 'venue'; choose one with"),
+        ("location,location\na,b\n", "several columns could be the location"),
         ('[{"location": "cafe", "count": [0, [1, 2], 0]}]', "counts are numbers"),
         ("location,count\ncafe,7\n,2\n", "line 3 has an empty location"),
         ("location,count\ncafe,7\n\n\n  ,2\n", "line 5 has an empty location"),
@@ -183,8 +202,13 @@ def test_one_user_of_a_table(tmp_path: Path) -> None:
     named = write(tmp_path / "n.csv", "who,Where,times\n1,cafe,7\n2,gym,2\n")
     options = {"location_column": "where", "count_column": "times", "user_column": "who"}
     assert read(named, **options, user="2") == {"gym": 2}
-    refuses("no column 'wher'; did you mean 'Where'", named, location_column="wher")
-    refuses("no user column", named, location_column="where", user="1")
+    refuses("no column is called 'wher'; the columns are .*; did you mean 'Where'", named, location_column="wher")
+    refuses(
+        "no user column is known; choose one of 'who', 'Where', 'times' with user_column",
+        named,
+        location_column="where",
+        user="1",
+    )
 
 
 def test_weights_of_a_target(tmp_path: Path) -> None:
@@ -201,8 +225,58 @@ def test_counts_of_every_user(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", "user,location,count\n1,cafe,7\n2,gym,2\n1,gym,1\n1,cafe,1\n")
     assert ew.read_users(path) == {"1": {"cafe": 8, "gym": 1}, "2": {"gym": 2}}
     assert ew.read_users(EXPORTS / "tsmc2014_sample.txt")["1"] == BY_CATEGORY
-    with pytest.raises(ew.InputError, match="no user column; its columns are 'location'"):
+    with pytest.raises(ew.InputError, match="no user column is known; choose one of 'location'"):
         ew.read_users(write(tmp_path / "n.csv", "location\ncafe\n"))
+
+
+def test_numbers_that_are_not_read(tmp_path: Path) -> None:
+    told = "Ignored the numeric column 'dwell': every row counts as one visit."
+    remedy = "If it holds counts, name it as the count column."
+    for content in (
+        "location,dwell,note\ncafe,12,x\ngym,,\n",
+        '[{"location": "cafe", "dwell": 1.5, "note": true}, {"location": "gym"}]',
+        '{"location": "cafe", "dwell": "12"}\n{"location": "gym", "note": "7a"}\n',
+    ):
+        path = write(tmp_path / "t", content)
+        history = ew.read(path)
+        assert (dict(history.histogram), history.notes) == ({"cafe": 1, "gym": 1}, (f"{told} {remedy}",))
+    both = write(tmp_path / "t", "location,count,dwell\ncafe,3,7\n")
+    assert ew.read(both).notes == ("Ignored the numeric column 'dwell': the counts are in 'count'.",)
+    assert ew.read(both, count_column="dwell") == ew.History(ew.Histogram({"cafe": 7}), "csv")
+
+
+def test_a_named_column_has_no_second_use(tmp_path: Path) -> None:
+    path = write(tmp_path / "t", "number,location\n7,cafe\n8,cafe\n")
+    assert read(path, location_column="number") == {"7": 1, "8": 1}
+
+
+def test_spellings_of_one_place(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "t.csv", "user,location,count\n1,clinic,1\n1,Clinic ,2\n1,gym,1\n1,cli\u200bnic,1\n2,CLINIC,1\n"
+    )
+    history = ew.read(path, user="1")
+    assert dict(history.histogram) == {"Clinic ": 4, "gym": 1}
+    assert history.notes == (r"Counted 3 spellings of 1 place together: 'Clinic ' (also 'clinic', 'cli\u200bnic').",)
+    assert ew.read_users(path) == {"1": {"Clinic ": 4, "gym": 1}, "2": {"Clinic ": 1}}
+    assert ew.read_weights(path, user="1") == {"Clinic ": 4, "gym": 1}
+    labels = write(tmp_path / "labels.csv", "id,label\nCLINIC,Health\ngym,health\n")
+    labelled = ew.read(path, user="1", labels=labels)
+    assert dict(labelled.histogram) == {"Health": 5}
+    assert labelled.notes[1:] == ("Counted 2 spellings of 1 place together: 'Health' (also 'health').",)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="has no named pipes")
+def test_pipes_have_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("elsewhere.histories.documents._MOST_UNPACKED", 1000)
+    content = b"location\n" + b"cafe\n" * 200
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    with pytest.raises(ew.InputError, match="standard input: it has more than 1,000 bytes; save it to a file"):
+        ew.read("-")
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=write, args=(tmp_path / "pipe", content))
+    writer.start()
+    refuses("it has more than 1,000 bytes", tmp_path / "pipe")
+    writer.join()
 
 
 def test_standard_input(tmp_path: Path) -> None:
@@ -266,7 +340,7 @@ def takeout() -> dict[str, bytes]:
         "Takeout/Location History/Records.json": (EXPORTS / "google_Records.json").read_bytes(),
         "Takeout/Location History/Settings.json": b'{"locations": "none"}',
         months + "MARCH.json": (EXPORTS / "google_takeout_2023_MARCH.json").read_bytes(),
-        months + "APRIL.json": (EXPORTS / "google_takeout_2023_MARCH_ms.json").read_bytes(),
+        months + "APRIL.json": (EXPORTS / "google_takeout_2023_MARCH_ms.json").read_bytes().replace(b'"1678', b'"1680'),
     }
 
 
@@ -274,19 +348,14 @@ def test_folders_and_zips(tmp_path: Path, takeout: dict[str, bytes]) -> None:
     for name, content in takeout.items():
         (tmp_path / "all" / name).parent.mkdir(parents=True, exist_ok=True)
         write(tmp_path / "all" / name, content)
-    both = {
-        **BY_NAME,
-        "Willow Court 12": 7,
-        "Grand Union Station": 5,
-        "Harbour Analytics Ltd": 5,
-        "Blue Lantern Café": 3,
-    }
+    april = ("Willow Court 12", "Grand Union Station", "Harbour Analytics Ltd", "Blue Lantern Café")
+    both = {name: count + (name in april) for name, count in BY_NAME.items()}
     assert read(tmp_path / "all") == read(zipped(tmp_path / "takeout", takeout)) == both
     swarm = {f"export/{file.name}": file.read_bytes() for file in (EXPORTS / "swarm_export").iterdir()}
     history = ew.read(zipped(tmp_path / "swarm", swarm))
     assert dict(history.histogram) == BY_NAME
     assert history.notes == ("1 check-in without a venue left out.",)
-    assert ew.read(EXPORTS, format="timeline").histogram.size == 40
+    assert ew.read(EXPORTS, format="timeline").histogram.size == 20  # of one person, twice
     refuses("several formats, takeout and timeline and swarm", EXPORTS)
     refuses("no file in it is an export in the format takeout", zipped(tmp_path / "s", swarm), format="takeout")
 
@@ -294,8 +363,6 @@ def test_folders_and_zips(tmp_path: Path, takeout: dict[str, bytes]) -> None:
 def test_folders_and_zips_that_are_wrong(tmp_path: Path, takeout: dict[str, bytes]) -> None:
     refuses("no file in it is an export in the format takeout or timeline or swarm", tmp_path)
     month = next(name for name in takeout if "MARCH" in name)
-    damaged = zipped(tmp_path / "damaged", {**takeout, month: takeout[month][:-5]})
-    refuses(f"{re.escape(month)}: it is not valid JSON", damaged)
     for name in ("../evil.json", "/etc/evil.json", "a\\..\\..\\evil.json", "C:\\evil.json", "a/../../b.txt"):
         refuses("points out of it", zipped(tmp_path / "evil", {name: takeout[month], "fine.json": takeout[month]}))
     raw = {name: content for name, content in takeout.items() if "Semantic" not in name}
@@ -306,6 +373,49 @@ def test_folders_and_zips_that_are_wrong(tmp_path: Path, takeout: dict[str, byte
     encrypted[6] |= 1
     encrypted[encrypted.index(b"PK\x01\x02") + 8] |= 1
     refuses("encrypted", write(tmp_path / "encrypted", bytes(encrypted)))
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [("google_takeout_2023_MARCH.json", 20), ("google_timeline_android_Timeline.json", 20)],
+)
+def test_a_month_that_is_there_twice(tmp_path: Path, name: str, number: int) -> None:
+    month = (EXPORTS / name).read_bytes()
+    once = ew.read(zipped(tmp_path / "once", {"a/2023_MARCH.json": month}))
+    twice = ew.read(zipped(tmp_path / "twice", {"a/2023_MARCH.json": month, "b/2023_MARCH (1).json": month}))
+    assert twice.histogram == once.histogram
+    assert f"{number} visits found twice, counted once." in twice.notes
+    untimed = re.sub(rb'"(start|end)Time', rb'"no\1Time', month)
+    assert ew.read(zipped(tmp_path / "untimed", {"1.json": untimed, "2.json": untimed})).histogram.size == 2 * number
+
+
+def test_a_month_in_both_forms_of_time(tmp_path: Path) -> None:
+    months = {name: (EXPORTS / name).read_bytes() for name in
+              ("google_takeout_2023_MARCH.json", "google_takeout_2023_MARCH_ms.json")}  # fmt: skip
+    history = ew.read(zipped(tmp_path / "both", months))
+    assert dict(history.histogram) == BY_NAME
+    assert history.notes == ("4 visits found twice, counted once.",)
+
+
+def test_broken_files_of_an_export(tmp_path: Path, takeout: dict[str, bytes]) -> None:
+    march, april = (next(name for name in takeout if month in name) for month in ("MARCH", "APRIL"))
+    whole = ew.read(zipped(tmp_path / "whole", {march: takeout[march]}))
+    shapeless = b'{"timelineObjects": [{"placeVisit": {"location": {"name": "cafe"}}}, 3]}'
+    for broken, told in (
+        (takeout[april][:-5], "it is not valid JSON"),
+        (b"", "it is empty"),
+        (shapeless, "it has 3 where an object"),
+    ):
+        history = ew.read(zipped(tmp_path / "some", {**takeout, april: broken}))
+        assert history.histogram == whole.histogram
+        (note,) = history.notes
+        assert note.startswith(f"Skipped a broken file: {april}: {told}")
+        refuses(f"{re.escape(april)}: {told}", zipped(tmp_path / "none", {april: broken}))
+    damaged = bytearray(zipped(tmp_path / "stored", takeout, zipfile.ZIP_STORED).read_bytes())
+    damaged[damaged.index(b"timelineObjects", damaged.index(b"APRIL.json"))] ^= 1
+    history = ew.read(write(tmp_path / "crc", bytes(damaged)))
+    assert (history.histogram, len(history.notes)) == (whole.histogram, 1)
+    assert "Bad CRC-32" in history.notes[0]
 
 
 def test_bombs(tmp_path: Path) -> None:
@@ -410,7 +520,7 @@ def test_options_that_make_no_sense(tmp_path: Path) -> None:
     refuses("not valid Parquet", month, format="parquet")
     refuses("not a sound database", month, format="browser")
     refuses("the table 8 columns", table, format="foursquare")
-    refuses("no location column", month, format="csv")
+    refuses("no location column is known", month, format="csv")
     refuses("user means nothing in the format takeout, which understands locations", month, user="1")
     refuses("locations means nothing in the format csv", table, locations="id")
     refuses("no category in the format takeout, only name and id; labels can", month, locations="category")

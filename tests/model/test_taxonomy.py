@@ -215,6 +215,16 @@ def test_malformed_files(tmp_path: Path, content: bytes, named: str) -> None:
     assert "\n" not in str(raised.value)
 
 
+def test_files_that_are_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "taxonomy"
+    file.write_text("".join(f"node {at}\n" for at in range(100_001)), encoding="utf-8")
+    with pytest.raises(ew.InputError, match=r"has 100,001 nodes; at most 100,000 are read"):
+        ew.Taxonomy.load(file)
+    monkeypatch.setattr("elsewhere.model.taxonomy_files._MOST_BYTES", 1 << 20)
+    with pytest.raises(ew.InputError, match="is larger than 1 MiB"):
+        ew.Taxonomy.load(file)
+
+
 @pytest.mark.parametrize("path", ["missing.csv", ".", "a\0b", 3, None])
 def test_files_that_cannot_be_read(path: Any) -> None:
     with pytest.raises(ew.InputError, match="cannot be read"):

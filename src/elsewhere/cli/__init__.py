@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -25,6 +26,8 @@ from elsewhere.cli.verify import verify
 from elsewhere.model.errors import ElsewhereError, Infeasible, PrivacyNotMet, Unchanged, sufficient_limit
 
 _BAD_INPUT, _NO_RELEASE, _INTERRUPTED = 2, 3, 130
+#: Options that are not called like their arguments.
+_OPTIONS = {"spared": "--spare", "candidates": "--candidate", "as_json": "--json"}
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -82,9 +85,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except Unchanged as error:
         _fail(f"{error} (add --allow-unchanged to write it all the same)", _NO_RELEASE)
     except (Infeasible, PrivacyNotMet) as error:
-        _fail(f"{error}{_remedy(error)}", _NO_RELEASE)
+        _fail(f"{_with_options(error)}{_remedy(error)}", _NO_RELEASE)
     except ElsewhereError as error:
-        _fail(str(error), _BAD_INPUT)
+        _fail(_with_options(error), _BAD_INPUT)
     except MemoryError:
         _fail("there is not enough memory for this", _BAD_INPUT)
     except OSError as error:
@@ -100,6 +103,20 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def _fail(sentence: str, status: int) -> NoReturn:
     click.echo(f"elsewhere: {sentence}", err=True)
     sys.exit(status)
+
+
+def _with_options(error: ElsewhereError) -> str:
+    """The message with options in the place of arguments, except in what is quoted and in paths."""
+    if not error.arguments:
+        return str(error)
+    names = "|".join(map(re.escape, error.arguments))
+    parts = re.compile(rf"""(?<!\w)'[^']*'|(?<!\w)"[^"]*"|\S*[/\\]\S*|\b(?P<argument>{names})\b""")
+
+    def option(found: re.Match[str]) -> str:
+        name = found["argument"]
+        return _OPTIONS.get(name, "--" + name.replace("_", "-")) if name else found[0]
+
+    return parts.sub(option, str(error))
 
 
 def _remedy(error: Infeasible | PrivacyNotMet) -> str:

@@ -35,8 +35,8 @@ _SECONDS = 10.0
 def verify(history: str, release: str, **given: Any) -> None:
     """Check that RELEASE satisfies what was asked of HISTORY, and that its file holds nothing else.
 
-    No solver takes part in the check. With a target the release is checked as one of resemble, or of avoid if
-    --min-distance is given; otherwise as one of hide. With --report, what was asked is taken from the report unless
+    No solver takes part in the check. With a target the release is checked as one of resemble or avoid, whichever
+    --max-distance or --min-distance is for; otherwise as one of hide. With --report, what was asked is taken from the report unless
     options say otherwise. Each problem is one sentence on standard error, and the exit status is then 1.
 
     \b
@@ -57,7 +57,10 @@ def verify(history: str, release: str, **given: Any) -> None:
     claims = None if report is None else reported(report, file.histogram, question)
     check = check_release(question, file.histogram if claims is None else claims)
     check.problems[:0] = file.problems
-    better = _better(question, check)
+    goal_known = report is not None or any(
+        given[name] is not None for name in ("policy", "max_distance", "min_distance")
+    )
+    better = _better(question, check) if goal_known or question.goal == "hide" else None
     if given["as_json"]:
         found = {"ok": check.ok, "problems": check.problems, "quality_loss": check.quality_loss}
         found |= {"privacy_distance": check.privacy_distance, "bound": check.bound, "better": better}
@@ -97,7 +100,8 @@ def _goal(given: dict[str, Any]) -> Goal:
         return "hide"
     if given["max_quality_loss"] is None:
         given["max_quality_loss"] = math.inf
-    return "avoid" if given["min_distance"] is not None else "resemble"
+    # A release of avoid, and nothing else, may be at an infinite distance: unless that is limited, it passes.
+    return "avoid" if given["max_distance"] is None else "resemble"
 
 
 def _better(question: Question, check: Check) -> float | None:

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from elsewhere.engines.arrow import Batch
-from elsewhere.engines.columns import COLUMNS, find_column, kind_of
+from elsewhere.engines.columns import kind_of
 from elsewhere.engines.kernel import PERSONAL
 from elsewhere.files import temporary_directory
+from elsewhere.histories.columns import SAMPLE, Columns, find_columns, find_user, numeric_columns
 from elsewhere.model.errors import InputError
 from elsewhere.text import quote
 
@@ -28,7 +29,8 @@ BUCKET_BITS = 16
 #: Of the memory, in eighths; the rest is for what is worked on.
 _DUCKDB_SHARE = 7
 _WHOLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
-_NUMBER = ("FLOAT", "DOUBLE", "DECIMAL", "VARCHAR")
+_FRACTION = ("FLOAT", "DOUBLE", "DECIMAL")
+_NUMBER = (*_FRACTION, "VARCHAR")
 
 
 @dataclass(frozen=True)
@@ -56,10 +58,20 @@ class Source:
     def table(self) -> str:
         """The files as a table of SQL."""
         listed = "[" + ", ".join(literal(file) for file in self.files) + "]"
-        if kind_of(self.files[0]) == "parquet":
-            return f"read_parquet({listed})"
-        delimiter = ", delim = '\t'" if kind_of(self.files[0]) == "tsv" else ""
-        return f"read_csv({listed}, header = true, all_varchar = true{delimiter})"
+        return f"read_parquet({listed})" if self.is_parquet else f"read_csv({listed}, header = true, {self._text})"
+
+    def header(self) -> str:
+        """The first text file as a table of SQL whose first row has the names of the columns."""
+        # Read by several threads, the first row may be any.
+        return f"read_csv({literal(self.files[0])}, header = false, parallel = false, {self._text})"
+
+    @property
+    def is_parquet(self) -> bool:
+        return kind_of(self.files[0]) == "parquet"
+
+    @property
+    def _text(self) -> str:
+        return "all_varchar = true" + (", delim = '\t'" if kind_of(self.files[0]) == "tsv" else "")
 
 
 @contextmanager
@@ -98,7 +110,7 @@ def sentences() -> Iterator[None]:
 
 
 def number_of_users(connection: Any, source: Source) -> int:
-    column = _name(find_column(_described(connection, source), "user", source.user_column))
+    column = _name(_columns(connection, source).required_user())
     return int(connection.sql(f"SELECT approx_count_distinct({column}) FROM {source.table()}").fetchall()[0][0])
 
 
@@ -107,8 +119,8 @@ def grouped(connection: Any, source: Source, personal: Source | None, after: int
 
     If there is a column of counts, how many rows went into a count, and how many of them are bad.
     """
-    columns = _described(connection, source)
-    user, location, count = (find_column(columns, name, getattr(source, f"{name}_column")) for name in COLUMNS)
+    columns, found = _described(connection, source), _columns(connection, source)
+    user, location, count = found.required_user(), found.location, found.count
     user_sql = _name(user) if columns[user] in _WHOLE else f"nullif(CAST({_name(user)} AS VARCHAR), '')"
     location_sql = _encoded(connection, source, f"CAST({_name(location)} AS VARCHAR)")
     counted = "count(*) AS count" if count is None else _sum(_name(count), columns[count])
@@ -119,7 +131,7 @@ def grouped(connection: Any, source: Source, personal: Source | None, after: int
     )
     if personal is not None:
         mine = _described(connection, personal)
-        key = find_column(mine, "user", personal.user_column)
+        key = find_user([*mine], personal.user_column)
         _check_once(connection, personal, key)
         own = [name for name in mine if name in PERSONAL]
         chosen = "".join(f", own.{_name(name)}" for name in own)
@@ -133,13 +145,37 @@ def grouped(connection: Any, source: Source, personal: Source | None, after: int
     return batches
 
 
+def column_notes(connection: Any, source: Source) -> list[str]:
+    """Sentences for the person about columns of numbers that are not read."""
+    columns = _described(connection, source)
+    if source.is_parquet:
+        numeric = [name for name, type_ in columns.items() if type_ in _WHOLE or type_.startswith(_FRACTION)]
+    else:
+        with sentences():
+            rows = connection.sql(f"SELECT * FROM {source.table()} LIMIT {SAMPLE}").fetchall()
+        numeric = numeric_columns([*columns], rows)
+    return _columns(connection, source).notes(numeric)
+
+
+def _columns(connection: Any, source: Source) -> Columns:
+    """The columns that matter."""
+    given = {"user": source.user_column, "location": source.location_column, "count": source.count_column}
+    names = [*_described(connection, source)]
+    if not source.is_parquet:
+        # DuckDB renames the second of two columns of one name; which of them is meant, the header itself leaves open.
+        with sentences():
+            header = connection.sql(f"SELECT * FROM {source.header()} LIMIT 1").fetchall()
+        find_columns([name or "" for name in header[0]] if header else names, **given)
+    return find_columns(names, **given)
+
+
 def _encoded(connection: Any, source: Source, text: str) -> str:
     """The location as a number that has a name: less to group, to sort and to hand over.
 
     That is where names are few and columns can be read on their own; else it is text. The empty name is none.
     """
     few = f"SELECT approx_count_distinct({text}) FROM {source.table()}"
-    if kind_of(source.files[0]) != "parquet" or connection.sql(few).fetchall()[0][0] > _FEW_NAMES:
+    if not source.is_parquet or connection.sql(few).fetchall()[0][0] > _FEW_NAMES:
         return f"nullif({text}, '')"
     names = f"SELECT DISTINCT {text} FROM {source.table()} WHERE {text} <> '' ORDER BY 1"
     connection.execute(f"CREATE TYPE place AS ENUM ({names})")

@@ -5,6 +5,7 @@ All of it is operations on DataFrames, so that a Spark Connect session does as w
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -17,9 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from elsewhere.engines.arrow import pa
-from elsewhere.engines.columns import complaint, find_column, kind_of
+from elsewhere.engines.columns import complaint, kind_of
 from elsewhere.engines.folder import check_apart
 from elsewhere.engines.kernel import PERSONAL, is_plain, result_schema, sanitize_batches
+from elsewhere.histories.columns import SAMPLE, find_columns, find_user, numeric_columns
+from elsewhere.histories.delimited import guess_delimiter
 from elsewhere.model.errors import InputError
 from elsewhere.output.report import PRIVATE
 from elsewhere.policy import Plan, Policy
@@ -30,7 +33,8 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _WHOLE = ("tinyint", "smallint", "int", "bigint")
-_NUMBER = ("float", "double", "decimal", "string")
+_FRACTION = ("float", "double", "decimal")
+_NUMBER = (*_FRACTION, "string")
 _LARGEST = 2**63 - 1
 _Path: TypeAlias = str | os.PathLike[str]
 #: Where one of these is set, Spark has been told where to run.
@@ -141,13 +145,22 @@ def _write(results: DataFrame, folder: str, private: str, skipped: int) -> dict[
     return summary
 
 
+def column_notes(df: DataFrame, **columns: str | None) -> list[str]:
+    """Sentences for the person about columns of numbers in a table of files that are not read."""
+    if kind_of(df.inputFiles()[0]) == "parquet":
+        numeric = [name for name, type_ in df.dtypes if type_ in _WHOLE or type_.startswith(_FRACTION)]
+    else:
+        numeric = numeric_columns(df.columns, df.limit(SAMPLE).collect())
+    return find_columns(df.columns, **columns).notes(numeric)
+
+
 def _rows(df: DataFrame, *, user: str | None, location: str | None, count: str | None) -> DataFrame:
     """User, location and count, which are null where they make no sense."""
     from pyspark.sql import functions as sql
 
     types = dict(df.dtypes)
-    whose, where = find_column(types, "user", user), find_column(types, "location", location)
-    counted = find_column(types, "count", count)
+    found = find_columns(df.columns, user=user, location=location, count=count)
+    whose, where, counted = found.required_user(), found.location, found.count
     return df.select(
         _user(whose, types[whose]).alias("user"),
         _text(where).alias("location"),
@@ -192,7 +205,7 @@ def _choices(personal: DataFrame, user: str | None, type_: str) -> DataFrame:
     """A row for each user with choices of their own."""
     from pyspark.sql import functions as sql
 
-    key = find_column(personal.columns, "user", user)
+    key = find_user(personal.columns, user)
     one = sql.when(sql.count("*") > 1, sql.raise_error(sql.lit("a user has more than one row of choices")))
     own = [one.otherwise(sql.any_value(_column(name))).alias(name) for name in personal.columns if name in PERSONAL]
     if not own:
@@ -263,11 +276,16 @@ def _table(spark: SparkSession, path: str) -> DataFrame:
     kind = kinds.pop()
     if kind == "parquet":
         return spark.read.parquet(path)
+    first = spark.read.text(path).filter("trim(value) <> ''").first()
+    header = "" if first is None else first["value"].removeprefix("\ufeff")
+    delimiter = "\t" if kind == "tsv" else guess_delimiter(header)
     # A line that is cut short, and a file with other columns, are errors: Spark would make the best of them.
-    return spark.read.options(
-        header=True, sep="\t" if kind == "tsv" else ",", escape='"', mode="FAILFAST", columnPruning=False,
-        enforceSchema=False,
-    ).csv(path)  # fmt: skip
+    table = spark.read.options(
+        header=True, sep=delimiter, escape='"', mode="FAILFAST", columnPruning=False, enforceSchema=False
+    ).csv(path)
+    # Spark renames columns of one name; which of them is meant, the header itself leaves open.
+    names = next(csv.reader([header], delimiter=delimiter))
+    return table.toDF(*names) if len(names) == len(table.columns) else table
 
 
 def _files(spark: SparkSession, path: str) -> list[str] | None:

@@ -6,13 +6,14 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from operator import itemgetter
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
+from elsewhere.histories.columns import numeric_columns
 from elsewhere.histories.documents import Document
 from elsewhere.histories.reader import TableFormat
 from elsewhere.histories.tables import Batch, Table
@@ -23,6 +24,10 @@ from elsewhere.text import one_line, plural, quote
 _BATCH = 1 << 9
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+#: Some rows, and the line that they begin after.
+Chunk: TypeAlias = tuple[int, list[list[str]]]
 
 
 class Rows(Protocol):
@@ -44,23 +49,22 @@ def recognises(document: Document) -> bool:
 @contextmanager
 def open_table(document: Document) -> Iterator[Table]:
     with document.text() as text:
-        rows = csv.reader(text, delimiter=_delimiter(document), strict=True)
+        head = codecs.getincrementaldecoder(document.encoding)().decode(document.head)
+        rows = csv.reader(text, delimiter=guess_delimiter(head), strict=True)
         header = _first(rows)
         if not header:
             raise InputError("it has no line with the names of its columns")
-        yield Table(header, lambda wanted: batches(rows, len(header), wanted))
+        chunks = chunks_of(rows)
+        first = next(chunks, (0, []))
+        numeric = numeric_columns(header, first[1])
+        yield Table(
+            header, lambda wanted: batches(chain([first], chunks), len(header), wanted), numeric, document.notes
+        )
 
 
-def batches(rows: Rows, width: int, wanted: list[int]) -> Iterator[Batch]:
+def batches(chunks: Iterable[Chunk], width: int, wanted: list[int]) -> Iterator[Batch]:
     """The wanted columns of rows that have `width` values each; blank lines are no rows."""
-    while True:
-        line = rows.line_num
-        try:
-            chunk = list(islice(rows, _BATCH))
-        except csv.Error as error:
-            raise InputError(f"line {rows.line_num} cannot be read ({one_line(error)})") from None
-        if not chunk:
-            return
+    for line, chunk in chunks:
         where = partial(_line, chunk, line)
         whole = chunk if all(chunk) else [row for row in chunk if row]
         if set(map(len, whole)) - {width}:
@@ -70,12 +74,21 @@ def batches(rows: Rows, width: int, wanted: list[int]) -> Iterator[Batch]:
         yield Batch([list(map(itemgetter(at), whole)) for at in wanted], where)
 
 
-FORMAT = TableFormat("csv", recognises, open_table)
+def chunks_of(rows: Rows) -> Iterator[Chunk]:
+    """The rows, some at a time."""
+    while True:
+        line = rows.line_num
+        try:
+            chunk = list(islice(rows, _BATCH))
+        except csv.Error as error:
+            raise InputError(f"line {rows.line_num} cannot be read ({one_line(error)})") from None
+        if not chunk:
+            return
+        yield line, chunk
 
 
-def _delimiter(document: Document) -> str:
+def guess_delimiter(head: str) -> str:
     """What cuts the line of column names into most pieces."""
-    head = codecs.getincrementaldecoder(document.encoding)().decode(document.head)
     pieces = {}
     for delimiter in "\t;|,":
         try:
@@ -84,6 +97,9 @@ def _delimiter(document: Document) -> str:
             pieces[delimiter] = 0
     best = max(pieces, key=pieces.__getitem__)
     return best if pieces[best] > 1 else ","
+
+
+FORMAT = TableFormat("csv", recognises, open_table)
 
 
 def _first(rows: Rows) -> list[str]:

@@ -19,6 +19,7 @@ from functools import cached_property
 from pathlib import Path, PureWindowsPath
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeAlias
 
+from elsewhere.histories.encodings import GUESSES, guess_encoding
 from elsewhere.model.errors import InputError
 from elsewhere.text import one_line, quote
 
@@ -37,6 +38,10 @@ _HIGHEST_RATIO = 200
 _ALWAYS_UNPACKED = 1 << 24
 
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
+
+
+class TooLarge(InputError):
+    """There is more in a file than may be read; what there is must not pass for all of it."""
 
 
 @dataclass(frozen=True)
@@ -111,20 +116,30 @@ class Document:
 
     @cached_property
     def encoding(self) -> str:
-        """UTF-8 or UTF-16 where it can be that, otherwise what Windows wrote for long in the west."""
-        for encoding in ("utf-16",) if self.is_utf16 else ("utf-8-sig", "cp1252"):
-            decoder = codecs.getincrementaldecoder(encoding)()
-            try:
-                for chunk in self._chunks():
-                    decoder.decode(chunk, final=not chunk)
-            except UnicodeDecodeError:
-                continue
-            return encoding
-        return "utf-16" if self.is_utf16 else "latin-1"
+        return "utf-16" if self.is_utf16 else guess_encoding(self._chunks)
+
+    @property
+    def notes(self) -> list[str]:
+        """A sentence for the person if the encoding of the text is a guess."""
+        if self.encoding not in GUESSES:
+            return []
+        guess = f"The file is not UTF-8; it was read as {GUESSES[self.encoding]}."
+        return [f"{guess} If names look wrong, save it as UTF-8."]
 
     @property
     def is_utf16(self) -> bool:
         return self.head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+
+    @cached_property
+    def is_readable(self) -> bool:
+        """Whether there is anything in it that can be read."""
+        try:
+            with self.named():
+                return bool(self.head)
+        except TooLarge:
+            raise
+        except InputError:
+            return False
 
     @contextmanager
     def text(self) -> Iterator[IO[str]]:
@@ -139,6 +154,8 @@ class Document:
         """The JSON value that the document is."""
         with self.open() as file:
             content = file.read()
+        if not content:
+            raise InputError("it is empty")
         return parse_json(content, self.on_progress)
 
     def named(self) -> AbstractContextManager[None]:
@@ -163,7 +180,7 @@ def opened(path: Source) -> Iterator[list[Document]]:
     """The documents at a path; whatever goes wrong with them becomes one sentence that names the path."""
     with one_sentence(path), ExitStack() as stack:
         if path == "-":
-            path = InMemoryFile("standard input", sys.stdin.buffer.read())
+            path = InMemoryFile("standard input", _bounded(sys.stdin.buffer))
         if isinstance(path, InMemoryFile):
             yield _in_memory(stack, path)
             return
@@ -172,7 +189,9 @@ def opened(path: Source) -> Iterator[list[Document]]:
         if stat.S_ISDIR(mode):
             yield _in_folder(place)
         elif stat.S_ISFIFO(mode):
-            yield _in_memory(stack, InMemoryFile(str(place), place.read_bytes()))
+            with place.open("rb") as pipe:
+                content = _bounded(pipe)
+            yield _in_memory(stack, InMemoryFile(str(place), content))
         elif not stat.S_ISREG(mode):
             raise InputError("it is neither a file nor a folder")
         else:
@@ -193,7 +212,7 @@ def one_sentence(path: object) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(f"{name}: {error}") from None
+        raise type(error)(f"{name}: {error}", error.arguments) from None
     except OSError as error:
         raise InputError(f"{name}: it cannot be read ({error.strerror or one_line(error)})") from None
     except (BadZipFile, zlib.error, EOFError) as error:
@@ -241,6 +260,16 @@ def _decoder_with_progress(on_progress: Callable[[int], None], text: str) -> jso
         return _object(members)
 
     return json.JSONDecoder(object_pairs_hook=plural, parse_constant=_constant)
+
+
+def _bounded(pipe: BinaryIO) -> bytes:
+    """All that comes out of a pipe, which nobody knows the end of, if that is not more than anything honest."""
+    content = io.BytesIO()
+    while chunk := pipe.read(_CHUNK):
+        content.write(chunk)
+        if content.tell() > _MOST_UNPACKED:
+            raise TooLarge(f"it has more than {_MOST_UNPACKED:,} bytes; save it to a file and give that")
+    return content.getvalue()
 
 
 def _in_memory(stack: ExitStack, held: InMemoryFile) -> list[Document]:
@@ -346,7 +375,7 @@ class _Unpacked(io.RawIOBase):
         self._left -= len(content)
         self._budget.left -= len(content)
         if min(self._left, self._budget.left) < 0:
-            raise InputError("it becomes far too large when it is unpacked")
+            raise TooLarge("it becomes far too large when it is unpacked")
         buffer[: len(content)] = content
         return len(content)
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from elsewhere.histories.delimited import batches
+from elsewhere.histories.delimited import batches, chunks_of
 from elsewhere.histories.documents import Document
 from elsewhere.histories.reader import TableFormat
 from elsewhere.histories.tables import Table
@@ -22,7 +22,7 @@ _FIRST_LINE = re.compile(rb"(?:[^\t\r\n]+\t){4}" + _NUMBER + rb"\t" + _NUMBER + 
 def open_table(document: Document) -> Iterator[Table]:
     with document.text() as text:
         rows = csv.reader(text, delimiter="\t", quoting=csv.QUOTE_NONE)
-        yield Table(_COLUMNS, lambda wanted: batches(rows, len(_COLUMNS), wanted))
+        yield Table(_COLUMNS, lambda wanted: batches(chunks_of(rows), len(_COLUMNS), wanted), notes=document.notes)
 
 
 FORMAT = TableFormat(

@@ -8,6 +8,7 @@ from functools import partial
 from itertools import chain, islice
 from typing import IO, Any
 
+from elsewhere.histories.columns import SAMPLE, numeric_columns
 from elsewhere.histories.documents import Document, parse_json
 from elsewhere.histories.reader import TableFormat
 from elsewhere.histories.tables import Batch, Table
@@ -31,11 +32,14 @@ def _recognises(document: Document) -> bool:
 def open_table(document: Document) -> Iterator[Table]:
     with document.text() as text:
         rows = _rows(text)
-        first = next(rows, None)
-        if first is None:
+        first = list(islice(rows, SAMPLE))
+        if not first:
             raise InputError("it has no line with an object")
-        names = list(first[1])
-        yield Table(names, lambda wanted: _batches(chain([first], rows), [names[at] for at in wanted]))
+        names = list(dict.fromkeys(chain.from_iterable(row for _, row in first)))
+        numeric = numeric_columns(names, [[row.get(name) for name in names] for _, row in first])
+        yield Table(
+            names, lambda wanted: _batches(chain(first, rows), [names[at] for at in wanted]), numeric, document.notes
+        )
 
 
 FORMAT = TableFormat("jsonl", _recognises, open_table)

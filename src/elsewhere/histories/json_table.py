@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
+from elsewhere.histories.columns import numeric_columns
 from elsewhere.histories.documents import Document
 from elsewhere.histories.reader import TableFormat
 from elsewhere.histories.tables import MAPPING, Batch, Table
@@ -43,7 +44,10 @@ def _of_columns(names: Sequence[str], columns: list[list[Any]]) -> Table:
     if len(set(map(len, columns))) > 1:
         lengths = ", ".join(f"{quote(name)} {len(column)}" for name, column in zip(names, columns, strict=True))
         raise InputError(f"its columns are not equally long: {lengths}")
-    return Table(names, lambda wanted: iter([Batch([columns[at] for at in wanted], lambda at: f"item {at + 1}")]))
+    numeric = numeric_columns(names, zip(*columns, strict=True))
+    return Table(
+        names, lambda wanted: iter([Batch([columns[at] for at in wanted], lambda at: f"item {at + 1}")]), numeric
+    )
 
 
 FORMAT = TableFormat("json", lambda document: document.is_json, open_table)

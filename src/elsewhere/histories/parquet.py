@@ -22,8 +22,11 @@ def open_table(document: Document) -> Iterator[Table]:
     arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")  # heavy, and seldom needed
     try:
         with document.open() as source, parquet.ParquetFile(source) as file:
-            names = file.schema_arrow.names
-            yield Table(names, lambda wanted: _batches(file, [names[at] for at in wanted]))
+            schema = file.schema_arrow
+            types = arrow.types
+            tests = (types.is_integer, types.is_floating, types.is_decimal)
+            numeric = [field.name for field in schema if any(test(field.type) for test in tests)]
+            yield Table(schema.names, lambda wanted: _batches(file, [schema.names[at] for at in wanted]), numeric)
     except InputError:
         raise
     except (arrow.ArrowException, OSError, ValueError, OverflowError) as error:

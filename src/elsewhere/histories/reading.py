@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from os import PathLike
@@ -23,11 +23,12 @@ from elsewhere.histories import (
 from elsewhere.histories.documents import Document, Source, opened
 from elsewhere.histories.options import Locations, Options
 from elsewhere.histories.reader import Export, Reading, TableFormat
-from elsewhere.histories.tables import Table, count_by_user, count_visits, pairs, real, whole
+from elsewhere.histories.tables import Table, columns_of, count_by_user, count_visits, pairs, real, whole
 from elsewhere.histories.unsupported import refuse_unsupported
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram
-from elsewhere.text import closest, name_list, plural, quote
+from elsewhere.model.names import NameIndex, merge_spellings, spelling_note
+from elsewhere.text import as_sentence, closest, name_list, plural, quote
 
 _EXPORTS = (takeout.EXPORT, timeline.EXPORT, swarm.EXPORT)
 _TABLES = (parquet.FORMAT, json_lines.FORMAT, json_table.FORMAT, foursquare.FORMAT, delimited.FORMAT)
@@ -81,7 +82,7 @@ def read(
         counts, notes = _counts(reader, chosen, options)
         if not counts:
             raise InputError("there is no visit in it")
-        history = History(_histogram(counts), reader.name, tuple(notes))
+        history = _history(counts, reader.name, notes)
         return history if labels is None else relabelled(history, labels)
 
 
@@ -89,14 +90,18 @@ def relabelled(history: History, labels: Source) -> History:
     """The history with each location under its label in a table with the columns id and label."""
     with _table(labels, None) as table:
         known = pairs(table, "id", "label")
+        notes = [*history.notes, *table.notes]
+    ids = NameIndex(list(known))
     counts: Counter[str] = Counter()
+    unlabelled = []
     for location, count in history.histogram.items():
-        counts[known.get(location, location)] += count
-    unlabelled = [location for location in history.histogram if location not in known]
-    notes = history.notes
+        id_ = location if location in known else ids.find(location)
+        if id_ is None:
+            unlabelled.append(location)
+        counts[location if id_ is None else known[id_]] += count
     if unlabelled:
-        notes = (*notes, f"{plural(len(unlabelled), 'location')} without a label: {name_list(unlabelled)}.")
-    return replace(history, histogram=_histogram(counts), notes=notes)
+        notes.append(f"{plural(len(unlabelled), 'location')} without a label: {name_list(unlabelled)}.")
+    return _history(counts, history.format, notes)
 
 
 def read_weights(
@@ -111,7 +116,7 @@ def read_weights(
     """The weights in a table, for a target: any numbers that are not negative. The options are those of `read`."""
     options = Options(None, location_column, count_column, user_column, user)
     with _table(path, format) as table:
-        return count_visits(table, options, real)
+        return merge_spellings(count_visits(table, options, real))[0]
 
 
 def read_users(
@@ -147,17 +152,22 @@ def _recognised(documents: list[Document], name: str | None) -> tuple[Export | T
 
 
 def _among(documents: list[Document], name: str | None) -> tuple[Export, list[Document]]:
-    """The one export that is among the files of a folder or a zip."""
+    """The one export that is among the files of a folder or a zip, and whatever is broken, which may belong to it."""
+    readable = [it for it in documents if it.is_readable]
+    unreadable = [it for it in documents if not it.is_readable]
     found: list[tuple[Export, list[Document]]] = []
     for reader in _EXPORTS:
-        chosen = [it for it in documents if name in (None, reader.name) and reader.recognises(it)]
+        chosen = [it for it in readable if name in (None, reader.name) and reader.recognises(it)]
         if chosen:
-            found.append((reader, chosen))
+            found.append((reader, chosen + unreadable))
     if len(found) > 1:
         names = " and ".join(reader.name for reader, _ in found)
-        raise InputError(f"it holds exports of several formats, {names}; choose one with format")
+        raise InputError(f"it holds exports of several formats, {names}; choose one with format", ("format",))
     if not found and name is None:
-        refuse_unsupported(documents)
+        refuse_unsupported(readable)
+    for document in () if found else unreadable:
+        with document.named():
+            document.json()  # says what is wrong with it
     if not found:
         wanted = name or " or ".join(reader.name for reader in _EXPORTS)
         raise InputError(f"no file in it is an export in the format {wanted}")
@@ -171,7 +181,8 @@ def _counts(reader: Export | TableFormat, documents: list[Document], options: Op
     if options.locations is not None and options.location_column is None:
         options = replace(options, location_column=reader.locations[options.locations])
     with reader.open(documents[0]) as table:
-        return Reading(count_visits(table, options, whole), [])
+        notes = [*table.notes, *columns_of(table, options).notes(table.numeric)]
+        return Reading(count_visits(table, options, whole), notes)
 
 
 def _check(reader: Export | TableFormat, options: Options) -> None:
@@ -180,13 +191,18 @@ def _check(reader: Export | TableFormat, options: Options) -> None:
         given = getattr(options, option.name)
         if given is not None and option.name not in reader.options:
             understood = f", which understands {', '.join(reader.options)}" if reader.options else ""
-            raise InputError(f"{option.name} means nothing in the format {reader.name}{understood}")
+            raise InputError(
+                f"{option.name} means nothing in the format {reader.name}{understood}", (option.name, *reader.options)
+            )
     if options.locations is not None and options.locations not in reader.locations:
         if options.locations not in get_args(Locations):
-            raise InputError(f"locations is {quote(options.locations)}; it is 'name', 'category' or 'id'")
+            raise InputError(
+                f"locations is {quote(options.locations)}; it is 'name', 'category' or 'id'", ("locations",)
+            )
         raise InputError(
             f"a place has no {options.locations} in the format {reader.name}, only {' and '.join(reader.locations)}; "
-            "labels can give it one"
+            "labels can give it one",
+            ("labels",),
         )
 
 
@@ -200,9 +216,12 @@ def _table(path: Source, name: str | None) -> Iterator[Table]:
             yield table
 
 
-def _histogram(counts: Mapping[str, int]) -> Histogram:
-    for name in counts:
+def _history(counts: Mapping[str, int], name: str, notes: Iterable[str]) -> History:
+    for location in counts:
         # Half a character, which JSON can spell, could not be written to any release.
-        if not name.isascii() and any("\ud800" <= letter <= "\udfff" for letter in name):
-            raise InputError(f"the location {quote(name)} is not valid Unicode")
-    return Histogram(counts)
+        if not location.isascii() and any("\ud800" <= letter <= "\udfff" for letter in location):
+            raise InputError(f"the location {quote(location)} is not valid Unicode")
+    merged, spellings = merge_spellings(counts)
+    if spellings:
+        notes = (*notes, as_sentence(spelling_note(spellings)))
+    return History(Histogram(merged), name, tuple(notes))

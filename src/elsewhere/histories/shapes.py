@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from datetime import datetime
 from typing import Any, TypeVar
 
+from elsewhere.histories.documents import Document, TooLarge
 from elsewhere.model.errors import InputError
-from elsewhere.text import quote
+from elsewhere.text import one_line, quote
 
 Kind = TypeVar("Kind")
+Item = TypeVar("Item")
 
 _KINDS: dict[type, str] = {dict: "an object", list: "a list", str: "a text"}
 
@@ -25,3 +29,58 @@ def part(whole: Any, key: str, kind: type[Kind]) -> Kind | None:
 def first_text(whole: Any, *keys: str) -> str | None:
     """The first text under any of the keys that is not blank."""
     return next((text for key in keys if (text := part(whole, key, str)) and text.strip()), None)
+
+
+def instant(time: str | None) -> Hashable:
+    """A moment that is told in milliseconds or in ISO 8601, in a form that does not depend on which; None for none.
+
+    >>> instant("1678082400000") == instant("2023-03-06T06:00:00.000Z") == instant("2023-03-06T03:00:00-03:00")
+    True
+    """
+    if time is None or not time.strip():
+        return None
+    try:
+        return int(time)
+    except ValueError:
+        pass
+    try:
+        return round(1000 * datetime.fromisoformat(time).timestamp())
+    except (ValueError, OverflowError, OSError):  # neither, or no moment that the machine knows
+        return time
+
+
+class Repeats:
+    """How many visits are there again, as in two copies of one month."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self._seen: set[Hashable] = set()
+
+    def has(self, *identity: Hashable) -> bool:
+        """Whether a visit was there before; one that lacks a part of its identity is always a new one."""
+        if None in identity:
+            return False
+        repeated = identity in self._seen
+        self._seen.add(identity)
+        self.number += repeated
+        return repeated
+
+
+def items_of_all(
+    documents: Sequence[Document], items: Callable[[Document], Iterable[Item]], notes: list[str]
+) -> Iterator[Item]:
+    """The items of all documents; one of many that is broken gets a note, unless all are."""
+    failures = []
+    for document in documents:
+        try:
+            with document.named():
+                found = list(items(document))
+        except TooLarge:
+            raise
+        except InputError as error:
+            failures.append(error)
+            notes.append(f"Skipped a broken file: {one_line(error)}.")
+        else:
+            yield from found
+    if len(failures) == len(documents):
+        raise failures[0]

@@ -13,7 +13,7 @@ from typing import Any
 from elsewhere.histories.documents import Document
 from elsewhere.histories.options import Locations, Options
 from elsewhere.histories.reader import Export, Reading
-from elsewhere.histories.shapes import first_text, part
+from elsewhere.histories.shapes import Repeats, first_text, items_of_all, part
 from elsewhere.model.errors import InputError
 from elsewhere.text import name_list, plural
 
@@ -25,10 +25,12 @@ def _recognises(document: Document) -> bool:
 
 
 def _read(documents: Sequence[Document], options: Options) -> Reading:
-    venues, nowhere, again = _venues(documents)
+    notes: list[str] = []
+    venues, nowhere, again = _venues(documents, notes)
     categorised = any(_location(venue, "category") for venue in venues)
     if options.locations == "category" and not categorised:
-        raise InputError("these check-ins have no categories, which only the API gives; labels can give them")
+        told = "these check-ins have no categories, which only the API gives; labels can give them"
+        raise InputError(told, ("labels",))
     wanted = options.locations or ("category" if categorised else "name")
     counts: Counter[str] = Counter()
     fallen_back: set[str] = set()
@@ -41,7 +43,6 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
                 continue
             fallen_back.add(location)
         counts[location] += 1
-    notes = []
     if fallen_back:
         told = name_list(sorted(fallen_back))
         notes.append(f"{plural(len(fallen_back), 'venue')} without a {wanted}, called by name or id: {told}.")
@@ -52,30 +53,25 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
     return Reading(counts, notes)
 
 
-def _venues(documents: Sequence[Document]) -> tuple[list[dict[str, Any]], int, int]:
+def _venues(documents: Sequence[Document], notes: list[str]) -> tuple[list[dict[str, Any]], int, int]:
     """The venues of the check-ins, the number of those that have none, and of those that were there already."""
-    venues, seen, nowhere, again = [], set(), 0, 0
-    for document in documents:
-        for checkin in _checkins(document):
-            name = first_text(checkin, "id")
-            if name in seen:
-                again += 1
-                continue
-            if name is not None:
-                seen.add(name)
-            venue = part(checkin, "venue", dict)
-            if venue is None:
-                nowhere += 1
-            else:
-                venues.append(venue)
-    return venues, nowhere, again
+    venues, nowhere, repeats = [], 0, Repeats()
+    for id_, venue in items_of_all(documents, _checkins, notes):
+        if repeats.has(id_):
+            continue
+        if venue is None:
+            nowhere += 1
+        else:
+            venues.append(venue)
+    return venues, nowhere, repeats.number
 
 
-def _checkins(document: Document) -> Iterator[Any]:
-    with document.named():
-        content = document.json()
-        answer = part(content, "response", dict)
-        yield from part(content if answer is None else part(answer, "checkins", dict) or {}, "items", list) or ()
+def _checkins(document: Document) -> Iterator[tuple[str | None, dict[str, Any] | None]]:
+    """Ids with venues."""
+    content = document.json()
+    answer = part(content, "response", dict)
+    for item in part(content if answer is None else part(answer, "checkins", dict) or {}, "items", list) or ():
+        yield first_text(item, "id"), part(item, "venue", dict)
 
 
 def _location(venue: dict[str, Any], wanted: Locations) -> str | None:

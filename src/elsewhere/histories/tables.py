@@ -10,23 +10,19 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from itertools import repeat
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
+from elsewhere.histories.columns import Columns, called, find_columns
 from elsewhere.histories.options import Options
 from elsewhere.model.errors import InputError
-from elsewhere.text import closest, name_list, quote
-
-_LOCATION = ("location", "place", "category", "venue", "site")
-_COUNT = ("count", "visits", "n", "weight")
-_USER = ("user", "user_id", "userid")
+from elsewhere.model.names import Number, merge_spellings
+from elsewhere.text import name_list, quote
 
 #: The columns of a JSON object that maps names to anything.
 MAPPING = ("location", "count")
 
 _LARGEST = 2**63 - 1
 _MOST = Decimal(sys.float_info.max)
-
-Number = TypeVar("Number", int, float)
 
 
 class Batch(NamedTuple):
@@ -41,6 +37,17 @@ class Table(NamedTuple):
 
     columns: Sequence[str]
     batches: Callable[[list[int]], Iterator[Batch]]
+    #: The names of the columns that hold numbers, unless the format says what each column is.
+    numeric: Sequence[str] = ()
+    #: Sentences for the person about how the file was read.
+    notes: Sequence[str] = ()
+
+
+def columns_of(table: Table, options: Options) -> Columns:
+    """The columns of the table that matter."""
+    return find_columns(
+        table.columns, location=options.location_column, count=options.count_column, user=options.user_column
+    )
 
 
 def count_visits(table: Table, options: Options, parse: Callable[[list[Any]], list[Number]]) -> dict[str, Number]:
@@ -54,7 +61,9 @@ def count_visits(table: Table, options: Options, parse: Callable[[list[Any]], li
             if options.user is not None:
                 rows = rows.of(options.user)
             elif len(users) > 1:
-                raise InputError(f"it has the rows of several users; choose one with user, such as {_some(users)}")
+                raise InputError(
+                    f"it has the rows of several users; choose one with user, such as {_some(users)}", ("user",)
+                )
         names = _names(rows.locations, rows.where, "location")
         if rows.counts is None:
             visits.update(names)
@@ -69,24 +78,34 @@ def count_visits(table: Table, options: Options, parse: Callable[[list[Any]], li
 
 
 def count_by_user(table: Table, options: Options) -> dict[str, Counter[str]]:
-    """The counts of every user."""
+    """The counts of every user; a place that is spelt in several ways has one name for all users."""
+    columns_of(table, options).required_user()
     histories: dict[str, Counter[str]] = defaultdict(Counter)
     for rows in _rows(table, options):
-        if rows.users is None:
-            raise InputError(f"it has no user column; {_columns(table)}")
+        assert rows.users is not None
         names = _names(rows.locations, rows.where, "location")
         counts = repeat(1) if rows.counts is None else _numbers(names, rows.counts, rows.where, whole)
         for user, name, count in zip(rows.users, names, counts, strict=False):
             histories[user][name] += count
+    totals: Counter[str] = Counter()
+    for history in histories.values():
+        totals.update(history)
+    _, spellings = merge_spellings(totals)
+    commonest = {other: name for name, others in spellings.items() for other in others}
+    for history in histories.values():
+        for other in commonest.keys() & history.keys():
+            history[commonest[other]] += history.pop(other)
     return dict(histories)
 
 
 def pairs(table: Table, key: str, value: str) -> dict[str, str]:
     """A column of names by another column of names, which has no name twice unless it means the same."""
-    wanted = [0, 1] if table.columns is MAPPING else [_find(table, None, (name,)) for name in (key, value)]
-    columns = [at for at in wanted if at is not None]
-    if len(columns) < 2:
-        raise InputError(f"it needs the columns {key} and {value}; {_columns(table)}")
+    columns = [0, 1]
+    if table.columns is not MAPPING:
+        try:
+            columns = [table.columns.index(called(table.columns, name)) for name in (key, value)]
+        except InputError as error:
+            raise InputError(f"it needs the columns {key} and {value}; {error}") from None
     found: dict[str, str] = {}
     for (keys, values), where in table.batches(columns):
         for name, meant in zip(_names(keys, where, key), _names(values, where, value), strict=True):
@@ -127,39 +146,14 @@ class _Rows(NamedTuple):
 
 
 def _rows(table: Table, options: Options) -> Iterator[_Rows]:
-    location = _find(table, options.location_column, _LOCATION)
-    count = _find(table, options.count_column, _COUNT)
-    user = _find(table, options.user_column, _USER)
-    if location is None:
-        raise InputError(f"it has no location column; {_columns(table)}, and location_column says which it is")
-    if user is None and options.user is not None:
-        raise InputError(f"it has no user column; {_columns(table)}, and user_column says which it is")
-    asked = [location, count, user]
-    for columns, where in table.batches([at for at in asked if at is not None]):
-        found = iter(columns)
-        locations, counts, users = (None if at is None else next(found) for at in asked)
+    found = columns_of(table, options)
+    if options.user is not None:
+        found.required_user()
+    asked = (found.location, found.count, found.user)
+    for columns, where in table.batches([table.columns.index(name) for name in asked if name is not None]):
+        values = iter(columns)
+        locations, counts, users = (None if name is None else next(values) for name in asked)
         yield _Rows(locations or [], counts, None if users is None else _names(users, where, "user"), where)
-
-
-def _find(table: Table, given: str | None, known: tuple[str, ...]) -> int | None:
-    """The number of the column that was named, or that has a known name; the first known one goes before the others."""
-    names = [str(name).strip().casefold() for name in table.columns]
-    if given is not None:
-        exact = [at for at, name in enumerate(table.columns) if name == given]
-        found = exact or [at for at, name in enumerate(names) if name == str(given).strip().casefold()]
-        if not found:
-            raise InputError(f"it has no column {quote(given)}{closest(str(given), table.columns)}; {_columns(table)}")
-    else:
-        found = [at for at, name in enumerate(names) if name == known[0]]
-        found = found or [at for at, name in enumerate(names) if name in known]
-    if len(found) > 1:
-        several = name_list([table.columns[at] for at in found])
-        raise InputError(f"it has several columns for the {known[0]}, {several}; {known[0]}_column says which it is")
-    return found[0] if found else None
-
-
-def _columns(table: Table) -> str:
-    return f"its columns are {name_list(table.columns)}"
 
 
 def _some(users: Iterable[str]) -> str:

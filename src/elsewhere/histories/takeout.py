@@ -7,47 +7,61 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
 
 from elsewhere.histories.documents import Document
 from elsewhere.histories.options import Options
 from elsewhere.histories.reader import Export, Reading
-from elsewhere.histories.shapes import first_text, part
+from elsewhere.histories.shapes import Repeats, first_text, instant, items_of_all, part
 from elsewhere.text import name_list, plural
 
 _KEY = re.compile(rb'"timelineObjects"\s*:\s*\[')
+
+
+class _Visit(NamedTuple):
+    """What the file calls the place, if anything, and what tells the visit from others."""
+
+    location: str | None
+    is_named: bool
+    identity: tuple[Hashable, ...]
 
 
 def _read(documents: Sequence[Document], options: Options) -> Reading:
     keys = ("placeId",) if options.locations == "id" else ("name", "address", "placeId")
     counts: Counter[str] = Counter()
     fallen_back: set[str] = set()
-    nowhere = 0
-    for document in documents:
-        for place in _places(document):
-            location = first_text(place, *keys)
-            if location is None:
-                nowhere += 1
-                continue
-            counts[location] += 1
-            if first_text(place, keys[0]) is None:
-                fallen_back.add(location)
-    notes = []
+    nowhere, repeats = 0, Repeats()
+    notes: list[str] = []
+    for visit in items_of_all(documents, partial(_visits, keys), notes):
+        if visit.location is None:
+            nowhere += 1
+        elif not repeats.has(*visit.identity):
+            counts[visit.location] += 1
+            if not visit.is_named:
+                fallen_back.add(visit.location)
     if fallen_back:
         told = name_list(sorted(fallen_back))
         notes.append(f"{plural(len(fallen_back), 'place')} without a name, called by address or id: {told}.")
     if nowhere:
         notes.append(f"{plural(nowhere, 'visit')} left out: nothing says where.")
+    if repeats.number:
+        notes.append(f"{plural(repeats.number, 'visit')} found twice, counted once.")
     return Reading(counts, notes)
 
 
-def _places(document: Document) -> Iterator[Any]:
-    with document.named():
-        for item in part(document.json(), "timelineObjects", list) or ():
-            visit = part(item, "placeVisit", dict)
-            if visit is not None:
-                yield part(visit, "location", dict) or {}
+def _visits(keys: tuple[str, ...], document: Document) -> Iterator[_Visit]:
+    for item in part(document.json(), "timelineObjects", list) or ():
+        visit = part(item, "placeVisit", dict)
+        if visit is None:
+            continue
+        place, duration = (part(visit, key, dict) or {} for key in ("location", "duration"))
+        location = first_text(place, *keys)
+        # Google has used two forms of times.
+        start, end = (first_text(duration, f"{it}Timestamp", f"{it}TimestampMs") for it in ("start", "end"))
+        identity = (first_text(place, "placeId") or location, instant(start), instant(end))
+        yield _Visit(location, first_text(place, keys[0]) is not None, identity)
 
 
 EXPORT = Export(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterator, Sequence
+from typing import NamedTuple
 
 from elsewhere.histories.documents import Document
 from elsewhere.histories.options import Options
 from elsewhere.histories.reader import Export, Reading
-from elsewhere.histories.shapes import first_text, part
+from elsewhere.histories.shapes import Repeats, first_text, instant, items_of_all, part
 from elsewhere.text import plural, quote
 
 _ANDROID = re.compile(rb'"(?:semanticSegments|rawSignals|userLocationProfile)"\s*:\s*[\[{]')
@@ -21,38 +21,49 @@ def _recognises(document: Document) -> bool:
     return document.is_json and bool(_ANDROID.search(document.beginning) or _IPHONE.search(document.beginning))
 
 
+class _Visit(NamedTuple):
+    """The place's id, if there is one, and what the phone takes it for."""
+
+    location: str | None
+    mark: str
+    #: Whether it is to a part of a place, at the time of a visit to the whole.
+    is_inner: bool
+    identity: tuple[Hashable, ...]
+
+
 def _read(documents: Sequence[Document], options: Options) -> Reading:
     counts: Counter[str] = Counter()
     marks: dict[str, str] = {}
     inner = nowhere = 0
-    for document in documents:
-        for visit in _visits(document):
-            place = part(visit, "topCandidate", dict) or {}
-            location = first_text(place, "placeId", "placeID")
-            if str(visit.get("hierarchyLevel") or 0) != "0":
-                inner += 1
-            elif location is None:
-                nowhere += 1
-            else:
-                counts[location] += 1
-                mark = (first_text(place, "semanticType") or "").removeprefix("INFERRED_").lower()
-                if mark not in ("", "unknown"):
-                    marks.setdefault(location, mark)
-    return Reading(counts, _notes(marks, inner, nowhere))
+    repeats = Repeats()
+    notes: list[str] = []
+    for visit in items_of_all(documents, _visits, notes):
+        if visit.is_inner:
+            inner += 1
+        elif visit.location is None:
+            nowhere += 1
+        elif not repeats.has(*visit.identity):
+            counts[visit.location] += 1
+            if visit.mark not in ("", "unknown"):
+                marks.setdefault(visit.location, visit.mark)
+    return Reading(counts, [*notes, *_notes(marks, inner, nowhere, repeats.number)])
 
 
-def _visits(document: Document) -> Iterator[dict[str, Any]]:
-    with document.named():
-        content = document.json()
-        segments = content if isinstance(content, list) else part(content, "semanticSegments", list) or ()
-        for segment in segments:
-            visit = part(segment, "visit", dict)
-            if visit is not None:
-                yield visit
+def _visits(document: Document) -> Iterator[_Visit]:
+    content = document.json()
+    for segment in content if isinstance(content, list) else part(content, "semanticSegments", list) or ():
+        visit = part(segment, "visit", dict)
+        if visit is None:
+            continue
+        place = part(visit, "topCandidate", dict) or {}
+        location = first_text(place, "placeId", "placeID")
+        mark = (first_text(place, "semanticType") or "").removeprefix("INFERRED_").lower()
+        times = (instant(first_text(segment, key)) for key in ("startTime", "endTime"))
+        yield _Visit(location, mark, str(visit.get("hierarchyLevel") or 0) != "0", (location, *times))
 
 
-def _notes(marks: dict[str, str], inner: int, nowhere: int) -> list[str]:
-    notes = ["The phone gives ids instead of names; a table with the columns id and label can name them (labels)."]
+def _notes(marks: dict[str, str], inner: int, nowhere: int, repeated: int) -> list[str]:
+    notes = ["The phone gives ids instead of names; a table of labels, with the columns id and label, can name them."]
     if marks:
         told = ", ".join(f"{quote(location)} is {mark}" for location, mark in sorted(marks.items())[:20])
         notes.append(f"The phone knows some of them: {told}.")
@@ -60,6 +71,8 @@ def _notes(marks: dict[str, str], inner: int, nowhere: int) -> list[str]:
         notes.append(f"{plural(inner, 'visit')} within a visit to a larger place, not counted again.")
     if nowhere:
         notes.append(f"{plural(nowhere, 'visit')} left out: nothing says where.")
+    if repeated:
+        notes.append(f"{plural(repeated, 'visit')} found twice, counted once.")
     return notes
 
 

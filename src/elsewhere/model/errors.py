@@ -10,11 +10,21 @@ if TYPE_CHECKING:
 
 
 class ElsewhereError(ValueError):
-    """Anything that this package refuses to do; the message is one sentence for the person who asked."""
+    """Anything that this package refuses to do; the message is one sentence for the person who asked.
+
+    `arguments` are the arguments that the message tells the reader to change, under their names in Python. The command
+    line puts its options in their place.
+    """
+
+    arguments: tuple[str, ...] = ()
 
 
 class InputError(ElsewhereError):
     """The input makes no sense; the message names the offending value."""
+
+    def __init__(self, message: str, arguments: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.arguments = arguments
 
 
 class Infeasible(ElsewhereError):

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from elsewhere.text import name_list, quote
+from elsewhere.text import name_list, plural, quote
 
 Number = TypeVar("Number", int, float)
 
@@ -85,11 +85,13 @@ def spelling_note(others: Mapping[str, Sequence[str]]) -> str:
     """A clause on the spellings that were merged, by the name that they were merged under.
 
     >>> spelling_note({"Clinic": ("clinic", "clinic ")})
-    "counted spellings of one place together: 'Clinic' (also 'clinic', 'clinic ')"
+    "counted 3 spellings of 1 place together: 'Clinic' (also 'clinic', 'clinic ')"
     """
-    places = [f"{quote(name)} (also {name_list(rest, 3)})" for name, rest in sorted(others.items())]
-    more = f" and {len(places) - 5:,} more places" if len(places) > 5 else ""
-    return f"counted spellings of one place together: {', '.join(places[:5])}{more}"
+    number = sum(1 + len(rest) for rest in others.values())
+    places = [f"{quote(name)} (also {name_list(others[name], 5)})" for name in sorted(others)]
+    more = f" and {len(places) - 5:,} more" if len(places) > 5 else ""
+    together = f"counted {plural(number, 'spelling')} of {plural(len(places), 'place')} together"
+    return f"{together}: {', '.join(places[:5])}{more}"
 
 
 def is_pattern(name: str) -> bool:

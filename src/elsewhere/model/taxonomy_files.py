@@ -16,6 +16,10 @@ from elsewhere.text import quote
 
 _COLUMNS = ("id", "name", "parent_id")
 
+#: No taxonomy is that large.
+_MOST_BYTES = 1 << 26
+_MOST_NODES = 100_000
+
 
 @dataclass(frozen=True)
 class Node:
@@ -32,7 +36,8 @@ class Node:
 def read_nodes(path: str | os.PathLike[str]) -> list[Node]:
     """The nodes that a file lists, whichever of the three shapes it has."""
     try:
-        content = Path(path).read_bytes()
+        with Path(path).open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
     except (OSError, TypeError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise InputError(f"the taxonomy {quote(path)} cannot be read: {why}") from None
@@ -49,6 +54,15 @@ def named_nodes(name: str, content: bytes) -> list[Node]:
 
 def parse_nodes(content: bytes) -> list[Node]:
     """The nodes in a file's content; an error's sentence goes on from the file's name."""
+    if len(content) > _MOST_BYTES:
+        raise InputError(f"is larger than {_MOST_BYTES >> 20} MiB")
+    nodes = _nodes(content)
+    if len(nodes) > _MOST_NODES:
+        raise InputError(f"has {len(nodes):,} nodes; at most {_MOST_NODES:,} are read")
+    return nodes
+
+
+def _nodes(content: bytes) -> list[Node]:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

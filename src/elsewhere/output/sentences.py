@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from elsewhere.model.result import Sanitized
 from elsewhere.pictures.changes import figure
-from elsewhere.text import plural
+from elsewhere.text import as_sentence, plural
 
 #: Where the scale of a distance ends, if it does.
 _SCALES = {"js": 1, "variational": 2}
@@ -23,11 +23,6 @@ def in_words(result: Sanitized, quality: str, privacy: str) -> list[str]:
         lines.append(f"Its distance from the target is {distance} (privacy distance).")
     lines += [as_sentence(note) for note in result.notes]
     return [*lines, _proof(result)]
-
-
-def as_sentence(clause: str) -> str:
-    """A note or an error's message, as it stands alone."""
-    return f"{clause[:1].upper()}{clause[1:]}{'' if clause.endswith(('.', '?', '!')) else '.'}"
 
 
 def _proof(result: Sanitized) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from elsewhere.text import printable
+from elsewhere.text import as_sentence, printable
 
 TITLE = "How the release differs from the history"
 PRIVATE = "Private: not part of the release."
@@ -73,7 +73,7 @@ class Changes(NamedTuple):
 
     def remarks(self) -> list[str]:
         """What stands below: the notes as sentences, and that it is private."""
-        return [*(f"{note[:1].upper()}{note[1:]}." for note in self.notes), PRIVATE]
+        return [*map(as_sentence, self.notes), PRIVATE]
 
     def _changed(self) -> NDArray[np.int64]:
         changed: NDArray[np.int64] = np.abs(self.after - self.before)

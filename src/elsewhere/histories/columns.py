@@ -1,0 +1,154 @@
+"""Which columns of a table hold the locations, the counts and the users: one rule for single files, DuckDB and Spark.
+
+It is the column that was named, or else the one with a known name. Two that could be it are an error, not a guess.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import islice
+
+from elsewhere.model.errors import InputError
+from elsewhere.model.names import name_key
+from elsewhere.text import closest, name_list, quote
+
+#: What the columns are called, as `_key` writes it. Names of an earlier line win over those of a later one.
+_KNOWN = {
+    "location": (
+        "location",
+        "locationname place placename category categoryname venue venuename venuecategory site sitename poi poiname "
+        "ort ortsname standort lieu endroit emplacement lugar sitio ubicación ubicacion luogo posizione localização "
+        "localizacao plaats locatie plats miejsce место 場所 地点 地點 장소",
+        "name",
+    ),
+    "count": (
+        "count",
+        "counts visits visitcount numvisits numberofvisits n weight times frequency freq total number "
+        "num checkins checkincount anzahl besuche häufigkeit haeufigkeit nombre visites fréquence frequence número "
+        "numero visitas cantidad frecuencia visite frequenza frequência frequencia quantidade contagem aantal bezoeken "
+        "frequentie antal liczba количество 回数 件数 次数 次數 횟수",
+    ),
+    "user": (
+        "user",
+        "userid username uid person personid customer customerid member memberid benutzer benutzerid nutzer "
+        "nutzerid utilisateur usuario usuário utente gebruiker 利用者 用户 用戶 사용자",
+    ),
+}
+_SEPARATORS = re.compile(r"[\s_-]+")
+
+#: How many rows of a text file tell whether a column holds numbers.
+SAMPLE = 100
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The names of the columns that matter; None for what a table does not have."""
+
+    names: Sequence[str]
+    location: str
+    count: str | None
+    user: str | None
+    #: Whether the column of counts was named, not found.
+    count_given: bool = False
+
+    def required_user(self) -> str:
+        if self.user is None:
+            raise _missing(self.names, "user")
+        return self.user
+
+    def notes(self, numeric: Iterable[str]) -> list[str]:
+        """What to say about columns with numbers that are not read; nothing if the reader chose the counts."""
+        ignored = [name for name in numeric if name not in (self.location, self.count, self.user)]
+        if self.count_given or not ignored:
+            return []
+        several = len(ignored) > 1
+        which = f"Ignored the numeric column{'s' if several else ''} {name_list(ignored)}"
+        if self.count is not None:
+            return [f"{which}: the counts are in {quote(self.count)}."]
+        remedy = f"If {'one of them' if several else 'it'} holds counts, name it as the count column."
+        return [f"{which}: every row counts as one visit. {remedy}"]
+
+
+def find_columns(
+    names: Sequence[str], *, location: str | None = None, count: str | None = None, user: str | None = None
+) -> Columns:
+    """The columns of a table that matter: those that are given, and of the others those with a known name."""
+    given = {
+        role: called(names, wanted)
+        for role, wanted in (("location", location), ("count", count), ("user", user))
+        if wanted is not None
+    }
+    found = {role: given[role] if role in given else _known(names, role, given.values()) for role in _KNOWN}
+    where = found["location"]
+    if where is None:
+        raise _missing(names, "location")
+    return Columns(names, where, found["count"], found["user"], count is not None)
+
+
+def find_user(names: Sequence[str], user: str | None = None) -> str:
+    """The column with the users of a table that may have no locations."""
+    found = _known(names, "user") if user is None else called(names, user)
+    if found is None:
+        raise _missing(names, "user")
+    return found
+
+
+def called(names: Sequence[str], wanted: str) -> str:
+    """The column of that name, or the only one that is written like it."""
+    found = [name for name in names if name == wanted] or [name for name in names if _key(name) == _key(wanted)]
+    if not found:
+        told = f"no column is called {quote(wanted)}; the columns are {name_list(names)}"
+        raise InputError(f"{told}{closest(str(wanted), names)}")
+    if len(found) > 1:
+        raise InputError(f"several columns are called {quote(wanted)}: {name_list(found)}; rename all but one")
+    return found[0]
+
+
+def numeric_columns(names: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+    """The columns in which the first rows have numbers, or texts that say numbers, and nothing else but gaps."""
+    sample = [row for row in islice(rows, SAMPLE) if len(row) == len(names)]
+    return [name for at, name in enumerate(names) if _are_numbers(row[at] for row in sample)]
+
+
+def _known(names: Sequence[str], role: str, taken: Collection[str] = ()) -> str | None:
+    for known in map(str.split, _KNOWN[role]):
+        found = [name for name in names if _key(name) in known and name not in taken]
+        if len(found) > 1:
+            argument = f"{role}_column"
+            told = f"several columns could be the {role}: {name_list(found)}"
+            raise InputError(f"{told}; choose one with {argument}", (argument,))
+        if found:
+            return found[0]
+    return None
+
+
+def _missing(names: Sequence[str], role: str) -> InputError:
+    argument = f"{role}_column"
+    return InputError(f"no {role} column is known; choose one of {name_list(names)} with {argument}", (argument,))
+
+
+def _key(name: str) -> str:
+    """What names of columns are compared by.
+
+    >>> _key("User ID") == _key("user_id") == _key("userid")
+    True
+    """
+    return _SEPARATORS.sub("", name_key(str(name)))
+
+
+def _are_numbers(values: Iterable[object]) -> bool:
+    present = [value for value in values if value is not None and not (isinstance(value, str) and not value.strip())]
+    return bool(present) and all(map(_is_number, present))
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
+        return False
+    try:
+        return math.isfinite(float(value))
+    except (ValueError, OverflowError):
+        return isinstance(value, int)  # one that no float holds
