@@ -96,7 +96,7 @@ CASES: list[tuple[Callable[[], object], str]] = [
     (lambda: ew.resemble(H, {"cafe": "lots"}, 0.05), "'cafe' the weight 'lots',"),
     (lambda: ew.resemble(H, {"cafe": 1.5}, 0.05, size="target"), "size is 1.5;"),
     (lambda: ew.resemble(H, ew.Profile(T), 0.05, size="target"), "a profile has no size"),
-    (lambda: ew.frontier(H, T, [0.1, -0.1]), "a budget is -0.1;"),
+    (lambda: ew.frontier(H, T, [0.1, -0.1]), "budgets is -0.1;"),
     (lambda: frontier(goal="forget"), "goal is 'forget';"),
     (lambda: frontier(None), "budgets is None;"),
     (lambda: frontier(0.1), "budgets is 0.1;"),

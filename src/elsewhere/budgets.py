@@ -26,7 +26,7 @@ def frontier_budgets(question: Question) -> list[float]:
     if most == math.inf:
         most = solve_frontier(question.within(math.inf), [math.inf])[0].quality_loss
     if not max(least, most) < math.inf:
-        raise InputError("no limit on the quality loss ends the curve; say with budgets which ones to try")
+        raise InputError("no limit on the quality loss ends the curve; give budgets to try", ("budgets",))
     budgets = _spaced(least, max(most, 2.0 * least))
     if question.goal == "resemble":
         return budgets

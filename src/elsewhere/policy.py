@@ -308,19 +308,21 @@ def _check(values: Mapping[str, Any]) -> None:
     """Raise unless the values make sense, each by itself and together."""
     for key, choices in _CHOICES.items():
         if values[key] not in choices or type(values[key]) is not type(choices[0]):
-            raise InputError(f"{key} is {quote(values[key])}; it is one of {', '.join(map(str, choices)).lower()}")
+            raise InputError(
+                f"{key} is {quote(values[key])}; it is one of {', '.join(map(str, choices)).lower()}", (key,)
+            )
     for key in _TEXTS:
         if not isinstance(values[key], str | None):
-            raise InputError(f"{key} is {quote(values[key])}; it must be a text")
+            raise InputError(f"{key} is {quote(values[key])}; it must be a text", (key,))
     for key in _LISTS:
         if not isinstance(values[key], tuple) or not all(isinstance(item, str) for item in values[key]):
-            raise InputError(f"{key} is {quote(values[key])}; it must be a list of texts")
+            raise InputError(f"{key} is {quote(values[key])}; it must be a list of texts", (key,))
     for key in _NUMBERS:
         if values[key] is not None:
             nonnegative(key, values[key])
     for key in ("lower", "upper"):
         if not isinstance(values[key], str | Mapping | None):
-            raise InputError(f"{key} is {quote(values[key])}; it must be a file or a table of counts")
+            raise InputError(f"{key} is {quote(values[key])}; it must be a file or a table of counts", (key,))
     find_distance(values["quality"])
     find_distance(values["privacy"])
     _check_goal(values)
@@ -331,13 +333,13 @@ def _check_goal(values: Mapping[str, Any]) -> None:
     standard = {item.name: item.default for item in fields(Policy)}
     for key in _FOR_TARGETS:
         if goal == "hide" and values[key] != standard[key]:
-            raise InputError(f"{key} is for resemble and avoid, not for hide")
+            raise InputError(f"{key} is for resemble and avoid, not for hide", (key,))
     for key, only in _FOR_ONE_GOAL.items():
         if goal != only and values[key] is not None:
-            raise InputError(f"{key} is for {only}, not for {goal}")
+            raise InputError(f"{key} is for {only}, not for {goal}", (key,))
     for key in ("target", "max_quality_loss"):
         if goal != "hide" and values[key] is None:
-            raise InputError(f"{goal} needs {key}")
+            raise InputError(f"{goal} needs {key}", (key,))
 
 
 def _path(name: str) -> str:

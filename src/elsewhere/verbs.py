@@ -291,7 +291,7 @@ def frontier(
 
     if not isinstance(goal, str) or goal not in ("resemble", "avoid"):
         raise InputError(f"goal is {quote(goal)}; it is either 'resemble' or 'avoid'")
-    limits = [nonnegative("a budget", budget) for budget in as_list("budgets", budgets, "quality losses")]
+    limits = [nonnegative("budgets", budget) for budget in as_list("budgets", budgets, "quality losses")]
     question = Question(
         goal,
         as_histogram(histogram),

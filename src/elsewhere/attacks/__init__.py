@@ -61,7 +61,9 @@ def audit(
     check_whole("seed", seed, 0)
     names = tuple(dict.fromkeys(as_list("sensitive", sensitive, "names")))
     if not names and target is None:
-        raise InputError("there is nothing to attack: name sensitive places to hide, or a target")
+        raise InputError(
+            "there is nothing to attack: name sensitive places to hide, or a target", ("sensitive", "target")
+        )
     stay = tuple(as_list("spared", spared, "names"))
     if not names:
         _refuse("sensitive places", spared=stay or None, taxonomy=taxonomy)
@@ -70,7 +72,7 @@ def audit(
         _refuse("a target", max_quality_loss=max_quality_loss, privacy=other, threshold=threshold)
     limit = None if threshold is None else nonnegative("threshold", threshold)
     if limit == math.inf:
-        raise InputError("threshold is inf; everybody would belong to the group, so give a finite one")
+        raise InputError("threshold is inf; everybody would belong to the group, so give a finite one", ("threshold",))
     hiding = Policy("hide", names, stay, taxonomy, quality=quality).plan()
     targeting = None
     if target is not None:
@@ -147,7 +149,7 @@ def _refuse(needed: str, **given: object) -> None:
     """Raise if something is given that means nothing without what is needed, which there is not."""
     for name, value in given.items():
         if value is not None:
-            raise InputError(f"{name} is {quote(value)}, which means nothing without {needed}")
+            raise InputError(f"{name} is {quote(value)}, which means nothing without {needed}", (name,))
 
 
 def _users(number: int) -> str:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: Seconds that the search for a better release may take.
 _SECONDS = 10.0
+#: Options that say whether a release with a target is one of resemble or of avoid.
+_GOAL_FROM = ("policy", "max_distance", "min_distance")
 
 
 @click.command(short_help="Check a release again.")
@@ -36,8 +38,8 @@ def verify(history: str, release: str, **given: Any) -> None:
     """Check that RELEASE satisfies what was asked of HISTORY, and that its file holds nothing else.
 
     No solver takes part in the check. With a target the release is checked as one of resemble or avoid, whichever
-    --max-distance or --min-distance is for; otherwise as one of hide. With --report, what was asked is taken from the report unless
-    options say otherwise. Each problem is one sentence on standard error, and the exit status is then 1.
+    --max-distance or --min-distance is for; otherwise as one of hide. With --report, what was asked is taken from the
+    report unless options say otherwise. Each problem is one sentence on standard error, and the exit status is then 1.
 
     \b
     Examples:
@@ -57,9 +59,7 @@ def verify(history: str, release: str, **given: Any) -> None:
     claims = None if report is None else reported(report, file.histogram, question)
     check = check_release(question, file.histogram if claims is None else claims)
     check.problems[:0] = file.problems
-    goal_known = report is not None or any(
-        given[name] is not None for name in ("policy", "max_distance", "min_distance")
-    )
+    goal_known = report is not None or any(given[name] is not None for name in _GOAL_FROM)
     better = _better(question, check) if goal_known or question.goal == "hide" else None
     if given["as_json"]:
         found = {"ok": check.ok, "problems": check.problems, "quality_loss": check.quality_loss}

@@ -33,6 +33,8 @@ class Infeasible(ElsewhereError):
     `needed_quality_loss` is the least quality loss with which one would; infinity if none would at any.
     """
 
+    arguments = ("candidates", "redistribute")
+
     def __init__(self, message: str, needed_quality_loss: float) -> None:
         super().__init__(message)
         self.needed_quality_loss = needed_quality_loss
@@ -52,6 +54,8 @@ class PrivacyNotMet(ElsewhereError):
     would be met; infinity if it never would. A limit that ended the search for it makes it any loss that would do
     (the message says so), or NaN if none was found.
     """
+
+    arguments = ("max_distance", "min_distance")
 
     def __init__(self, message: str, best: Sanitized, needed_quality_loss: float) -> None:
         super().__init__(message)

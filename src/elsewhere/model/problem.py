@@ -103,7 +103,9 @@ def _hiding(question: Question) -> Problem:
     if size == 0:
         raise Infeasible("every visit is sensitive and redistribute is 0, so nothing would be left", math.inf)
     if size > LARGEST_SIZE:
-        raise InputError(f"redistribute is {received}; with it the size would be above {LARGEST_SIZE:.0e}")
+        raise InputError(
+            f"redistribute is {received}, so the size would be above {LARGEST_SIZE:.0e}", ("redistribute",)
+        )
     lower, upper = _bounds(question, index, original, size, sensitive)
     if received and not (upper > 0).any():
         raise Infeasible("every visit is sensitive, so there is nowhere to move them; name candidates", math.inf)
@@ -149,7 +151,7 @@ def _sized(question: Question, weights: Floats) -> tuple[Floats, float, int]:
         scaled = weights * (size / total) if size / total < math.inf else weights / total * size
         return scaled, float(size), size
     if isinstance(question.target, Profile):
-        raise InputError("a profile has no size of its own; give size='original' or a target with counts")
+        raise InputError("a profile has no size of its own; give size='original' or a target with counts", ("size",))
     size = round(total)
     if abs(total - size) > 1e-9 or not 0 < size <= LARGEST_SIZE:
         raise InputError(
@@ -162,7 +164,7 @@ def _sized(question: Question, weights: Floats) -> tuple[Floats, float, int]:
 def _whole_number(name: str, value: Any) -> int:
     number = as_float(value)
     if not (0 <= number < math.inf and number.is_integer()):
-        raise InputError(f"{name} is {quote(value)}; it must be a whole number that is not negative")
+        raise InputError(f"{name} is {quote(value)}; it must be a whole number that is not negative", (name,))
     return int(value)
 
 
@@ -180,7 +182,7 @@ def _union(question: Question, target: Iterable[str]) -> tuple[NameIndex, Ints]:
     candidates = _names("candidates", question.candidates)
     for name in candidates:
         if is_pattern(name):
-            raise InputError(f"candidates has the pattern {quote(name)}; name each candidate")
+            raise InputError(f"candidates has the pattern {quote(name)}; name each candidate", ("candidates",))
     index = history.index.union([*candidates, *target])
     if index is history.index:
         return index, history.counts.copy()  # writable: to compiled code another type than read-only

@@ -86,7 +86,7 @@ class Question:
             ("size", self.size, ("original", "target")),
         ):
             if not isinstance(value, str) or value not in choices:
-                raise InputError(f"{name} is {quote(value)}; it is one of {', '.join(map(repr, choices))}")
+                raise InputError(f"{name} is {quote(value)}; it is one of {', '.join(map(repr, choices))}", (name,))
         if self.distance_limit is not None:
             nonnegative(DISTANCE_LIMITS[self.goal], self.distance_limit)
         nonnegative("gap", self.search.gap)
@@ -151,7 +151,7 @@ def nonnegative(name: str, value: Any) -> float:
     """A limit: a number that is neither negative nor NaN."""
     number = as_float(value)
     if not number >= 0:
-        raise InputError(f"{name} is {quote(value)}; it must be a number that is not negative")
+        raise InputError(f"{name} is {quote(value)}; it must be a number that is not negative", (name,))
     return number
 
 

@@ -1,0 +1,89 @@
+"""A file that holds more than a release may hold, or holds it in another form, is found out."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import elsewhere as ew
+from elsewhere.verification.release_file import read_release
+
+pa: Any = import_module("pyarrow")
+pq: Any = import_module("pyarrow.parquet")
+HISTORY = ew.Histogram({"café": 7, "clinic": 2, "gym": 3})
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
+def test_what_is_saved_is_sound(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"release.{ending}"
+    result = ew.hide(HISTORY, {"clinic"})
+    result.save(path)
+    assert read_release(path) == (result.histogram, [])
+
+
+@pytest.mark.parametrize(
+    ("ending", "content", "problem"),
+    [
+        ("csv", "location,count\ncafé,8\nclinic,0\ngym,4\n", "a count of 0, which tells that the place is one of"),
+        ("csv", "location,count,note\ncafé,8,\ngym,4,\n", "more than locations and counts: 'note'"),
+        ("csv", "location,count\ngym,4\ncafé,8\n", "not sorted by location: 'café' comes after 'gym'"),
+        ("csv", "location,count\r\ncafé,8\r\ngym,4\r\n", "bytes are not those"),
+        ("csv", '"location","count"\ncafé,8\ngym,4\n', "bytes are not those"),
+        ("csv", "\ufefflocation,count\ncafé,8\ngym,4\n", "bytes are not those"),
+        ("csv", "location,count\ncafé,08\ngym,4\n", "bytes are not those"),
+        ("json", '[{"location": "café", "count": 8, "was": 7}, {"location": "gym", "count": 4}]', "'was'"),
+        ("json", '[{"location": "café", "count": 8},\n{"location": "clinic", "count": 0}]', "a count of 0"),
+        ("json", '[{"count": 8, "location": "caf\\u00e9"}]', "bytes are not those"),
+    ],
+)
+def test_text_that_holds_more(tmp_path: Path, ending: str, content: str, problem: str) -> None:
+    path = tmp_path / f"release.{ending}"
+    path.write_bytes(content.encode())
+    assert problem in read_release(path).problems[0]
+
+
+def test_parquet_that_holds_more(tmp_path: Path) -> None:
+    path = tmp_path / "release.parquet"
+    table = pa.table({"location": ["café", "gym"], "count": [8, 4]})
+    for content, options, problem in (
+        (table, {"write_statistics": True}, "statistics"),
+        (table.replace_schema_metadata({"pandas": "{}"}), {"store_schema": True}, "metadata: "),
+        (table.append_column("was", pa.array([7, 3])), {}, "'was'"),
+        (table.slice(1).take(pa.array([0])), {}, None),
+    ):
+        pq.write_table(content, path, **{"store_schema": False, "write_statistics": False, **options})
+        found = read_release(path).problems
+        assert [(problem or "nothing") in sentence for sentence in found] == ([] if problem is None else [True])
+
+
+def test_a_dictionary_with_hidden_names(tmp_path: Path) -> None:
+    path = tmp_path / "release.parquet"
+    encoded = pa.DictionaryArray.from_arrays(pa.array([0, 2], pa.int32()), pa.array(["café", "clinic", "gym"]))
+    table = pa.table({"location": encoded, "count": [8, 4]})
+    pq.write_table(table, path, store_schema=False, write_statistics=False, compression="none")
+    assert b"clinic" in path.read_bytes()
+    assert read_release(path).problems == ["the file has names that no row has: 'clinic'"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("release.csv", b"place,n\ncafe,8\n"),
+        ("release.csv", b"location,count\ncafe,-8\n"),
+        ("release.csv", b"location,count\ncafe,8.0\n"),
+        ("release.csv", b"location,count\ncaf\xe9,8\n"),
+        ("release.csv", b""),
+        ("release.json", b"{}"),
+        ("release.json", b"[" * 100_000),
+        ("release.parquet", b"PAR1"),
+        ("release.txt", b""),
+    ],
+)
+def test_what_is_no_release(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ew.InputError) as error:
+        read_release(tmp_path / name)
+    assert name in str(error.value)
