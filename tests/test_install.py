@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,8 +12,34 @@ from pathlib import Path
 import pytest
 
 import elsewhere
+from tests.support.installation import bare_installation
 
 _SOLVE = "import elsewhere as ew; print(dict(ew.hide({'a': 3, 'b': 1}, {'b'}).histogram))"
+
+
+#: Every command, and what it says on standard error where it needs an extra.
+_COMMANDS = {
+    "hide h.csv --sensitive clinic -o r.csv": "Removed 2 visits to 1 sensitive place.",
+    "hide h.csv --sensitive clinic -o r.parquet": "Proven: no release within these limits is better.",
+    "verify h.csv r.csv --sensitive clinic": "The release satisfies every constraint.",
+    "resemble h.csv --target tourist --max-quality-loss 0.1 -o r.csv": "Proven:",
+    "avoid h.csv --target other.csv --max-quality-loss 0.1 -o r.csv": "Proven:",
+    "frontier h.csv --target tourist -o f.csv": "",
+    "frontier h.csv --target tourist -o f.png": "pip install 'elsewhere[plot]'",
+    "hide h.csv --sensitive clinic --plot p.png -o r.csv": "pip install 'elsewhere[plot]'",
+    "app": "pip install 'elsewhere[app]'",
+    "profile list": "Your own are in",
+    "profile show tourist": "",
+    "profile learn u.csv --name x -o x.toml": "Learned from 2 users",
+    "taxonomy show": "",
+    "taxonomy presets": "",
+    "batch policy.toml u.csv -o releases": "pip install 'elsewhere[batch]'",
+    "batch policy.toml u.csv -o releases --engine spark": "pip install 'elsewhere[spark]'",
+    "evaluate u.csv u.csv": "pip install 'elsewhere[evaluate]'",
+    "audit u.csv --sensitive clinic": "pip install 'elsewhere[audit]'",
+    "reproduce --quick -o report": "pip install 'elsewhere[reproduce]'",
+    "demo": "",
+}
 
 
 def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -99,3 +126,24 @@ entries = [terms.allocate, groups.group, terms.ranges, terms.fill, terms.total, 
 print([len(entry.signatures) for entry in entries])
 """
     assert run(asked).stdout == f"{[1] * 12}\n"
+
+
+@pytest.mark.slow
+def test_every_command_on_a_bare_installation(tmp_path: Path) -> None:
+    """The wheel with what it depends on, and none of the extras: a command works, or names the extra that it needs."""
+    python = bare_installation(tmp_path / "bare")
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "h.csv").write_text("location,count\ncafe,7\nclinic,2\ngym,3\n")
+    (home / "other.csv").write_text("location,count\ngym,3\n")
+    (home / "u.csv").write_text("user,location,count\nann,cafe,7\nann,clinic,2\nbob,gym,3\n")
+    (home / "policy.toml").write_text('goal = "hide"\nsensitive = ["clinic"]\n')
+    known = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV"))}
+    for command, said in _COMMANDS.items():
+        done = subprocess.run(
+            [python, "-m", "elsewhere", *shlex.split(command)], cwd=home, capture_output=True, text=True, check=False,
+            env={**known, "HOME": str(home)},
+        )  # fmt: skip
+        assert said in done.stderr, (command, done.stderr)
+        assert done.returncode == (2 if "pip install" in said else 0), (command, done.stderr)
+        assert "Traceback" not in done.stderr

@@ -12,15 +12,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from elsewhere import evaluation, paper, profiles
     from elsewhere.attacks import AuditResult, audit
     from elsewhere.engines import batch
     from elsewhere.histories import History, read, read_users, read_weights
     from elsewhere.model.distances import distance
-    from elsewhere.model.errors import ElsewhereError, Infeasible, InputError, PrivacyNotMet
+    from elsewhere.model.errors import ElsewhereError, Infeasible, InputError, PrivacyNotMet, Unchanged
     from elsewhere.model.histogram import Histogram, Profile
     from elsewhere.model.result import Certificate, Frontier, Sanitized
     from elsewhere.model.taxonomy import Taxonomy
-    from elsewhere.policy import Policy
+    from elsewhere.policy import Plan, Policy
     from elsewhere.verbs import avoid, frontier, hide, resemble
     from elsewhere.verification.verify import Check, verify
 
@@ -32,14 +33,17 @@ _HOMES = {
     "elsewhere.engines": ("batch",),
     "elsewhere.histories": ("History", "read", "read_users", "read_weights"),
     "elsewhere.model.distances": ("distance",),
-    "elsewhere.model.errors": ("ElsewhereError", "Infeasible", "InputError", "PrivacyNotMet"),
+    "elsewhere.model.errors": ("ElsewhereError", "Infeasible", "InputError", "PrivacyNotMet", "Unchanged"),
     "elsewhere.model.histogram": ("Histogram", "Profile"),
     "elsewhere.model.result": ("Certificate", "Frontier", "Sanitized"),
     "elsewhere.model.taxonomy": ("Taxonomy",),
-    "elsewhere.policy": ("Policy",),
+    "elsewhere.policy": ("Plan", "Policy"),
     "elsewhere.verification.verify": ("Check", "verify"),
     "elsewhere.verbs": ("avoid", "frontier", "hide", "resemble"),
 }
+
+#: Modules that are reached as attributes.
+_MODULES = ("evaluation", "paper", "profiles")
 
 __all__ = [
     "AuditResult",
@@ -51,17 +55,22 @@ __all__ = [
     "History",
     "Infeasible",
     "InputError",
+    "Plan",
     "Policy",
     "PrivacyNotMet",
     "Profile",
     "Sanitized",
     "Taxonomy",
+    "Unchanged",
     "audit",
     "avoid",
     "batch",
     "distance",
+    "evaluation",
     "frontier",
     "hide",
+    "paper",
+    "profiles",
     "read",
     "read_users",
     "read_weights",
@@ -76,7 +85,7 @@ def __getattr__(name: str) -> Any:
             module = import_module(home)
             globals().update({other: getattr(module, other) for other in names})
             return globals()[name]
-    if name in ("evaluation", "paper", "profiles"):
+    if name in _MODULES:
         return import_module(f"elsewhere.{name}")
     raise AttributeError(f"module 'elsewhere' has no attribute {name!r}")
 

@@ -261,7 +261,7 @@ def test_command(run: Run) -> None:
         (("--sensitive", "clinic", "--threshold", "0.3"), "threshold is 0.3, which means nothing without a target"),
         (
             ("--sensitive", "clinic", "--max-quality-loss", "7"),
-            "--max-quality-loss is 7.0, which means nothing without",
+            "--max-quality-loss is 7.0, which means nothing",
         ),
         (("--sensitive", "clinic", "--privacy", "nonsense"), "privacy is 'nonsense', which means nothing without a"),
         (("--target", "target.csv", "--spare", "gym"), "--spare is ('gym',), which means nothing without sensitive"),

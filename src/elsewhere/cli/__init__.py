@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
@@ -68,6 +69,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if "_ELSEWHERE_COMPLETE" in os.environ:
         commands.main(prog_name="elsewhere")  # the shell asks what could come next
     sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: PTH123, SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal need not know every letter of a name
     try:
         with commands.make_context("elsewhere", list(sys.argv[1:] if arguments is None else arguments)) as context:
             status = commands.invoke(context)

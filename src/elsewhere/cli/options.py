@@ -157,11 +157,27 @@ def check_paths(history: str, given: Mapping[str, Any], written: Iterable[str]) 
         other = taken.setdefault(os.path.realpath(path), option)
         if other != option:
             raise InputError(f"{option} is {quote(path)}, which is {other} already")
+        if Path(path).exists() and _belongs_to(path, history):
+            raise InputError(f"{option} is {quote(path)}, which is a file of HISTORY")
         folder = Path(os.path.realpath(path)).parent
         if not os.access(folder, os.W_OK):
             raise InputError(f"{option} is {quote(path)}, but nothing can be written to {quote(str(folder))}")
     if given.get("as_json") and given["output"] == "-":
         raise InputError("--json and -o - would both print to standard output; give -o a file")
+
+
+def _belongs_to(path: str, history: str) -> bool:
+    """Whether a file is one of those of an export, and not a release that was put beside them."""
+    from elsewhere.verification.release_file import read_release
+
+    if Path(path).samefile(history) if Path(history).exists() else False:
+        return True
+    if not Path(history).is_dir() or Path(os.path.realpath(history)) not in Path(os.path.realpath(path)).parents:
+        return False
+    try:
+        return bool(read_release(path).problems)
+    except InputError:
+        return True
 
 
 def speaker(given: Mapping[str, Any]) -> Callable[[str], None]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from elsewhere.model.errors import InputError
-from elsewhere.text import quote
+from elsewhere.text import printable, quote
 
 
 @click.group(short_help="Look at target profiles, or learn one.")
@@ -29,7 +29,7 @@ def list_() -> None:
 
     known = profiles.all_profiles()
     for name, stored in known.items():
-        click.echo(f"{name}  {stored.label}" + ("" if stored.shipped else " (your own)"))
+        click.echo(f"{name}  {printable(stored.label)}" + ("" if stored.shipped else " (your own)"))
     for note in known.notes:
         click.echo(note, err=True)
     click.echo(f"Your own are in {profiles.folder()}", err=True)
@@ -47,11 +47,12 @@ def show(name: str) -> None:
     from elsewhere import profiles
 
     stored = profiles.load(name) if name.endswith(".toml") else profiles.stored(name)
-    click.echo(f"{stored.label}\n{stored.description}\nSource: {stored.source}")
+    for line in (stored.label, stored.description, f"Source: {stored.source}"):
+        click.echo(printable(line))
     if stored.users is not None:
         click.echo(f"Users behind it: {stored.users}")
     for location, weight in sorted(stored.profile.items(), key=lambda item: (-item[1], item[0])):
-        click.echo(f"{weight:8.4f}  {location}")
+        click.echo(f"{weight:8.4f}  {printable(location)}")
 
 
 @profile.command()
@@ -92,6 +93,6 @@ def learn(table: str, name: str, label: str | None, visited: tuple[str, ...], ou
     places = Taxonomy.shipped()
     sensitive = places.select([f"preset:{preset}" for preset in places.presets], among=learned.profile)
     if sensitive:
-        click.echo(f"It has places that may be sensitive: {', '.join(sorted(sensitive))}.", err=True)
+        click.echo(f"It has places that may be sensitive: {', '.join(map(printable, sorted(sensitive)))}.", err=True)
     if stored.warning is not None:
         click.echo(f"Mind that {stored.warning}.", err=True)

@@ -126,6 +126,8 @@ def _release(goal: Goal, path: str, given: dict[str, Any]) -> None:
         say("Warning: nothing was hidden. The release equals your history.")
     if content is None:
         say("No release was written. Add -o RELEASE to write one.")
+    elif output == "-" and sys.stdout.isatty():
+        click.echo("\n".join(map(printable, content.decode().splitlines())))
     elif output == "-":
         click.echo(content, nl=False)
 

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from elsewhere.cli import options
+from elsewhere.text import printable
 
 
 @click.group(short_help="Look at kinds of place in a tree.")
@@ -34,15 +35,15 @@ def show(file: str, node: str | None, history: str | None, **given: Any) -> None
     tree = Taxonomy.shipped() if file == "shipped" else Taxonomy.load(file)
     if history is None:
         for depth, item in tree.tree(node):
-            click.echo("  " * depth + item.name)
+            click.echo("  " * depth + printable(item.name))
         return
     visits = options.read_history(history, given, options.speaker({})).histogram
     counts = tree.counts(visits)
     for depth, item in tree.tree(node):
         if counts.below[item.id]:
-            click.echo(f"{'  ' * depth}{item.name}  {counts.own[item.id]:,} [{counts.below[item.id]:,}]")
+            click.echo(f"{'  ' * depth}{printable(item.name)}  {counts.own[item.id]:,} [{counts.below[item.id]:,}]")
     if counts.unknown and node is None:
-        click.echo(f"not in the taxonomy: {', '.join(counts.unknown)}")
+        click.echo(f"not in the taxonomy: {', '.join(map(printable, counts.unknown))}")
 
 
 @taxonomy.command()

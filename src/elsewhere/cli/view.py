@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from elsewhere.policy import Policy
 
 _BAR = 16
+#: From nothing to a whole character, in eighths.
+_BLOCKS = " ▏▎▍▌▋▊▉█"
 
 
 def show(result: Sanitized, policy: Policy, stream: IO[str], bars: bool | None = None) -> None:
@@ -56,6 +58,7 @@ def _show_bars(changes: Changes, stream: IO[str]) -> None:
     from rich.text import Text
 
     console = Console(file=stream)
+    draw = _bar if _can_show(stream, _BLOCKS) else _plain_bar
     rows = changes.top_rows()
     columns = ("before", "after") if changes.target is None else ("before", "after", "target")
     most = max(max(row.before, row.after, row.target or 0.0) for row in rows)
@@ -67,7 +70,7 @@ def _show_bars(changes: Changes, stream: IO[str]) -> None:
     for row in rows:
         name = Text(row.name + (" (sensitive)" if row.sensitive else ""), style="red" if row.sensitive else "")
         cells = [
-            Text(f"{number(count):>{wide}} ") + Text(_bar(count, most), style=style)
+            Text(f"{number(count):>{wide}} ") + Text(draw(count, most), style=style)
             for count, style in ((row.before, "blue"), (row.after, "green"), (row.target, "yellow"))
             if count is not None
         ]
@@ -77,6 +80,18 @@ def _show_bars(changes: Changes, stream: IO[str]) -> None:
         console.print(changes.folded_note(), highlight=False)
 
 
+def _can_show(stream: IO[str], text: str) -> bool:
+    try:
+        text.encode(getattr(stream, "encoding", None) or "ascii")
+    except (LookupError, UnicodeEncodeError):
+        return False
+    return True
+
+
 def _bar(count: float, most: float) -> str:
     eighths = round(8 * _BAR * count / most)
-    return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
+    return _BLOCKS[-1] * (eighths // 8) + _BLOCKS[eighths % 8].strip()
+
+
+def _plain_bar(count: float, most: float) -> str:
+    return "#" * round(_BAR * count / most)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -75,6 +76,8 @@ def batch(
     from elsewhere.engines.grouping import Source
     from elsewhere.engines.local import run, summarised, versions
 
+    if engine == "local" and find_spec("duckdb") is None:
+        raise InputError("the local engine needs DuckDB; install it with: pip install 'elsewhere[batch]'")
     if engine not in ("local", "spark"):
         raise InputError(f"engine is {quote(engine)}; it is 'local' or 'spark'")
     if engine == "local" and master is not None:
