@@ -80,14 +80,23 @@ class Policy:
     def load(cls, path: str | os.PathLike[str]) -> Policy:
         """The policy in a file."""
         try:
-            content = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
-        except (OSError, ValueError, RecursionError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is not TOML: " + " ".join(str(error).split())
-            raise InputError(f"the policy {quote(os.fspath(path))} cannot be read: {why}") from None
+            content = Path(path).read_bytes()
+        except OSError as error:
+            raise InputError(f"the policy {quote(os.fspath(path))} cannot be read: {error.strerror}") from None
+        return replace(cls.parse(os.fspath(path), content), folder=Path(path).parent)
+
+    @classmethod
+    def parse(cls, name: str, content: bytes) -> Policy:
+        """The policy in the content of a file of that name."""
         try:
-            return cls(folder=Path(path).parent, **_typed(content))
+            choices = tomllib.loads(content.decode("utf-8-sig"))
+        except (ValueError, RecursionError) as error:
+            why = " ".join(str(error).split())
+            raise InputError(f"the policy {quote(name)} cannot be read: it is not TOML: {why}") from None
+        try:
+            return cls(**_typed(choices))
         except InputError as error:
-            raise InputError(f"the policy {quote(os.fspath(path))}: {error}") from None
+            raise InputError(f"the policy {quote(name)}: {error}") from None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the policy; it may name sensitive places, so its owner alone can read it."""

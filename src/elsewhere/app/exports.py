@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from elsewhere.app.interface import TAKEN
-from elsewhere.app.queries import planned, sanitized
+from elsewhere.app.queries import is_unchanged, planned, sanitized
 from elsewhere.app.session import OpenHistory, Refused, Session
 from elsewhere.model.errors import ElsewhereError, InputError
 from elsewhere.model.result import Sanitized
@@ -22,15 +22,22 @@ _RELEASE = "release.csv"
 _OPTIONS = {"spared": "spare"}
 
 
-def take(session: Session, opened: OpenHistory, question: Mapping[str, Any], what: str) -> bytes:
-    """The content of a file, the same that the command line writes."""
+def take(
+    session: Session, opened: OpenHistory, question: Mapping[str, Any], what: str, allow_unchanged: bool = False
+) -> bytes:
+    """The content of a file, the same that the command line writes.
+
+    A release that equals the history is given out only to somebody who insists.
+    """
     if what not in TAKEN:
         raise InputError(f"what is {quote(what)}; it is one of {', '.join(TAKEN)}")
     plan = planned(session, opened, question)
     history = opened.history.histogram
     if plan.policy.goal == "hide" and not plan.sensitive(history):
-        raise Refused(400, "nothing is ticked, so the release would be the history itself", "Tick what to hide.")
+        raise Refused(400, "nothing is ticked, so the release would equal your history", "Tick what to hide.")
     result = sanitized(opened, plan)
+    if what not in _FILES and is_unchanged(result, history) and not allow_unchanged:
+        raise Refused(400, "nothing was hidden; the release would equal your history", "Confirm that you want it.")
     check = plan.verify(history, result.histogram)
     if not check.ok:
         raise ElsewhereError(f"the release failed its check and is not given out: {check.problems[0]}")
@@ -46,8 +53,8 @@ def _files_of(opened: OpenHistory, policy: Policy) -> list[str]:
     names = [name for name in (opened.name, opened.labels, policy.target, taxonomy) if name is not None]
     for name in names:
         if names.count(name) > 1:
-            sentence = f"two of the files are called {quote(name)}, and a command could not tell them apart"
-            raise Refused(400, sentence, "Rename one of them, and load it again.")
+            sentence = f"two of your files are called {quote(name)}, so a command cannot tell them apart"
+            raise Refused(400, sentence, "Rename one of them and load it again.")
     return names
 
 

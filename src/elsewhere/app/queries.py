@@ -13,9 +13,9 @@ from elsewhere.app.session import OpenHistory, Refused, Session
 from elsewhere.model.errors import Infeasible, InputError, PrivacyNotMet, sufficient_limit
 from elsewhere.model.histogram import Histogram
 from elsewhere.model.result import Frontier, Sanitized
-from elsewhere.model.taxonomy import PRESET, Taxonomy
+from elsewhere.model.taxonomy import PRESET, Placed, Taxonomy
 from elsewhere.output.sentences import in_words, on_scale
-from elsewhere.policy import SHIPPED, Plan, Policy
+from elsewhere.policy import Plan, Policy
 from elsewhere.text import closest, quote
 
 #: Seconds that one question may take.
@@ -33,9 +33,9 @@ _ADVICE = 2.0
 def tree(session: Session, opened: OpenHistory, target: str | None, taxonomy: str | None) -> dict[str, Any]:
     """The part of a taxonomy that the history, and the target if there is one, have locations of."""
     history = opened.history.histogram
-    weights = {} if target is None else _target(session, target)
+    weights = {} if target is None else session.target(target)
     locations = sorted({*history, *weights})
-    chosen = Taxonomy.shipped() if taxonomy is None else _taxonomy(session, taxonomy)
+    chosen = Taxonomy.shipped() if taxonomy is None else session.taxonomy(taxonomy)
     placed = chosen.placed(locations)
     nodes = [
         _node(history, node.id, node.name, node.parent, placed.own.get(node.id, []), placed.below[node.id])
@@ -45,9 +45,7 @@ def tree(session: Session, opened: OpenHistory, target: str | None, taxonomy: st
     if placed.unknown:
         unknown = list(placed.unknown)
         nodes.append(_node(history, "", "Other places", None, unknown, unknown))
-    shipped = Taxonomy.shipped()
-    presets = {PRESET + name: sorted(shipped.select([PRESET + name], among=locations)) for name in shipped.presets}
-    return {"nodes": nodes, "presets": presets}
+    return {"nodes": nodes, "presets": _presets(placed if taxonomy is None else Taxonomy.shipped().placed(locations))}
 
 
 def release(session: Session, opened: OpenHistory, question: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,11 +55,11 @@ def release(session: Session, opened: OpenHistory, question: Mapping[str, Any]) 
     opened.question = dict(question)
     answer: dict[str, Any] = {"number": question["number"], "possible": True}
     try:
-        answer |= _figures(sanitized(opened, plan), plan.policy)
+        answer |= _figures(sanitized(opened, plan), plan, opened.history.histogram)
     except Infeasible as error:
         answer |= _impossible(error) | {"best": None}
     except PrivacyNotMet as error:
-        answer |= _impossible(error) | {"best": _figures(error.best, plan.policy)}
+        answer |= _impossible(error) | {"best": _figures(error.best, plan, opened.history.histogram)}
     return answer | {"seconds": time.perf_counter() - began}
 
 
@@ -121,10 +119,10 @@ def planned(session: Session, opened: OpenHistory, question: Mapping[str, Any]) 
     target, taxonomy = choices.get("target"), choices.get("taxonomy")
     given: dict[str, Any] = {}
     if target is not None:
-        given["target"] = _target(session, target)
+        given["target"] = session.target(target)
         choices["target"] = session.targets[target].name if target in session.targets else target
     if taxonomy is not None:
-        given["taxonomy"] = _taxonomy(session, taxonomy)
+        given["taxonomy"] = session.taxonomy(taxonomy)
         choices["taxonomy"] = session.taxonomies[taxonomy].name if taxonomy in session.taxonomies else taxonomy
     policy, history = Policy(**choices), opened.history.histogram
     asked = SECONDS if policy.time_limit is None else policy.time_limit
@@ -152,7 +150,7 @@ def _leave_some(plan: Plan, history: Histogram) -> None:
     """Refuse to hide everything there is."""
     beyond = () if plan.policy.visited_only or plan.target is None else plan.target
     if plan.sensitive(history).issuperset({*history, *beyond}):
-        raise Infeasible("every place is ticked, so none is left for the visits to go to", math.inf)
+        raise Infeasible("every place is ticked, so there is nowhere to move the visits", math.inf)
 
 
 def _choices(question: Mapping[str, Any]) -> dict[str, Any]:
@@ -188,15 +186,14 @@ def _settled(plan: Plan, history: Histogram, ticked: set[str]) -> Plan:
     return plan.with_choices({"spared": (*plan.policy.spared, *beyond)})
 
 
-def _target(session: Session, name: str) -> Mapping[str, Any]:
-    """The weights of an uploaded target or of a stored profile; a file on the disk is none."""
-    if name in session.profiles:
-        return session.profiles[name].profile
-    return session.targets.ask(name).content
-
-
-def _taxonomy(session: Session, name: str) -> Taxonomy:
-    return Taxonomy.shipped() if name == SHIPPED else session.taxonomies.ask(name).content
+def _presets(placed: Placed) -> dict[str, list[str]]:
+    """The locations that each preset covers, of those that the shipped taxonomy has placed."""
+    shipped = Taxonomy.shipped()
+    covered: dict[str, set[str]] = {PRESET + name: set() for name in shipped.presets}
+    for _, node in shipped.tree():
+        for group in node.groups:
+            covered[PRESET + group].update(placed.below.get(node.id, ()))
+    return {preset: sorted(locations) for preset, locations in covered.items()}
 
 
 def _node(
@@ -207,10 +204,27 @@ def _node(
     return {"id": at, "name": name, "parent": parent, "known": known, "count": count, "own": own, "locations": below}
 
 
-def _figures(result: Sanitized, policy: Policy) -> dict[str, Any]:
+def is_unchanged(result: Sanitized, history: Histogram) -> bool:
+    """Whether a release would be the history itself."""
+    return result.histogram == history
+
+
+def _notes(result: Sanitized, plan: Plan, history: Histogram) -> list[str]:
+    """What a person must know about a release beside its figures, as sentences."""
+    notes = [f"{note[:1].upper()}{note[1:]}." for note in result.notes]
+    if plan.target is not None and 2 * (common := sum(name in history for name in plan.target)) < len(plan.target):
+        notes.append(
+            f"Only {common} of the target's {len(plan.target)} places are in your history. Places match by name."
+        )
+    if is_unchanged(result, history):
+        notes.append("Warning: nothing was hidden. The release would equal your history.")
+    return notes
+
+
+def _figures(result: Sanitized, plan: Plan, history: Histogram) -> dict[str, Any]:
+    policy = plan.policy
+    notes = _notes(result, plan, history)
     *words, certificate = in_words(result, policy.quality, policy.privacy)
-    if not result.question.sensitive.any() and policy.goal == "hide":
-        words.insert(0, "Nothing is ticked: the release is your history, unchanged.")
     distance = result.privacy_distance
     return {
         "bars": [
@@ -227,18 +241,19 @@ def _figures(result: Sanitized, policy: Policy) -> dict[str, Any]:
         "privacy_distance": _finite(distance),
         "quality_words": on_scale(result.quality_loss, policy.quality),
         "privacy_words": None if distance is None else on_scale(distance, policy.privacy),
-        "words": words,
+        "words": [sentence for sentence in words if sentence not in notes],
         "certificate": certificate,
         "status": result.status,
-        "notes": list(result.notes),
+        "notes": notes,
+        "unchanged": is_unchanged(result, history),
     }
 
 
 def _impossible(error: Infeasible | PrivacyNotMet) -> dict[str, Any]:
     sentence, needed = str(error), error.needed_quality_loss
-    hint = "Leave more places unticked, or ask for less."
+    hint = "Untick some places, or allow more change."
     if 0.0 < needed < math.inf:
-        hint = f"A quality loss of {sufficient_limit(needed)} would do."
+        hint = f"A quality loss of {sufficient_limit(needed)} is enough."
     return {
         "possible": False,
         "sentence": f"{sentence[:1].upper()}{sentence[1:]}",
@@ -264,5 +279,5 @@ def _finite(number: float | None) -> float | None:
 
 def overtaken() -> Refused:
     return Refused(
-        409, "something newer was asked of the same history in another tab", "Go on there, or try again here."
+        409, "another tab has asked a newer question about the same history", "Continue there, or try again here."
     )

@@ -1,0 +1,73 @@
+"""A policy that a person saved earlier, as a question of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from elsewhere.app.interface import QUESTION
+from elsewhere.app.queries import SECONDS, planned
+from elsewhere.app.session import OpenHistory, Session, Table, file_name
+from elsewhere.model.errors import InputError
+from elsewhere.model.histogram import Histogram
+from elsewhere.model.taxonomy import PRESET, Taxonomy
+from elsewhere.policy import SHIPPED, Plan, Policy
+from elsewhere.text import name_list
+
+
+def as_question(session: Session, opened: OpenHistory, policy: Policy, loaded: Mapping[str, str]) -> dict[str, Any]:
+    """What the policy asks of a history, with its names as ticks; or the files that it needs and the page lacks.
+
+    `loaded` has the ids of the target and the taxonomy that were loaded in place of the files that the policy names.
+    """
+    choices = policy.chosen()
+    if beyond := [key for key in choices if key not in QUESTION["properties"]]:
+        raise InputError(
+            f"the page cannot apply {name_list(beyond)}; run the policy with: elsewhere {policy.goal} --policy FILE"
+        )
+    known = {"target": session.profiles, "taxonomy": (SHIPPED,)}
+    files = [kind for kind in known if kind in choices and choices[kind] not in known[kind]]
+    found = {kind: loaded.get(kind) or _loaded(session, kind, choices[kind]) for kind in files}
+    if needs := [{"kind": kind, "name": file_name(choices[kind])} for kind in files if found[kind] is None]:
+        return {"needs": needs}
+    question = {**choices, **found, "number": 0, "sensitive": [], "spared": [], "time_limit": None}
+    covered = _covered(planned(session, opened, question), policy.sensitive, opened.history.histogram)
+    spared = set(policy.spared)
+    question["ticked"] = sorted(set().union(*covered.values()) - spared)
+    whole = [name for name, places in covered.items() if places and not places & spared]
+    taxonomy = None if question.get("taxonomy") is None else session.taxonomy(question["taxonomy"])
+    question["sensitive"] = list(_branches(whole, taxonomy))
+    return {"question": question, "notes": list(_notes(policy, [name for name in covered if not covered[name]]))}
+
+
+def _loaded(session: Session, kind: str, path: str) -> str | None:
+    """The id of the file that was loaded last under the name that the policy has for it."""
+    tables: Iterable[Table[Any]] = (session.targets if kind == "target" else session.taxonomies).values()
+    return next((table.id for table in reversed([*tables]) if table.name == file_name(path)), None)
+
+
+def _covered(plan: Plan, names: Iterable[str], history: Histogram) -> dict[str, set[str]]:
+    """The locations that each name means; none for a name that means nothing here."""
+    covered: dict[str, set[str]] = {}
+    for name in names:
+        try:
+            covered[name] = set(plan.caught(name, history))
+        except InputError:  # it was written for another history
+            covered[name] = set()
+    return covered
+
+
+def _branches(names: Iterable[str], taxonomy: Taxonomy | None) -> Iterator[str]:
+    """Presets, and the ids of nodes, among the names: what the page can tick as a whole."""
+    for name in names:
+        if name.startswith(PRESET):
+            yield name
+        elif taxonomy is not None and taxonomy.knows(name):
+            yield from (node.id for depth, node in taxonomy.tree(name) if depth == 0)
+
+
+def _notes(policy: Policy, missing: list[str]) -> Iterator[str]:
+    if missing:
+        yield f"The policy also names {name_list(missing, 5)}, which your history does not have."
+    if policy.time_limit not in (None, SECONDS):
+        yield f"The page searches for up to {SECONDS:.0f} seconds, whatever time limit the policy has."
