@@ -213,9 +213,8 @@ def _notes(result: Sanitized, plan: Plan, history: Histogram) -> list[str]:
     """What a person must know about a release beside its figures, as sentences."""
     notes = [f"{note[:1].upper()}{note[1:]}." for note in result.notes]
     if plan.target is not None and 2 * (common := sum(name in history for name in plan.target)) < len(plan.target):
-        notes.append(
-            f"Only {common} of the target's {len(plan.target)} places are in your history. Places match by name."
-        )
+        some = f"Only {common}" if common else "None"
+        notes.append(f"{some} of the target's {len(plan.target)} places are in your history. Places match by name.")
     if is_unchanged(result, history):
         notes.append("Warning: nothing was hidden. The release would equal your history.")
     return notes

@@ -8,6 +8,8 @@ import { ofHistory, state } from "./state.js";
 let asked = 0;
 
 export function listenToTake() {
+  $("save-unchanged").onclick = () => $("unchanged").close("save");
+  $("keep-unchanged").onclick = () => $("unchanged").close();
   for (const one of all("[data-take]")) one.onclick = () => save(one.dataset.take);
   for (const details of all("details[data-show]")) {
     details.ontoggle = () => showText(details);
@@ -38,9 +40,9 @@ export function showTake() {
   for (const one of all("#take [data-take]")) one.disabled = !possible;
   $("limited").hidden = !possible || state.answer.status === "optimal";
   $("limited").textContent =
-    `The search was ended after ${state.start.limits.seconds} seconds. The command and the script stop there too, ` +
-    "and may find something better or worse.";
-  $("take-words").textContent = possible ? "" : "There is nothing to save yet.";
+    `The search stopped after ${state.start.limits.seconds} seconds. The command and the script have the same limit, ` +
+    "and may find a better or a worse release.";
+  $("take-words").textContent = possible ? "" : "Nothing to save yet.";
   quiet($("take-trouble"));
   all("details[data-show]").forEach(showText);
 }
@@ -62,19 +64,31 @@ async function showText(details) {
 /** @param {string} what */
 async function save(what) {
   quiet($("take-trouble"));
+  const unchanged = what.startsWith("release.") && state.answer?.unchanged;
+  if (unchanged && !(await confirmed())) return;
   try {
     const link = element("a");
-    link.href = URL.createObjectURL(await (await take(what)).blob());
+    link.href = URL.createObjectURL(await (await take(what, unchanged ? { allow_unchanged: "1" } : {})).blob());
     link.download = what;
     link.click();
     URL.revokeObjectURL(link.href);
-    $("take-words").textContent = `Your browser has saved ${what}.`;
+    $("take-words").textContent = `Your browser saved ${what}.`;
   } catch (error) {
     trouble($("take-trouble"), error);
   }
 }
 
-/** @param {string} what */
-function take(what) {
-  return post(ofHistory("take", { what }), state.question);
+/** Whether the person wants to save the history itself. @returns {Promise<boolean>} */
+function confirmed() {
+  const dialog = $("unchanged");
+  dialog.returnValue = "";
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.onclose = () => resolve(dialog.returnValue === "save");
+  });
+}
+
+/** @param {string} what @param {Record<string, string>} [more] */
+function take(what, more = {}) {
+  return post(ofHistory("take", { what, ...more }), state.question);
 }
