@@ -34,10 +34,7 @@ export function listenToProtect(onChange) {
   // What a policy chose beside is for its goal.
   const choice = (goal) => ({ goal, wanted: null, other: {} });
   for (const radio of all("input[name=goal]")) radio.onchange = () => choose(choice(radio.value));
-  $("search").oninput = () => {
-    const places = tree.search($("search").value);
-    $("found").textContent = $("search").value.trim() ? some(places, "place") : "";
-  };
+  $("search").oninput = search;
   $("clear").onclick = () => {
     $("search").focus();
     remember();
@@ -51,6 +48,11 @@ export function offerProfiles() {
   const profiles = state.start.profiles.map(({ name, label }) => option(name, label));
   $("profile").append(option("", "Choose …"), ...profiles);
   $("profile-notes").textContent = sentences(...state.start.notes);
+}
+
+function search() {
+  const places = tree.search($("search").value);
+  $("found").textContent = $("search").value.trim() ? some(places, "place") : "";
 }
 
 export function clearSearch() {
@@ -67,8 +69,9 @@ export function uproot() {
   names.clear();
   ground = null;
   taxonomies.clear();
-  tree.show([], state.counts);
   clearSearch();
+  tree.show([], state.counts);
+  search();
   $("presets").replaceChildren();
   $("choose-needed").hidden = true;
   say("");
@@ -95,7 +98,7 @@ export async function plant() {
   for (const { name, count } of history.locations) state.counts.set(name, count);
   wholes = new Map([...Object.entries(presets), ...known.map(({ id, locations }) => [id, locations])]);
   tree.show(grown.nodes, state.counts);
-  tree.search($("search").value);
+  search();
   showPresets();
   moveTicks();
 }

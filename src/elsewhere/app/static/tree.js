@@ -27,6 +27,8 @@ export class Tree {
     this.sizes = new Map();
     /** The one that Tab leads to. @type {Item | null} */
     this.active = null;
+    /** The one of an older tree that had the focus. @type {Item | null} */
+    this.focused = null;
     /** @type {WeakMap<Element, Item>} */
     this.itemOf = new WeakMap();
     /** @type {import("./ticks.js").Ticks | null} */
@@ -34,10 +36,17 @@ export class Tree {
     this.rows = new Rows(root, (at) => this.#drawn(this.seen[at]));
     root.addEventListener("click", (event) => this.#clicked(event));
     root.addEventListener("keydown", (event) => this.#pressed(event));
+    // A screen reader may put the focus anywhere.
+    root.addEventListener("focusin", ({ target }) => {
+      this.#activate(this.itemOf.get(/** @type {Element} */ (target)));
+      this.rows.draw();
+    });
   }
 
   /** @param {Kind[]} nodes parents before their children @param {Map<string, number>} counts */
   show(nodes, counts) {
+    // Another target brings other places, and must not take the focus away.
+    this.focused = this.root.contains(document.activeElement) ? this.active : null;
     this.unfolded = counts.size <= UNFOLDED;
     this.items = [];
     this.active = null;
@@ -65,7 +74,6 @@ export class Tree {
       for (const place of own) if (!below?.has(place)) add(place, counts.get(place) ?? 0, [place], null, branch, false);
     }
     this.rows.scroller.scrollTop = 0;
-    this.#arrange();
   }
 
   /** @param {import("./ticks.js").Ticks} ticks */
@@ -74,7 +82,7 @@ export class Tree {
     this.rows.draw();
   }
 
-  /** Leaves what has the text in its name, with what is above and below it. @param {string} text */
+  /** Shows what has the text in its name, with what is above and below it. @param {string} text */
   search(text) {
     const wanted = text.trim().toLowerCase();
     const places = new Set();
@@ -88,6 +96,9 @@ export class Tree {
       item.unfolded = wanted !== "" || this.unfolded;
     }
     this.#arrange();
+    const { focused } = this;
+    if (focused) this.#enter(this.seen.find(({ name, level }) => name === focused.name && level === focused.level));
+    this.focused = null;
     return places.size;
   }
 

@@ -42,7 +42,8 @@ export function sentences(...parts) {
   return parts.flatMap((part) => part || []).map(sentence).join(" ");
 }
 
-/** @param {string} text */
+/** A name at the beginning stays as it is. @param {string} text */
 function sentence(text) {
-  return text[0].toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
+  const begun = /^[a-z]+ /.test(text) ? text[0].toUpperCase() + text.slice(1) : text;
+  return begun + (/[.!?]$/.test(text) ? "" : ".");
 }
