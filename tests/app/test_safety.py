@@ -264,18 +264,20 @@ def test_ctrl_c_in_the_middle_of_a_search() -> None:
         target = client.send("api/targets", table.encode(), name="target.csv").json(interface.TABLE)["id"]
         history = client.upload("history.csv", table.encode())["id"]
         question = {"goal": "avoid", "target": target, "max_quality_loss": 0.05}
+        statuses: list[int] = []
 
         def ask() -> None:
             with suppress(OSError, HTTPException):  # the program ends before it answers
-                client.question(history, "release", question)
+                statuses.append(client.question(history, "release", question).status)
 
         asking = threading.Thread(target=ask)
         asking.start()
         time.sleep(1)
         assert asking.is_alive()
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=6)
+        out, err = process.communicate(timeout=60)
         asking.join()
+    assert 200 not in statuses, "it has waited for the search"
     assert (process.returncode, out.splitlines()[-1], err) == (0, "Stopped. Nothing was kept.", "")
 
 

@@ -226,6 +226,11 @@ function sayWhyNot({ sentence, hint, needed_quality_loss: needed, best }, settle
     const never = unmet && "No quality loss is enough";
     return say(sentences(unmet ?? sentence, never, hint), [], settled, notes);
   }
+  // The search for the curve may have had too little time to find it.
+  if (best && state.frontier && needed < (state.frontier.needed ?? Infinity)) {
+    state.frontier.needed = needed;
+    curve.show(state.frontier, state.choices.wanted);
+  }
   const enough = roundedUp(needed);
   const from = unmet && `A quality loss of ${figure(enough)} is enough`;
   const way = button(`Allow a quality loss of ${figure(enough)}`, () => setLimit(enough));
