@@ -254,6 +254,7 @@ def test_the_layout_does_not_jump(page: Page, tmp_path: Path) -> None:
     heights = set()
     for length in (5, 500):
         load(page, table(tmp_path, {"Hospital": 2, **{f"Place {at}": 1 + at for at in range(length - 1)}}))
+        expect(page.locator("#loaded-words")).to_contain_text(f"{length} places")
         heights.add(page.evaluate("() => [see.offsetHeight, document.documentElement.scrollHeight].join()"))
         page.get_by_role("button", name="Health, 1 place", exact=True).click()
         settled(page)
@@ -479,8 +480,10 @@ def test_names_are_shown_without_control_characters_and_sent_as_they_are(page: P
     with page.expect_request("**/release") as asked:
         page.get_by_role("treeitem", name="Café, 1 visit").click()
     assert odd in json.loads(asked.value.post_data or "{}")["ticked"]
-    page.get_by_text("Show as a table", exact=True).click()
     settled(page)
+    for summary in page.locator("summary:visible").all():
+        summary.click()
+    expect(page.get_by_label("The command line")).to_contain_text("--sensitive 'St.� Mary")
     shown = page.evaluate("() => document.body.innerText + document.body.innerHTML")
     assert re.findall("[\u202e\u200b\x1b]", shown) == []
     assert counts(saved(page, "JSON")) == {"Museum": 6}

@@ -632,7 +632,8 @@ def test_a_saved_policy_asks_the_same_again(
 ) -> None:
     history, question = case(client, folder)
     release = client.take(history, question, "release.csv")
-    shown = policy(client, history, client.take(history, question, "policy.toml"))
+    loaded = {kind: question[kind] for kind in ("target", "taxonomy") if kind in question}
+    shown = policy(client, history, client.take(history, question, "policy.toml"), **loaded)
     assert client.take(history, {**shown["question"], "number": 2}, "release.csv") == release
     assert shown["notes"] == []
 
@@ -657,7 +658,7 @@ def test_a_policy_asks_for_its_files(client: Client, history: str) -> None:
     target = client.send("api/targets", b"location,count\nBar,3\n", name="other.csv").json(interface.TABLE)["id"]
     assert policy(client, history, written, target=target) == {"needs": needs[1:]}
     taxonomy = client.send("api/taxonomies", b"Places\n  Bar\n", name="kinds.txt").json(interface.TABLE)["id"]
-    question = policy(client, history, written, target=target)["question"]
+    question = policy(client, history, written, target=target, taxonomy=taxonomy)["question"]
     assert (question["target"], question["taxonomy"], question["max_quality_loss"]) == (target, taxonomy, 0.1)
 
 

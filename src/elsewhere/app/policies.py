@@ -7,7 +7,7 @@ from typing import Any
 
 from elsewhere.app.interface import QUESTION
 from elsewhere.app.queries import SECONDS, planned
-from elsewhere.app.session import OpenHistory, Session, Table, file_name
+from elsewhere.app.session import OpenHistory, Session, file_name
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram
 from elsewhere.model.taxonomy import PRESET, Taxonomy
@@ -18,18 +18,19 @@ from elsewhere.text import name_list
 def as_question(session: Session, opened: OpenHistory, policy: Policy, loaded: Mapping[str, str]) -> dict[str, Any]:
     """What the policy asks of a history, with its names as ticks; or the files that it needs and the page lacks.
 
-    `loaded` has the ids of the target and the taxonomy that were loaded in place of the files that the policy names.
+    `loaded` has the ids of the target and the taxonomy that were loaded as the files that the policy names.
     """
     choices = policy.chosen()
     if beyond := [key for key in choices if key not in QUESTION["properties"]]:
         raise InputError(
             f"the page cannot apply {name_list(beyond)}; run the policy with: elsewhere {policy.goal} --policy FILE"
         )
+    # The page never reads a file that a policy names: the person loads it.
     known = {"target": session.profiles, "taxonomy": (SHIPPED,)}
     files = [kind for kind in known if kind in choices and choices[kind] not in known[kind]]
-    found = {kind: loaded.get(kind) or _loaded(session, kind, choices[kind]) for kind in files}
-    if needs := [{"kind": kind, "name": file_name(choices[kind])} for kind in files if found[kind] is None]:
+    if needs := [{"kind": kind, "name": file_name(choices[kind])} for kind in files if not loaded.get(kind)]:
         return {"needs": needs}
+    found = {kind: loaded[kind] for kind in files}
     question = {**choices, **found, "number": 0, "sensitive": [], "spared": [], "time_limit": None}
     covered = _covered(planned(session, opened, question), policy.sensitive, opened.history.histogram)
     spared = set(policy.spared)
@@ -38,12 +39,6 @@ def as_question(session: Session, opened: OpenHistory, policy: Policy, loaded: M
     taxonomy = None if question.get("taxonomy") is None else session.taxonomy(question["taxonomy"])
     question["sensitive"] = list(_branches(whole, taxonomy))
     return {"question": question, "notes": list(_notes(policy, [name for name in covered if not covered[name]]))}
-
-
-def _loaded(session: Session, kind: str, path: str) -> str | None:
-    """The id of the file that was loaded last under the name that the policy has for it."""
-    tables: Iterable[Table[Any]] = (session.targets if kind == "target" else session.taxonomies).values()
-    return next((table.id for table in reversed([*tables]) if table.name == file_name(path)), None)
 
 
 def _covered(plan: Plan, names: Iterable[str], history: Histogram) -> dict[str, set[str]]:

@@ -2,7 +2,7 @@
 
 import { upload } from "./api.js";
 import { $, button, picker, quiet, trouble } from "./dom.js";
-import { offerOwn, say, showAgain } from "./protect.js";
+import { offerOwn, ownTable, say, showAgain } from "./protect.js";
 import { ofHistory, recall, state } from "./state.js";
 import { remember } from "./undo.js";
 import { printable } from "./words.js";
@@ -30,6 +30,8 @@ function load(policy, loaded) {
 
 /** @param {File} policy @param {Record<string, string>} loaded @param {{kind: string, name: string}} needed */
 function ask(policy, loaded, { kind, name }) {
+  const own = ownTable(kind, name);
+  if (own) return load(policy, { ...loaded, [kind]: own });
   say(`This policy needs the file ${printable(name)}. Please choose it.`);
   $("choose-needed").textContent = `Choose ${printable(name)}`;
   $("choose-needed").hidden = false;

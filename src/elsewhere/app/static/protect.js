@@ -21,8 +21,8 @@ let wholes = new Map();
 let names = new Map();
 /** What the tree was asked for with; null if there is none. @type {string | null} */
 let ground = null;
-/** The names of taxonomies of the person's own, by their ids. @type {Map<string, string>} */
-const taxonomies = new Map();
+/** The tables of the person's own that were loaded. @type {{kind: string, id: string, name: string}[]} */
+let tables = [];
 
 /** @param {() => void} onChange is called when something else is asked */
 export function listenToProtect(onChange) {
@@ -68,7 +68,7 @@ export function uproot() {
   wholes.clear();
   names.clear();
   ground = null;
-  taxonomies.clear();
+  tables = [];
   clearSearch();
   tree.show([], state.counts);
   search();
@@ -108,6 +108,12 @@ function treePath() {
   return ofHistory("tree", { ...(aimed() && target ? { target } : {}), ...(taxonomy ? { taxonomy } : {}) });
 }
 
+/** Stays with the tree that is there, even if another one is on its way. */
+function keepTree() {
+  planted += 1;
+  moveTicks();
+}
+
 /** Puts the ticks on the tree that is there. */
 function moveTicks() {
   state.ticks.moveTo(wholes, new Set(state.counts.keys()));
@@ -131,20 +137,25 @@ export function showChoices() {
   $("profile").value = choices.target ?? "";
   $("profile-words").textContent = start.profiles.find(({ name }) => name === choices.target)?.description ?? "";
   $("shipped").hidden = !choices.taxonomy;
-  $("taxonomy-name").textContent = choices.taxonomy ? (taxonomies.get(choices.taxonomy) ?? "My own file") : "";
+  $("taxonomy-name").textContent = choices.taxonomy
+    ? printable(tables.find(({ id }) => id === choices.taxonomy)?.name ?? "My own file")
+    : "";
   const other = Object.entries(choices.other).map(([key, value]) => `${key} = ${value}`);
   $("policy-other").textContent = other.length ? `Also set by the policy: ${other.join(", ")}.` : "";
 }
 
 /** A table that was loaded can be chosen. @param {string} kind @param {{id: string, name: string}} table */
 export function offerOwn(kind, { id, name }) {
-  if (kind === "taxonomy") {
-    taxonomies.set(id, printable(name));
-  } else {
-    const made = option(id, printable(name));
-    made.dataset.own = "true";
-    $("profile").append(made);
-  }
+  tables.push({ kind, id, name });
+  if (kind === "taxonomy") return;
+  const made = option(id, printable(name));
+  made.dataset.own = "true";
+  $("profile").append(made);
+}
+
+/** The id of the table of that name that was loaded last. @param {string} kind @param {string} name */
+export function ownTable(kind, name) {
+  return tables.filter((table) => table.kind === kind && table.name === name).at(-1)?.id;
 }
 
 /** @param {string[]} parts sentences about a policy */
@@ -165,7 +176,7 @@ async function follow() {
   quiet($("protect-trouble"));
   const { history } = state;
   try {
-    if (treePath() === ground) moveTicks();
+    if (treePath() === ground) keepTree();
     else await plant();
   } catch (error) {
     if (state.history === history) trouble($("protect-trouble"), error);

@@ -3,9 +3,12 @@
 import { post } from "./api.js";
 import { $, all, element, quiet, trouble } from "./dom.js";
 import { ofHistory, state } from "./state.js";
+import { printableLines } from "./words.js";
 
 /** How often something was asked: what comes later than that belongs to something older. */
 let asked = 0;
+/** The commands as they are copied. @type {Map<HTMLElement, string>} */
+const texts = new Map();
 
 export function listenToTake() {
   $("save-unchanged").onclick = () => $("unchanged").close("save");
@@ -14,7 +17,7 @@ export function listenToTake() {
   for (const details of all("details[data-show]")) {
     details.ontoggle = () => showText(details);
     details.querySelector("[data-copy]").onclick = async () => {
-      await navigator.clipboard.writeText(details.querySelector("pre").textContent);
+      await navigator.clipboard.writeText(texts.get(details) ?? "");
       $("take-words").textContent = "Copied.";
     };
   }
@@ -29,7 +32,8 @@ export function closeTake() {
 /** Leaves nothing of another history. */
 export function clearTake() {
   closeTake();
-  for (const text of all("#take pre")) text.textContent = "";
+  texts.clear();
+  for (const shown of all("#take pre")) shown.textContent = "";
   $("take-words").textContent = "";
   $("limited").hidden = true;
   quiet($("take-trouble"));
@@ -54,7 +58,8 @@ async function showText(details) {
   try {
     const text = state.answer?.possible ? await (await take(details.dataset.show)).text() : "";
     if (mine !== asked) return;
-    details.querySelector("pre").textContent = text;
+    texts.set(details, text);
+    details.querySelector("pre").textContent = printableLines(text);
     details.querySelector("[data-copy]").disabled = !text;
   } catch (error) {
     if (mine === asked) trouble($("take-trouble"), error);

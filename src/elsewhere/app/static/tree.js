@@ -6,7 +6,7 @@ import { number, printable, some } from "./words.js";
 /**
  * @typedef {{id: string, name: string, parent: string | null, count: number, known: boolean, own: string[],
  *   locations: string[]}} Kind
- * @typedef {{name: string, count: number, places: string[], whole: string | null, parent: Item | null, level: number,
+ * @typedef {{name: string, text: string, count: number, places: string[], whole: string | null, parent: Item | null, level: number,
  *   branch: boolean, unfolded: boolean, found: boolean, at: number, position: number,
  *   element: HTMLElement | null}} Item
  */
@@ -43,7 +43,8 @@ export class Tree {
     });
   }
 
-  /** @param {Kind[]} nodes parents before their children @param {Map<string, number>} counts */
+  /** Takes other nodes, which the next search shows.
+   * @param {Kind[]} nodes parents before their children @param {Map<string, number>} counts */
   show(nodes, counts) {
     // Another target brings other places, and must not take the focus away.
     this.focused = this.root.contains(document.activeElement) ? this.active : null;
@@ -55,8 +56,9 @@ export class Tree {
     const branches = new Map([[null, null]]);
     const add = (name, count, places, whole, parent, branch) => {
       const level = (parent?.level ?? 0) + 1;
+      const text = printable(name).toLowerCase();
       const folding = { unfolded: this.unfolded, found: true, at: -1, position: 0, element: null };
-      this.items.push({ name, count, places, whole, parent, level, branch, ...folding });
+      this.items.push({ name, text, count, places, whole, parent, level, branch, ...folding });
       return this.items.at(-1) ?? null;
     };
     for (const { id, name, parent, count, known, own, locations } of nodes) {
@@ -88,7 +90,7 @@ export class Tree {
     const places = new Set();
     const whole = new Set();
     for (const item of this.items) {
-      const match = item.name.toLowerCase().includes(wanted);
+      const match = item.text.includes(wanted);
       if (match) item.places.forEach((place) => places.add(place));
       if (match || whole.has(item.parent)) whole.add(item);
       item.found = whole.has(item);

@@ -36,7 +36,7 @@ export function listenToUndo(onChange) {
   document.addEventListener("keydown", (event) => {
     const key = event.key.toLowerCase();
     if (!(event.ctrlKey || event.metaKey) || event.altKey || isTyped(event.target)) return;
-    if (!state.history || !["z", "y"].includes(key)) return;
+    if (!state.history || $("unchanged").open || !["z", "y"].includes(key)) return;
     event.preventDefault();
     if (key === "z" && !event.shiftKey) undo();
     else redo();

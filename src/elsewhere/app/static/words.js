@@ -26,6 +26,12 @@ export function printable(name) {
   return name.replace(UNPRINTABLE, " ").trim() || "(no name)";
 }
 
+/** Lines of text, with a mark for each character that would not be seen or would turn others around.
+ * @param {string} text */
+export function printableLines(text) {
+  return text.replace(/(?!\n)[\p{Cc}\p{Cf}\p{Cs}]/gu, "\ufffd");
+}
+
 /** Names in one line, the later ones only counted. @param {string[]} names */
 export function listed(names, most = 4) {
   const shown = names.slice(0, most).map(printable).join(", ");
