@@ -500,7 +500,7 @@ def test_only_what_is_seen_of_many_places_is_drawn(page: Page, tmp_path: Path) -
     last = page.locator("#tree li:focus")
     expect(last).to_have_attribute("aria-posinset", "20000")
     expect(last).to_have_attribute("aria-setsize", "20000")
-    expect(last).to_be_in_viewport()
+    expect(last).to_be_in_viewport(ratio=1)
     page.keyboard.press("Space")
     page.locator(".tree").evaluate("(tree) => (tree.scrollTop = 0)")
     expect(last).to_be_focused()

@@ -43,7 +43,10 @@ export class Rows {
   reveal(at) {
     const height = this.#height();
     const { scrollTop, clientHeight } = this.scroller;
-    this.scroller.scrollTop = Math.max(Math.min(scrollTop, at * height), (at + 1) * height - clientHeight);
+    // The element that scrolls has an edge of its own.
+    const edge = this.list.getBoundingClientRect().top - this.scroller.getBoundingClientRect().top + scrollTop;
+    const least = (at + 1) * height + 2 * edge - clientHeight;
+    this.scroller.scrollTop = Math.max(Math.min(scrollTop, at * height), least);
     this.draw();
   }
 
