@@ -210,6 +210,7 @@ def tab_to(page: Page, selector: str) -> None:
 NAMES = ["مقهى الفيروز", "東京駅", "Кафе «Сова»", "a" * 300, "<b>bold</b> & 'quote'", "Hospital"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_for_everybody(browser: Browser, address: str, tmp_path: Path, theme: Literal["light", "dark"]) -> None:
     """Axe finds nothing, neither contrast below AA nor a missing name; and nothing is cut at any width."""
@@ -303,6 +304,7 @@ def clicks(chips: list[str]) -> Iterator[tuple[str, ...]]:
         yield tuple(draw.choices(chips, k=2 * len(chips)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*FLOWS, *SAMPLES])
 def test_no_order_of_chips_uncovers_a_place(page: Page, name: str) -> None:
     """Presets overlap: what one has hidden, pressing another must not bring back."""

@@ -540,6 +540,7 @@ def avoiding(client: Client, folder: Path) -> tuple[str, dict[str, Any]]:
     return client.upload(name, content, location_column="where")["id"], question
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [hiding, resembling, avoiding])
 def test_what_is_taken_does_the_same_again(
     client: Client, folder: Path, case: Callable[[Client, Path], tuple[str, dict[str, Any]]]
