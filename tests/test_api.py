@@ -80,7 +80,7 @@ def test_all_names_are_there() -> None:
 @pytest.mark.slow
 def test_a_strict_type_checker_refuses_what_is_no_histogram(tmp_path: Path) -> None:
     (tmp_path / "consumer.py").write_text(_CONSUMER)
-    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir", tmp_path, "consumer.py"]
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--cache-dir", "cache", "consumer.py"]
     found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
     wrong = {int(line) for line in re.findall(r"^consumer\.py:(\d+): error", found, re.MULTILINE)}
     lines = _CONSUMER.splitlines()
@@ -94,12 +94,14 @@ def test_visits_and_frames() -> None:
     frame = pandas.DataFrame({"place": [*visits, "Cafe"], "n": [1, 2, 3, 4]})
     assert dict(ew.Histogram.from_frame(frame, location="place")) == {"cafe": 3, "gym": 1}
     assert dict(ew.Histogram.from_frame(frame, location="place", count="n")) == {"cafe": 8, "gym": 2}
-    for call, named in (
+    odd: list[Any] = ["cafe", None]
+    wrong: list[tuple[Callable[[], object], str]] = [
         (lambda: ew.Histogram.from_visits("cafe"), "'cafe'"),
-        (lambda: ew.Histogram.from_visits(["cafe", None]), "None"),
+        (lambda: ew.Histogram.from_visits(odd), "None"),
         (lambda: ew.Histogram.from_frame(frame, "plaza"), "no column 'plaza'; it has 'place', 'n'"),
         (lambda: ew.Histogram.from_frame(frame.assign(n=0.5), "place", "n"), "count 0.5"),
-    ):
+    ]
+    for call, named in wrong:
         with pytest.raises(ew.InputError, match=re.escape(named)):
             call()
 

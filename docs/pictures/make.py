@@ -50,7 +50,7 @@ def _unmet(page: Page) -> None:
     _aim(page, "Avoid", "local-resident")
     page.get_by_label("Only if the distance is at least").fill("0.9")
     page.keyboard.press("Tab")
-    expect(page.locator("#outcome-words")).to_contain_text("can be met")
+    expect(page.locator("#outcome-words")).to_contain_text("is enough")
     page.evaluate("() => document.activeElement.blur()")
     page.set_viewport_size({"width": 400, "height": 3000})
     _shrink(HERE / "unmet.png", page.locator("#see").screenshot())

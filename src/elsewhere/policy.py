@@ -189,11 +189,25 @@ class Plan:
     def question(self, history: TableLike) -> Question:
         """What the policy asks of a history, with the locations that each of its sensitive names covers.
 
-        A name that covers nothing is a mistake. Only if hide would hide nothing at all is that left to whoever writes
+        A name that means nothing is a mistake. Only if hide would hide nothing at all is that left to whoever writes
         the release: it is refused as `Unchanged`.
         """
         histogram = as_histogram(history)
+        covered = self.covered_in(histogram)
+        if self.policy.goal != "hide" or any(covered.values()):
+            covered.check_known()
         known = self._known(histogram.index)
+        for name in self.policy.spared:
+            if not known.positions(name):
+                raise InputError(f"the spared location {quote(name)} is not in the history{closest(name, known.names)}")
+        return self.question_about(histogram, covered)
+
+    def covered_in(self, history: Histogram) -> Covered:
+        """The locations of a history, the target and the candidates that each sensitive name covers.
+
+        A name that is neither a place nor a kind in the policy's taxonomy may be a kind in the shipped one.
+        """
+        known = self._known(history.index)
         covered = self._covered(known)
         for name in [name for name, locations in covered.items() if not locations and not self._taxonomy_of(name)]:
             if self._taxonomy is None and Taxonomy.shipped().knows(name):
@@ -202,12 +216,7 @@ class Plan:
             else:
                 kinds = () if self._taxonomy is None else (node.name for _, node in self._taxonomy.tree())
                 covered.unknown[name] = closest(name, [*known.names, *kinds])
-        if self.policy.goal != "hide" or any(covered.values()):
-            covered.check_known()
-        for name in self.policy.spared:
-            if not known.positions(name):
-                raise InputError(f"the spared location {quote(name)} is not in the history{closest(name, known.names)}")
-        return self.question_about(histogram, covered)
+        return covered
 
     def question_about(self, history: Histogram, sensitive: Iterable[str] | Covered) -> Question:
         """What the policy asks of a history whose sensitive locations are known."""

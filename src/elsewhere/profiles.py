@@ -21,6 +21,19 @@ from elsewhere.model.histogram import Histogram, Profile, TableLike, parse_weigh
 from elsewhere.model.question import as_histogram, as_list, check_size
 from elsewhere.text import closest, quote
 
+__all__ = [
+    "FEW_USERS",
+    "Repository",
+    "StoredProfile",
+    "all_profiles",
+    "folder",
+    "learn",
+    "load",
+    "parse",
+    "save",
+    "stored",
+]
+
 #: With fewer users than this a profile is taken to tell about single ones.
 FEW_USERS = 20
 

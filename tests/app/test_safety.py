@@ -17,11 +17,12 @@ from contextlib import suppress
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from benchmarks.data import skewed
 
-from elsewhere.app import interface
+from elsewhere.app import connections, interface
 from elsewhere.app.guard import Guard
 from elsewhere.app.session import Session
 from tests.support.client import Client, flow, program, serving
@@ -82,6 +83,19 @@ def test_strangers_are_refused(client: Client, method: str, path: str, headers: 
     assert reply.headers["content-security-policy"].startswith("default-src 'self';")
 
 
+def test_a_person_who_is_refused_reads_a_page(client: Client) -> None:
+    """As after a restart of the program, when the browser still has the old address; scripts get JSON."""
+    browser = {"Accept": "text/html,application/xhtml+xml", "Sec_Fetch_Site": "none"}
+    reply = client.ask("GET", "/old-token/", **browser)
+    assert (reply.status, reply.headers["content-type"]) == (403, "text/html; charset=utf-8")
+    page = reply.content.decode()
+    assert "Open the address shown in your terminal." in page
+    assert "<script" not in page
+    assert client.token not in page
+    assert str(client.port) not in page
+    assert client.ask("GET", "/old-token/api/start", Accept="*/*").json({})["hint"]
+
+
 def test_the_page_itself_is_not(client: Client) -> None:
     """Or else nothing above is shown."""
     origin = f"http://127.0.0.1:{client.port}"
@@ -127,6 +141,46 @@ def test_a_web_socket_is_closed_before_it_opens() -> None:
     assert sent == [{"type": "websocket.close", "code": 1008}]
 
 
+def test_a_copied_ticket_is_worth_nothing(tmp_path: Path) -> None:
+    """Everybody can read a command line: what the browser's has is no token, and serves one browser only."""
+    seen, browser = tmp_path / "arguments", tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$@" > "{seen}.new" && mv "{seen}.new" "{seen}"\n')
+    browser.chmod(0o755)
+    command = [sys.executable, "-m", "elsewhere", "app"]
+    environment = {**os.environ, "BROWSER": str(browser)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stdout is not None
+        address = urlsplit(process.stdout.readline().split()[-1])
+        printed = Client(address.port or 0, address.path.strip("/"))
+        while not seen.exists():
+            time.sleep(0.05)
+        assert printed.token not in seen.read_text()
+        ticket = urlsplit(seen.read_text().strip()).path
+        first = printed.ask("GET", ticket)
+        assert first.status == 303
+        browser_s = Client(printed.port, first.headers["location"].strip("/"))
+        assert browser_s.token != printed.token
+        assert browser_s.ask("GET", "api/start").status == 200
+        assert printed.ask("GET", ticket).status == 403
+        assert browser_s.ask("GET", "api/start").status == 403, "the first to come may have been the thief"
+        assert printed.ask("GET", "api/start").status == 200
+        process.kill()
+
+
+@pytest.mark.parametrize("sent", ["", "GET / HTTP/1.1\r\nHost:", "POST {path} HTTP/1.1\r\n{head}\r\n\r\nloc"])
+def test_connections_that_ask_nothing_are_closed(client: Client, monkeypatch: pytest.MonkeyPatch, sent: str) -> None:
+    """Nothing at all, half of a head, and less of a body than was announced."""
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(connections, "BODY_SECONDS", 0.2)
+    host = f"127.0.0.1:{client.port}"
+    head = f"Host: {host}\r\nOrigin: http://{host}\r\nX-Elsewhere: 1\r\nContent-Type: application/json"
+    path = f"/{client.token}/api/targets?name=t.csv"
+    with socket.create_connection(("127.0.0.1", client.port), timeout=30) as connection:
+        connection.sendall(sent.format(path=path, head=f"{head}\r\nContent-Length: 100").encode())
+        assert connection.recv(1000) == b""
+    assert client.ask("GET", "api/start").status == 200
+
+
 def test_after_the_run_no_file_holds_the_history(tmp_path: Path) -> None:
     """The program listens on loopback alone, ends with one line at Ctrl-C, and its user's folders know nothing."""
     place, before = secrets.token_hex(12), _shared()
@@ -143,7 +197,7 @@ def test_after_the_run_no_file_holds_the_history(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
     assert process.returncode == 0
-    assert out.splitlines()[-1] == "Ended; nothing is kept."
+    assert out.splitlines()[-1] == "Stopped. Nothing was kept."
     assert place not in out + err
     assert err == ""
     assert _holding(place.encode(), [tmp_path, *(_shared() - before)]) == []
@@ -205,24 +259,26 @@ def test_the_whole_flow_with_loopback_alone() -> None:
 
 def test_ctrl_c_in_the_middle_of_a_search() -> None:
     """To go far from oneself is a subset sum in disguise, and keeps the search busy for as long as it may."""
-    table = "location,count\n" + "".join(f"{location},{count}\n" for location, count in skewed(60, 600, 7).items())
+    table = "location,count\n" + "".join(f"{location},{count}\n" for location, count in skewed(150, 10_000, 7).items())
     with program() as (process, client):
         target = client.send("api/targets", table.encode(), name="target.csv").json(interface.TABLE)["id"]
         history = client.upload("history.csv", table.encode())["id"]
         question = {"goal": "avoid", "target": target, "max_quality_loss": 0.05}
+        statuses: list[int] = []
 
         def ask() -> None:
             with suppress(OSError, HTTPException):  # the program ends before it answers
-                client.question(history, "release", question)
+                statuses.append(client.question(history, "release", question).status)
 
         asking = threading.Thread(target=ask)
         asking.start()
         time.sleep(1)
         assert asking.is_alive()
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=6)
+        out, err = process.communicate(timeout=60)
         asking.join()
-    assert (process.returncode, out.splitlines()[-1], err) == (0, "Ended; nothing is kept.", "")
+    assert 200 not in statuses, "it has waited for the search"
+    assert (process.returncode, out.splitlines()[-1], err) == (0, "Stopped. Nothing was kept.", "")
 
 
 def test_a_taken_port() -> None:
@@ -233,5 +289,5 @@ def test_a_taken_port() -> None:
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
-    assert f"the port {port} cannot be used" in done.stderr
-    assert "without --port" in done.stderr
+    assert f"port {port} is not available" in done.stderr
+    assert "leave out --port" in done.stderr

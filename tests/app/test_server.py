@@ -28,7 +28,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import elsewhere as ew
-from elsewhere.app import interface, queries, server, session
+from elsewhere.app import interface, queries, server, session, workers
 from elsewhere.app.session import FORGOTTEN_AFTER, Session
 from elsewhere.cli import main
 from elsewhere.histories import InMemoryFile
@@ -211,7 +211,7 @@ def test_the_curve_of_a_long_history_is_what_could_be_reached_at_best(client: Cl
 def test_questions_without_an_answer_are_answered(client: Client, history: str) -> None:
     everything = client.release(history, {"goal": "hide", "ticked": list(HISTORY)})
     assert "Every place" in everything["sentence"]
-    assert "unticked" in everything["hint"]
+    assert "Untick" in everything["hint"]
     all_of_both = {**RESEMBLE, "ticked": [*HISTORY, *ew.profiles.stored("tourist").profile]}
     assert client.question(history, "frontier", all_of_both).json({})["error"] == everything["sentence"]
     refused = client.question(history, "take", {"goal": "hide", "ticked": list(HISTORY)}, what="release.csv")
@@ -239,12 +239,12 @@ def test_questions_without_an_answer_are_answered(client: Client, history: str) 
         ({**RESEMBLE, "max_quality_loss": "much"}, "max_quality_loss is 'much'"),
         ({**RESEMBLE, "max_quality_loss": -1}, "max_quality_loss is -1"),
         ({**RESEMBLE, "time_limit": "long"}, "time_limit is 'long'"),
-        ({**RESEMBLE, "target": "/etc/passwd"}, "the target is no longer here"),
+        ({**RESEMBLE, "target": "/etc/passwd"}, "your target was cleared from memory"),
         ({**RESEMBLE, "target": ["tourist"]}, r"target is \['tourist'\]; it must be a text"),
         ({"goal": "hide", "sensitive": "preset:health"}, "sensitive is 'preset:health'; it must be a list"),
         ({"goal": "hide", "ticked": [1]}, r"ticked is \[1\]"),
         ({"goal": "hide", "ticked": ["nowhere"]}, "'nowhere' is not in the history"),
-        ({"goal": "hide", "taxonomy": "/etc/passwd"}, "the taxonomy is no longer here"),
+        ({"goal": "hide", "taxonomy": "/etc/passwd"}, "your taxonomy was cleared from memory"),
         ({"goal": "hide", "number": "one"}, "whole number"),
     ],
 )
@@ -303,9 +303,9 @@ def test_a_mistake_of_our_own_tells_nothing(
     monkeypatch.setattr(queries, "release", fail)
     monkeypatch.setattr(session, "read", fail)
     assert client.question(history, "release", RESEMBLE).status == 500
-    assert "mistake" in client.upload("history.csv", b"location\nNorthside Clinic\n")["error"]
+    assert "internal error" in client.upload("history.csv", b"location\nNorthside Clinic\n")["error"]
     said = "".join(capfd.readouterr())
-    assert said.count("KeyError in test_app.py") == 2
+    assert said.count("KeyError in test_server.py") == 2
     assert "Northside" not in said
 
 
@@ -349,6 +349,7 @@ def test_overtaken_questions_are_dropped(
         return answer(session, opened, question)
 
     monkeypatch.setattr(queries, "release", slow)
+    monkeypatch.setattr(workers, "TURN", 30.0)  # so that two are worked on, and the others wait
     statuses: dict[int, int] = {}
 
     def ask(number: int) -> None:
@@ -357,9 +358,9 @@ def test_overtaken_questions_are_dropped(
     threads = [threading.Thread(target=ask, args=[number]) for number in (10, 11, 12, 13)]
     for number, thread in enumerate(threads, start=10):
         thread.start()
-        while open_desk.histories[history].newest["release"] < number:
+        while open_desk.histories[history].newest.get("release", 0) < number:
             time.sleep(0.001)
-        if number < 12:  # two are worked on at a time, the others wait
+        if number < 12:
             begun.acquire(timeout=30)
     go_on.set()
     for thread in threads:
@@ -370,8 +371,39 @@ def test_overtaken_questions_are_dropped(
     assert statuses[5] == 409
 
 
+def test_big_questions_do_not_hold_up_a_small_one(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three people: the questions of two have no end in sight when the third is answered."""
+    begun, go_on = threading.Semaphore(0), threading.Event()
+    answer, ended = queries.release, []
+
+    def endless(session: Session, opened: Any, question: Any) -> Any:
+        if question["goal"] == "resemble":
+            begun.release()
+            go_on.wait(60)
+        return answer(session, opened, question)
+
+    monkeypatch.setattr(queries, "release", endless)
+    people = [client.upload("h.csv", b"location,count\na,3\nb,2\n")["id"] for _ in range(3)]
+
+    def ask(person: int, question: dict[str, Any]) -> None:
+        assert client.release(people[person], question)["possible"]
+        ended.append(person)
+
+    threads = [threading.Thread(target=ask, args=[person, RESEMBLE]) for person in (0, 1)]
+    for thread in threads:
+        thread.start()
+        assert begun.acquire(timeout=30)
+    third = threading.Thread(target=ask, args=[2, {"goal": "hide", "ticked": ["a"]}])
+    third.start()
+    third.join(30)
+    go_on.set()
+    for thread in (*threads, third):
+        thread.join()
+    assert ended[0] == 2
+
+
 def test_a_search_that_is_overtaken_ends(open_desk: Session, client: Client) -> None:
-    """To go far from oneself is hard, and two are worked on at a time: a third question need not wait for them."""
+    """To go far from oneself is hard, and keeps the search busy for as long as it may."""
     table = "location,count\n" + "".join(f"{location},{count}\n" for location, count in skewed(60, 600, 7).items())
     target = client.send("api/targets", table.encode(), name="target.csv").json(interface.TABLE)["id"]
     opened = client.upload("history.csv", table.encode())["id"]
@@ -385,12 +417,10 @@ def test_a_search_that_is_overtaken_ends(open_desk: Session, client: Client) -> 
     for thread in threads:
         thread.start()
     time.sleep(0.5)
-    began = time.monotonic()
     ask({"goal": "hide", "ticked": ["000001"], "number": 2})
     for thread in threads:
         thread.join()
-    assert statuses.count(409) == 2
-    assert time.monotonic() - began < queries.SECONDS / 2
+    assert statuses.count(409) == 2, "a search that goes on to its end is answered with 200"
 
 
 def test_what_is_stopped_while_it_is_read_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -426,7 +456,7 @@ def test_what_is_forgotten_does_not_come_back_with_labels() -> None:
     opened = session.put(session.read(InMemoryFile("h.csv", b"location,count\na,3\nb,2\n"), {}))
     labelled = session.label(opened.id, InMemoryFile("labels.csv", b"id,label\na,Clinic\n"))
     session.forget(opened.id)
-    with pytest.raises(ew.ElsewhereError, match="the history is no longer here"):
+    with pytest.raises(ew.ElsewhereError, match="your history was cleared from memory"):
         session.put(labelled)
     assert not session.histories
 
@@ -448,7 +478,7 @@ def test_histories_are_forgotten() -> None:
         gc.collect()
         assert {at for at, it in everything.items() if it() is not None} == {kept}
         assert client.ask("POST", f"api/histories/{left}/keep").status == 404
-        assert client.release(left, {"goal": "hide", "ticked": ["a"]})["hint"] == "Load the file again."
+        assert client.release(left, {"goal": "hide", "ticked": ["a"]})["hint"] == "Please load it again."
         asked = {"goal": "avoid", "target": target, "max_quality_loss": 0.1}
         assert client.release(kept, asked)["possible"], "a target stays as long as a history does"
         client.ask("DELETE", f"api/histories/{kept}")
@@ -503,13 +533,14 @@ def resembling(client: Client, folder: Path) -> tuple[str, dict[str, Any]]:
 
 def avoiding(client: Client, folder: Path) -> tuple[str, dict[str, Any]]:
     """A stored profile, another distance and method, and a table whose columns have names of their own."""
-    rows = "".join(f"{at},{where}\n" for at, where in enumerate(["Hotel", "Museum", "Museum", "Bar", "Bar", "Bar"]))
+    rows = "".join(f"{at},{where}\n" for at, where in enumerate(["Hotel", *["Museum"] * 4, *["Bar"] * 15]))
     name, content = put(folder, "visits.csv", f"kind,where\n{rows}".encode())
     question = {"goal": "avoid", "target": "tourist", "max_quality_loss": 0.3, "quality": "variational",
                 "privacy": "l2", "method": "heuristic", "min_distance": 0.5}  # fmt: skip
     return client.upload(name, content, location_column="where")["id"], question
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [hiding, resembling, avoiding])
 def test_what_is_taken_does_the_same_again(
     client: Client, folder: Path, case: Callable[[Client, Path], tuple[str, dict[str, Any]]]
@@ -571,3 +602,76 @@ def test_nothing_ticked_is_not_taken(client: Client, history: str) -> None:
         reply: Reply = client.question(history, "take", {"goal": "hide", choice: names}, what="release.csv")
         assert reply.json({})["hint"] == "Tick what to hide."
     assert client.question(history, "take", RESEMBLE, what="../x").status == 400
+
+
+def test_the_history_itself_is_given_out_only_to_who_insists(client: Client) -> None:
+    """To avoid a target that has nothing in common with the history, nothing need be changed; and that is said."""
+    history = client.upload("h.csv", b"location,count\nBlue Lantern,3\nWillow Court,2\n")["id"]
+    question = {"goal": "avoid", "target": "tourist", "max_quality_loss": 0.1}
+    answer = client.release(history, question)
+    assert answer["unchanged"]
+    assert answer["notes"][-1] == "Warning: nothing was hidden. The release would equal your history."
+    assert re.match(r"None of the target's \d+ places are in your history\.", answer["notes"][0])
+    for what in ("release.csv", "release.json", "release.parquet"):
+        reply = client.question(history, "take", question, what=what)
+        assert (reply.status, "would equal your history" in reply.json({})["error"]) == (400, True)
+        assert client.question(history, "take", question, what=what, allow_unchanged="1").status == 200
+    assert client.take(history, question, "policy.toml")
+    assert not client.release(history, {"goal": "hide", "ticked": ["Willow Court"]})["unchanged"]
+
+
+# Policies
+
+
+def policy(client: Client, history: str, content: bytes, **loaded: str) -> Any:
+    return client.send(f"api/histories/{history}/policy", content, name="policy.toml", **loaded).json(interface.POLICY)
+
+
+@pytest.mark.parametrize("case", [hiding, resembling, avoiding])
+def test_a_saved_policy_asks_the_same_again(
+    client: Client, folder: Path, case: Callable[[Client, Path], tuple[str, dict[str, Any]]]
+) -> None:
+    history, question = case(client, folder)
+    release = client.take(history, question, "release.csv")
+    loaded = {kind: question[kind] for kind in ("target", "taxonomy") if kind in question}
+    shown = policy(client, history, client.take(history, question, "policy.toml"), **loaded)
+    assert client.take(history, {**shown["question"], "number": 2}, "release.csv") == release
+    assert shown["notes"] == []
+
+
+def test_a_policy_in_the_words_of_a_person(client: Client, history: str) -> None:
+    """Names become ticks; a branch is whole unless something below it is spared; what is not here is said."""
+    written = b"""goal = "hide"\ntaxonomy = "shipped"\nsensitive = ["preset:health", "Bar", "Casino", "Atlantis"]
+    spared = ["The Anchor Bar"]\ntime_limit = 60"""
+    shown = policy(client, history, written)
+    assert shown["question"]["ticked"] == ["Bar", "Casino \"Royal\", 'East'", "hospital"]
+    assert shown["question"]["sensitive"] == ["preset:health", "casino"]
+    assert [note.split(",")[0] for note in shown["notes"]] == [
+        "The policy also names 'Atlantis'",
+        "The page searches for up to 10 seconds",
+    ]
+
+
+def test_a_policy_asks_for_its_files(client: Client, history: str) -> None:
+    written = b'goal = "avoid"\ntarget = "../lists/own.csv"\ntaxonomy = "kinds.txt"\nmax_quality_loss = 0.1'
+    needs = [{"kind": "target", "name": "own.csv"}, {"kind": "taxonomy", "name": "kinds.txt"}]
+    assert policy(client, history, written) == {"needs": needs}
+    target = client.send("api/targets", b"location,count\nBar,3\n", name="other.csv").json(interface.TABLE)["id"]
+    assert policy(client, history, written, target=target) == {"needs": needs[1:]}
+    taxonomy = client.send("api/taxonomies", b"Places\n  Bar\n", name="kinds.txt").json(interface.TABLE)["id"]
+    question = policy(client, history, written, target=target, taxonomy=taxonomy)["question"]
+    assert (question["target"], question["taxonomy"], question["max_quality_loss"]) == (target, taxonomy, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("written", "match"),
+    [
+        (b"goal = ", "the policy 'policy.toml' is not TOML"),
+        (b"goal = 'hid'", "the policy 'policy.toml': goal is 'hid'"),
+        (b"\xff", "is not TOML"),
+        (b'goal = "hide"\nlower = "/etc/passwd"', "cannot apply 'lower'; run the policy with: elsewhere hide"),
+        (b'goal = "resemble"\ntarget = "tourist"', "resemble needs max_quality_loss"),
+    ],
+)
+def test_policies_that_the_page_cannot_use(client: Client, history: str, written: bytes, match: str) -> None:
+    assert match in policy(client, history, written)["error"]

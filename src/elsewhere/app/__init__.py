@@ -9,8 +9,12 @@ import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from elsewhere.model.errors import InputError
+
+if TYPE_CHECKING:
+    from elsewhere.app.guard import Ticket
 
 
 def serve(port: int | None, open_browser: bool, say: Callable[[str], None]) -> None:
@@ -19,21 +23,28 @@ def serve(port: int | None, open_browser: bool, say: Callable[[str], None]) -> N
         from elsewhere.app.server import page_server
     except ImportError as error:
         raise InputError(f"the page needs {error.name}; install it with: pip install 'elsewhere[app]'") from None
-    from elsewhere.app.guard import HOST
+    from elsewhere.app.guard import HOST, Ticket
     from elsewhere.app.session import Session
 
-    token = secrets.token_urlsafe(24)
+    token, ticket = secrets.token_urlsafe(24), Ticket()
     with _listening(HOST, port) as listener:
         bound = listener.getsockname()[1]
-        address = f"http://{HOST}:{bound}/{token}/"
-        say(f"elsewhere is at {address}")
-        say("Nothing leaves this machine. Ctrl-C ends it, and forgets everything.")
+        address = f"http://{HOST}:{bound}"
+        say(f"elsewhere is running at {address}/{token}/")
+        say("Nothing leaves this machine. Press Ctrl-C to stop it and clear everything from memory.")
         threading.Thread(target=import_module, args=["elsewhere.preload"], daemon=True).start()
         if open_browser:
-            threading.Thread(target=webbrowser.open, args=[address], daemon=True).start()
+            threading.Thread(target=_open_browser, args=[address, ticket], daemon=True).start()
+        else:
+            ticket.void()
         with suppress(KeyboardInterrupt):
-            page_server(token, bound, Session()).run(sockets=[listener])
-    say("Ended; nothing is kept.")
+            page_server(token, bound, Session(), ticket).run(sockets=[listener])
+    say("Stopped. Nothing was kept.")
+
+
+def _open_browser(address: str, ticket: Ticket) -> None:
+    if not webbrowser.open(f"{address}/{ticket.code}/"):
+        ticket.void()
 
 
 def _listening(host: str, port: int | None) -> socket.socket:
@@ -47,6 +58,6 @@ def _listening(host: str, port: int | None) -> socket.socket:
     except OSError as error:
         listener.close()
         raise InputError(
-            f"the port {port} cannot be used ({error.strerror or error}); without --port a free one is taken"
+            f"port {port} is not available ({error.strerror or error}); leave out --port to use a free one"
         ) from None
     return listener

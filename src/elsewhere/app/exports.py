@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from elsewhere.app.interface import TAKEN
-from elsewhere.app.queries import planned, sanitized, sensitive_of
+from elsewhere.app.queries import resolve, sanitized
 from elsewhere.app.session import OpenHistory, Refused, Session
-from elsewhere.model.errors import ElsewhereError, InputError
+from elsewhere.model.errors import InputError
 from elsewhere.model.result import Sanitized
 from elsewhere.output.report import as_json, summary
 from elsewhere.policy import SHIPPED, Policy
@@ -22,19 +22,22 @@ _RELEASE = "release.csv"
 _OPTIONS = {"spared": "spare"}
 
 
-def take(session: Session, opened: OpenHistory, question: Mapping[str, Any], what: str) -> bytes:
-    """The content of a file, the same that the command line writes."""
+def take(
+    session: Session, opened: OpenHistory, question: Mapping[str, Any], what: str, allow_unchanged: bool = False
+) -> bytes:
+    """The content of a file, the same that the command line writes.
+
+    A release that equals the history is given out only to somebody who insists.
+    """
     if what not in TAKEN:
         raise InputError(f"what is {quote(what)}; it is one of {', '.join(TAKEN)}")
-    plan = planned(session, opened, question)
-    history = opened.history.histogram
-    if plan.policy.goal == "hide" and not sensitive_of(plan, history):
-        raise Refused(400, "nothing is ticked, so the release would be the history itself", "Tick what to hide.")
-    result = sanitized(opened, plan)
-    check = plan.verify(history, result.histogram)
-    if not check.ok:
-        raise ElsewhereError(f"the release failed its check and is not given out: {check.problems[0]}")
-    policy = plan.policy
+    asked = resolve(session, opened, question)
+    if asked.policy.goal == "hide" and not asked.question.covered.locations:
+        raise Refused(400, "nothing is ticked, so the release would equal your history", "Tick what to hide.")
+    result = sanitized(opened, asked)
+    if what not in _FILES and result.unchanged and not allow_unchanged:
+        raise Refused(400, "nothing was hidden; the release would equal your history", "Confirm that you want it.")
+    policy = asked.policy
     if result.status == "optimal":  # then nothing is left of the limit, and it is found again without one
         policy = replace(policy, time_limit=None)
     return _FILES[what](opened, policy, result) if what in _FILES else encode(what, result.histogram.items())
@@ -46,8 +49,8 @@ def _files_of(opened: OpenHistory, policy: Policy) -> list[str]:
     names = [name for name in (opened.name, opened.labels, policy.target, taxonomy) if name is not None]
     for name in names:
         if names.count(name) > 1:
-            sentence = f"two of the files are called {quote(name)}, and a command could not tell them apart"
-            raise Refused(400, sentence, "Rename one of them, and load it again.")
+            sentence = f"two of your files are called {quote(name)}, so a command cannot tell them apart"
+            raise Refused(400, sentence, "Rename one of them and load it again.")
     return names
 
 
@@ -69,6 +72,8 @@ def _report(opened: OpenHistory, policy: Policy, result: Sanitized) -> bytes:
 
 def _command(opened: OpenHistory, policy: Policy, result: Sanitized) -> bytes:
     words = ["elsewhere", policy.goal, opened.name, *_options(opened, policy), "-o", _release_beside(opened, policy)]
+    if result.unchanged:
+        words.append("--allow-unchanged")
     return (shlex.join(words) + "\n").encode()
 
 
@@ -90,23 +95,18 @@ def _script(opened: OpenHistory, policy: Policy, result: Sanitized) -> bytes:
         f"    {name}={tuple(value) if isinstance(value, list) else value!r},\n"
         for name, value in policy.chosen().items()
     )
-    release = _release_beside(opened, policy)
-    return _SCRIPT.format(history=opened.name, reading=reading, choices=choices, release=release).encode()
+    saving = repr(_release_beside(opened, policy)) + (", allow_unchanged=True" if result.unchanged else "")
+    return _SCRIPT.format(history=opened.name, reading=reading, choices=choices, saving=saving).encode()
 
 
 _SCRIPT = """\
-import csv
-
 import elsewhere as ew
 
-history = ew.read({history!r}{reading}).histogram
+history = ew.read({history!r}{reading})
 policy = ew.Policy(
 {choices})
 result = policy.plan().sanitize(history)
-with open({release!r}, "w", encoding="utf-8", newline="") as file:
-    rows = csv.writer(file, lineterminator="\\n")
-    rows.writerow(["location", "count"])
-    rows.writerows(result.histogram.items())
+result.save({saving})
 """
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import secrets
+from base64 import b64encode
 from collections.abc import MutableMapping
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,8 +18,8 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 
+_POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 _HEADERS = {
-    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "Cache-Control": "no-store",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -25,65 +27,146 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-_ADDED = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
 #: What a form of another site cannot send without asking first, and is not told when it asks.
 _CONTENT = (b"application/json", b"application/octet-stream")
+
+_REFUSAL = {
+    "error": "this address is only for the page that elsewhere opened",
+    "hint": "Open the address shown in your terminal.",
+}
+_STYLE = "body{max-width:34rem;margin:4rem auto;padding:0 1rem;font:1.1rem/1.5 sans-serif}h1{font-size:1.5rem}"
+_REFUSAL_PAGE = f"""\
+<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>elsewhere</title>
+<style>{_STYLE}</style>
+<main>
+<h1>This page is no longer connected to elsewhere.</h1>
+<p>Every start of the program has a new address. Open the address shown in your terminal.</p>
+<p>If elsewhere is not running, start it again: <code>elsewhere app</code></p>
+</main>
+</html>
+"""
+_STYLE_ALLOWED = f"; style-src 'sha256-{b64encode(sha256(_STYLE.encode()).digest()).decode()}'"
 
 
 class Guard:
     """Passes on what the page asks, without the token, and refuses everything else."""
 
-    def __init__(self, app: ASGIApp, token: str, port: int) -> None:
+    def __init__(self, app: ASGIApp, token: str, port: int, ticket: Ticket | None = None) -> None:
         self._app = app
         self._host = f"{HOST}:{port}".encode()
-        self._start = f"/{token}/".encode()
+        self._token, self._ticket = token, ticket
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})  # before it was accepted: that is a 403
-        elif self._welcome(scope):
-            path = scope["path"][len(self._start) - 1 :]
-            await self._app({**scope, "path": path}, receive, _with_headers(send))
         else:
-            await _refuse(_with_headers(send))
+            headers = _by_name(scope)
+            token, rest = _divided(scope["path"])
+            if not self._allows(scope["method"], headers):
+                await _refuse(headers, send)
+            elif rest and self._knows(token):
+                await self._app({**scope, "path": rest}, receive, _with_headers(send))
+            elif rest == "/" and self._ticket is not None and (admitted := self._ticket.exchange(token)):
+                await _redirect(f"/{admitted}/", send)
+            else:
+                await _refuse(headers, send)
 
-    def _welcome(self, scope: Scope) -> bool:
-        headers: dict[bytes, list[bytes]] = {}
-        for name, value in scope["headers"]:
-            headers.setdefault(name, []).append(value)
+    def _knows(self, token: str) -> bool:
+        return _same(token, self._token) or (self._ticket is not None and self._ticket.admits(token))
+
+    def _allows(self, method: str, headers: dict[bytes, list[bytes]]) -> bool:
+        """Whether a request can be one of the page's own, but for the token."""
         origin = b"http://" + self._host
-        changes = scope["method"] in ("POST", "DELETE")
+        changes = method in ("POST", "DELETE")
         return (
-            (changes or scope["method"] == "GET")
+            (changes or method == "GET")
             and headers.get(b"host") == [self._host]
             and headers.get(b"origin", [] if changes else [origin]) == [origin]
             and headers.get(b"sec-fetch-site", [b"same-origin"]) in ([b"same-origin"], [b"none"])
             and (not changes or headers.get(b"x-elsewhere") == [b"1"])
-            and (scope["method"] != "POST" or _content(headers) in _CONTENT)
-            and secrets.compare_digest(scope["path"].encode("utf-8", "replace")[: len(self._start)], self._start)
+            and (method != "POST" or _content(headers) in _CONTENT)
         )
+
+
+class Ticket:
+    """What the browser's command line has in place of the token, since every user of the machine can read that.
+
+    It is exchanged once for a token of its own. Whoever comes second shows that somebody copied it, and then that token
+    is void: the one who came first may have been the thief.
+    """
+
+    def __init__(self) -> None:
+        self.code = secrets.token_urlsafe(24)
+        self._token: str | None = None
+        self._used = False
+
+    def exchange(self, code: str) -> str | None:
+        """The token for the first who comes with the code."""
+        if not _same(code, self.code):
+            return None
+        self._token = None if self._used else secrets.token_urlsafe(24)
+        self._used = True
+        return self._token
+
+    def admits(self, token: str) -> bool:
+        return self._token is not None and _same(token, self._token)
+
+    def void(self) -> None:
+        """Admit nobody: no browser was opened with it."""
+        self._used, self._token = True, None
+
+
+def _same(one: str, other: str) -> bool:
+    return secrets.compare_digest(one.encode("utf-8", "replace"), other.encode("utf-8", "replace"))
+
+
+def _divided(path: str) -> tuple[str, str]:
+    """The first part of a path, and the rest, which begins with a slash or is empty."""
+    token, slash, rest = path.removeprefix("/").partition("/")
+    return token, slash + rest
+
+
+def _by_name(scope: Scope) -> dict[bytes, list[bytes]]:
+    headers: dict[bytes, list[bytes]] = {}
+    for name, value in scope["headers"]:
+        headers.setdefault(name, []).append(value)
+    return headers
 
 
 def _content(headers: dict[bytes, list[bytes]]) -> bytes:
     return b",".join(headers.get(b"content-type", [])).partition(b";")[0].strip().lower()
 
 
-def _with_headers(send: Send) -> Send:
+def _with_headers(send: Send, more_policy: str = "") -> Send:
+    added = {**_HEADERS, "Content-Security-Policy": _POLICY + more_policy}
+    encoded = [(name.lower().encode(), value.encode()) for name, value in added.items()]
+
     async def wrapped(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
-            message["headers"] = [*message.get("headers", ()), *_ADDED]
+            message["headers"] = [*message.get("headers", ()), *encoded]
         await send(message)
 
     return wrapped
 
 
-async def _refuse(send: Send) -> None:
-    refusal = {
-        "error": "this address is for the page that elsewhere opened, and for nothing else",
-        "hint": "Open the address that stands in the terminal.",
-    }
-    content = [(b"content-type", b"application/json")]
-    await send({"type": "http.response.start", "status": 403, "headers": content})
-    await send({"type": "http.response.body", "body": json.dumps(refusal).encode()})
+async def _redirect(to: str, send: Send) -> None:
+    send = _with_headers(send)
+    await send({"type": "http.response.start", "status": 303, "headers": [(b"location", to.encode())]})
+    await send({"type": "http.response.body"})
+
+
+async def _refuse(headers: dict[bytes, list[bytes]], send: Send) -> None:
+    """Say so to a script in JSON, and to a person who opened the address as a page."""
+    if b"text/html" in b",".join(headers.get(b"accept", [])):
+        send, kind, body = _with_headers(send, _STYLE_ALLOWED), b"text/html; charset=utf-8", _REFUSAL_PAGE
+    else:
+        send, kind, body = _with_headers(send), b"application/json", json.dumps(_REFUSAL)
+    await send({"type": "http.response.start", "status": 403, "headers": [(b"content-type", kind)]})
+    await send({"type": "http.response.body", "body": body.encode()})

@@ -16,7 +16,9 @@ Everything lies below the address that the program opens:
     GET    api/histories/ID/tree?target=NAME|ID&taxonomy=ID     TREE
     POST   api/histories/ID/release       QUESTION              ANSWER
     POST   api/histories/ID/frontier      QUESTION              FRONTIER
-    POST   api/histories/ID/take?what=... QUESTION              one of the files in TAKEN
+    POST   api/histories/ID/take?what=... QUESTION              one of the files in TAKEN; a release that equals the
+                                                                history only with &allow_unchanged=1
+    POST   api/histories/ID/policy?name=NAME&target=ID&taxonomy=ID  a policy  POLICY
     POST   api/targets?name=NAME          a table or profile    TABLE
     POST   api/taxonomies?name=NAME       a taxonomy            TABLE
 
@@ -88,6 +90,7 @@ START = _object(
     presets=_list(_object(id=_TEXT, name=_TEXT, description=_TEXT)),
     profiles=_list(_object(name=_TEXT, label=_TEXT, description=_TEXT, length=_COUNT)),
     limits=_object(upload_bytes=_COUNT, seconds=_NUMBER),
+    notes=_NAMES,
 )
 
 HISTORY = _object(
@@ -132,6 +135,7 @@ _FIGURES: dict[str, Schema] = {
     "certificate": _TEXT,
     "status": {"enum": ["optimal", "feasible"]},
     "notes": _NAMES,
+    "unchanged": _FLAG,
 }
 
 #: The release, or why there is none, with the figures of what comes nearest if anything does.
@@ -161,6 +165,14 @@ FRONTIER = _object(
     needed=_MAYBE,
     sentence=_MAYBE_TEXT,
 )
+
+#: The question that a policy asks of the history, or else the files that it needs and the page does not have.
+POLICY: Schema = {
+    "anyOf": [
+        _object(question=QUESTION, notes=_NAMES),
+        _object(needs=_list(_object(kind={"enum": ["target", "taxonomy"]}, name=_TEXT))),
+    ]
+}
 
 #: What can be taken, with its media type.
 TAKEN = {

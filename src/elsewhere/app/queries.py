@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from elsewhere.app.interface import QUESTION
 from elsewhere.app.session import OpenHistory, Refused, Session
 from elsewhere.budgets import frontier_budgets
-from elsewhere.model.errors import Infeasible, InputError, PrivacyNotMet, sufficient_limit
-from elsewhere.model.histogram import Histogram
+from elsewhere.model.errors import ElsewhereError, Infeasible, InputError, PrivacyNotMet, sufficient_limit
+from elsewhere.model.histogram import Histogram, Profile
+from elsewhere.model.names import NameIndex
+from elsewhere.model.question import Covered, Question
 from elsewhere.model.result import Frontier, Sanitized
-from elsewhere.model.taxonomy import PRESET, Taxonomy
-from elsewhere.output.sentences import in_words, on_scale
-from elsewhere.policy import SHIPPED, Plan, Policy
-from elsewhere.text import closest, quote
+from elsewhere.model.taxonomy import PRESET, Placed, Taxonomy
+from elsewhere.output.sentences import common_note, in_words, on_scale
+from elsewhere.policy import Plan, Policy
+from elsewhere.solve import solve, solve_frontier
+from elsewhere.text import as_sentence, closest, quote
+from elsewhere.verification.verify import check_release
 
 #: Seconds that one question may take.
 SECONDS = 10.0
@@ -34,9 +38,8 @@ _ADVICE = 2.0
 def tree(session: Session, opened: OpenHistory, target: str | None, taxonomy: str | None) -> dict[str, Any]:
     """The part of a taxonomy that the history, and the target if there is one, have locations of."""
     history = opened.history.histogram
-    weights = {} if target is None else _target(session, target)
-    locations = sorted({*history, *weights})
-    chosen = Taxonomy.shipped() if taxonomy is None else _taxonomy(session, taxonomy)
+    locations = history.index.union([] if target is None else list(session.target(target))).names
+    chosen = Taxonomy.shipped() if taxonomy is None else session.taxonomy(taxonomy)
     placed = chosen.placed(locations)
     nodes = [
         _node(history, node.id, node.name, node.parent, placed.own.get(node.id, []), placed.below[node.id])
@@ -46,23 +49,28 @@ def tree(session: Session, opened: OpenHistory, target: str | None, taxonomy: st
     if placed.unknown:
         unknown = list(placed.unknown)
         nodes.append(_node(history, "", "Other places", None, unknown, unknown))
-    shipped = Taxonomy.shipped()
-    presets = {PRESET + name: sorted(shipped.select([PRESET + name], among=locations)) for name in shipped.presets}
-    return {"nodes": nodes, "presets": presets}
+    return {"nodes": nodes, "presets": _presets(placed if taxonomy is None else Taxonomy.shipped().placed(locations))}
+
+
+class Asked(NamedTuple):
+    """What the page asks, as a policy that a command could have, and resolved against the history."""
+
+    policy: Policy
+    question: Question
 
 
 def release(session: Session, opened: OpenHistory, question: Mapping[str, Any]) -> dict[str, Any]:
     """The release that a question asks for, with all that the page shows of it; or why there is none."""
     began = time.perf_counter()
-    plan = planned(session, opened, question)
+    asked = resolve(session, opened, question)
     opened.question = dict(question)
     answer: dict[str, Any] = {"number": question["number"], "possible": True}
     try:
-        answer |= _figures(sanitized(opened, plan), plan.policy)
+        answer |= _figures(sanitized(opened, asked), asked.policy)
     except Infeasible as error:
         answer |= _impossible(error) | {"best": None}
     except PrivacyNotMet as error:
-        answer |= _impossible(error) | {"best": _figures(error.best, plan.policy)}
+        answer |= _impossible(error) | {"best": _figures(error.best, asked.policy)}
     return answer | {"seconds": time.perf_counter() - began}
 
 
@@ -70,16 +78,16 @@ def frontier(session: Session, opened: OpenHistory, question: Mapping[str, Any])
     """What each limit on the quality loss would buy."""
     if question.get("goal") == "hide":
         raise InputError("goal is 'hide', which has no frontier; it is for resemble and avoid")
-    history = opened.history.histogram
-    plan = planned(session, opened, {**question, "max_quality_loss": 0.0}).with_choices(_ON_CURVE)
+    asked = resolve(session, opened, {**question, "max_quality_loss": 0.0}).question
     try:
-        _leave_some(plan, history)
+        _leave_some(asked)
     except Infeasible as error:
         why = _impossible(error)
         raise Refused(400, why["sentence"], why["hint"]) from None
-    exact = history.size * history.length <= _SMALL
-    points = _searched(plan, history) if exact else _at_best(plan, history)
-    needed, sentence = _needed(plan, history, points.budgets[0])
+    exact = asked.history.size * asked.history.length <= _SMALL
+    curve = asked.within(0.0, **_ON_CURVE)
+    points = _searched(curve) if exact else _at_best(curve)
+    needed, sentence = _needed(asked, points.budgets[0])
     return {
         "number": question["number"],
         "exact": exact,
@@ -97,15 +105,16 @@ def frontier(session: Session, opened: OpenHistory, question: Mapping[str, Any])
     }
 
 
-def _searched(plan: Plan, history: Histogram) -> Frontier:
-    budgets = frontier_budgets(plan.question(history))
-    return plan.frontier(history, budgets).distinct(chosen=budgets[-1])
+def _searched(question: Question) -> Frontier:
+    budgets = frontier_budgets(question)
+    return solve_frontier(question.within(budgets[-1]), budgets).distinct(chosen=budgets[-1])
 
 
-def _at_best(plan: Plan, history: Histogram) -> Frontier:
+def _at_best(question: Question) -> Frontier:
     """The bounds alone, which need no search; the more visits there are, the nearer to them the releases come."""
-    budgets = frontier_budgets(plan.question(history))[:: 1 if history.size * history.length <= _LARGE else 2]
-    points = plan.with_choices({"time_limit": 0.0}).frontier(history, budgets)
+    history = question.history
+    budgets = frontier_budgets(question)[:: 1 if history.size * history.length <= _LARGE else 2]
+    points = solve_frontier(question.within(budgets[-1], time_limit=0.0), budgets)
     return Frontier(
         [
             replace(point, quality_loss=budget, privacy_distance=point.bound)
@@ -115,49 +124,79 @@ def _at_best(plan: Plan, history: Histogram) -> Frontier:
     )
 
 
-def planned(session: Session, opened: OpenHistory, question: Mapping[str, Any]) -> Plan:
-    """The plan that a question amounts to."""
+def resolve(session: Session, opened: OpenHistory, question: Mapping[str, Any]) -> Asked:
+    """The policy and the resolved question that a question of the page amounts to."""
     choices = _choices(question)
     ticked = choices.pop("ticked", None)
+    plan, history = plan_of(session, choices), opened.history.histogram
+    asked = SECONDS if plan.policy.time_limit is None else plan.policy.time_limit
+    plan = plan.with_choices({"time_limit": min(SECONDS, max(asked, _AT_LEAST * history.size * history.length))})
+    found = Asked(plan.policy, plan.question(history))
+    return found if ticked is None else _settled(found, ticked)
+
+
+def plan_of(session: Session, choices: Mapping[str, Any]) -> Plan:
+    """The plan with these choices, whose target and taxonomy are among those that the page has."""
+    names, given = dict(choices), dict[str, Any]()
     target, taxonomy = choices.get("target"), choices.get("taxonomy")
-    given: dict[str, Any] = {}
     if target is not None:
-        given["target"] = _target(session, target)
-        choices["target"] = session.targets[target].name if target in session.targets else target
+        given["target"] = session.target(target)
+        names["target"] = session.targets[target].name if target in session.targets else target
     if taxonomy is not None:
-        given["taxonomy"] = _taxonomy(session, taxonomy)
-        choices["taxonomy"] = session.taxonomies[taxonomy].name if taxonomy in session.taxonomies else taxonomy
-    policy, history = Policy(**choices), opened.history.histogram
-    asked = SECONDS if policy.time_limit is None else policy.time_limit
-    limit = min(SECONDS, max(asked, _AT_LEAST * history.size * history.length))
-    plan = replace(policy, time_limit=limit).plan(**given)
-    return plan if ticked is None else _settled(plan, history, set(ticked))
+        given["taxonomy"] = session.taxonomy(taxonomy)
+        names["taxonomy"] = session.taxonomies[taxonomy].name if taxonomy in session.taxonomies else taxonomy
+    return Policy(**names).plan(**given)
 
 
-def sanitized(opened: OpenHistory, plan: Plan) -> Sanitized:
-    """The answer to a plan; the last one is remembered."""
-    history = opened.history.histogram
-    sensitive = sensitive_of(plan, history)
+def _settled(asked: Asked, ticked: Iterable[str]) -> Asked:
+    """The same, but sensitive are the locations that are ticked, whatever else their names cover."""
+    policy, question = asked
+    known, covered = _known(question), question.covered
+    chosen = set()
+    for name in ticked:
+        if (place := known.find(name)) is None:
+            raise InputError(f"{quote(name)} is not in the history{closest(name, known.names)}")
+        chosen.add(place)
+    missed = sorted(chosen - covered.locations)
+    # A name with a * in it means more places than one.
+    named = Covered([*covered.items(), *((name, frozenset(known.match(name))) for name in missed)])
+    # What a whole branch covers of the target alone stays covered: it may not have been there to tick yet.
+    beyond = {name for name in named.locations - chosen if name in question.history}
+    sensitive = Covered((name, locations - beyond) for name, locations in named.items())
+    spared = (*policy.spared, *sorted(beyond))
+    return Asked(
+        replace(policy, sensitive=(*policy.sensitive, *missed), spared=spared), replace(question, sensitive=sensitive)
+    )
+
+
+def _known(question: Question) -> NameIndex:
+    """The places of the history and, unless only visited ones may receive counts, of the target."""
+    if question.target is None or question.visited_only:
+        return question.history.index
+    return question.history.index.union(Profile(question.target).locations)
+
+
+def sanitized(opened: OpenHistory, asked: Asked) -> Sanitized:
+    """The answer, which has passed its check; the last one is remembered."""
     if opened.answered is not None:
-        last, result = opened.answered
+        policy, result = opened.answered
         # Two files may have the same name, so that the policy alone does not tell.
-        if (last.policy, sensitive_of(last, history)) == (plan.policy, sensitive) and last.target is plan.target:
+        same = policy == asked.policy and result.question.covered == asked.question.covered
+        if same and result.question.target is asked.question.target:
             return result
-    _leave_some(plan, history)
-    result = plan.sanitize(history)
-    opened.answered = (plan, result)
+    _leave_some(asked.question)
+    result = solve(asked.question)
+    check = check_release(asked.question, result)
+    if not check.ok:
+        raise ElsewhereError(f"the release failed its check and is not shown: {check.problems[0]}")
+    opened.answered = (asked.policy, result)
     return result
 
 
-def sensitive_of(plan: Plan, history: Histogram) -> frozenset[str]:
-    return frozenset().union(*plan.question(history).covered.values())
-
-
-def _leave_some(plan: Plan, history: Histogram) -> None:
+def _leave_some(question: Question) -> None:
     """Refuse to hide everything there is."""
-    beyond = () if plan.policy.visited_only or plan.target is None else plan.target
-    if sensitive_of(plan, history).issuperset({*history, *beyond}):
-        raise Infeasible("every place is ticked, so none is left for the visits to go to", math.inf)
+    if question.covered.locations.issuperset(_known(question).names):
+        raise Infeasible("every place is ticked, so there is nowhere to move the visits", math.inf)
 
 
 def _choices(question: Mapping[str, Any]) -> dict[str, Any]:
@@ -182,26 +221,14 @@ def _choices(question: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _settled(plan: Plan, history: Histogram, ticked: set[str]) -> Plan:
-    """The plan whose sensitive locations are those that are ticked, whatever else their names cover."""
-    covered = sensitive_of(plan, history)
-    missed = sorted(ticked - covered)
-    plan = plan.with_choices({"sensitive": (*plan.policy.sensitive, *missed)})
-    # What a whole branch covers of the target alone stays covered: it may not have been there to tick yet.
-    unseen = covered.difference(history)
-    beyond = sorted(sensitive_of(plan, history) - ticked - unseen)
-    return plan.with_choices({"spared": (*plan.policy.spared, *beyond)})
-
-
-def _target(session: Session, name: str) -> Mapping[str, Any]:
-    """The weights of an uploaded target or of a stored profile; a file on the disk is none."""
-    if name in session.profiles:
-        return session.profiles[name].profile
-    return session.targets.ask(name).content
-
-
-def _taxonomy(session: Session, name: str) -> Taxonomy:
-    return Taxonomy.shipped() if name == SHIPPED else session.taxonomies.ask(name).content
+def _presets(placed: Placed) -> dict[str, list[str]]:
+    """The locations that each preset covers, of those that the shipped taxonomy has placed."""
+    shipped = Taxonomy.shipped()
+    covered: dict[str, set[str]] = {PRESET + name: set() for name in shipped.presets}
+    for _, node in shipped.tree():
+        for group in node.groups:
+            covered[PRESET + group].update(placed.below.get(node.id, ()))
+    return {preset: sorted(locations) for preset, locations in covered.items()}
 
 
 def _node(
@@ -213,9 +240,10 @@ def _node(
 
 
 def _figures(result: Sanitized, policy: Policy) -> dict[str, Any]:
+    notes = [*map(as_sentence, result.notes), *filter(None, [common_note(result.question)])]
+    if result.unchanged:
+        notes.append("Warning: nothing was hidden. The release would equal your history.")
     *words, certificate = in_words(result, policy.quality, policy.privacy)
-    if not result.question.problem.sensitive.any() and policy.goal == "hide":
-        words.insert(0, "Nothing is ticked: the release is your history, unchanged.")
     distance = result.privacy_distance
     return {
         "bars": [
@@ -232,32 +260,33 @@ def _figures(result: Sanitized, policy: Policy) -> dict[str, Any]:
         "privacy_distance": _finite(distance),
         "quality_words": on_scale(result.quality_loss, policy.quality),
         "privacy_words": None if distance is None else on_scale(distance, policy.privacy),
-        "words": words,
+        "words": [sentence for sentence in words if sentence not in notes],
         "certificate": certificate,
         "status": result.status,
-        "notes": list(result.notes),
+        "notes": notes,
+        "unchanged": result.unchanged,
     }
 
 
 def _impossible(error: Infeasible | PrivacyNotMet) -> dict[str, Any]:
-    sentence, needed = str(error), error.needed_quality_loss
-    hint = "Leave more places unticked, or ask for less."
+    needed = error.needed_quality_loss
+    hint = "Untick some places, or allow more change."
     if 0.0 < needed < math.inf:
-        hint = f"A quality loss of {sufficient_limit(needed)} would do."
+        hint = f"A quality loss of {sufficient_limit(needed)} is enough."
     return {
         "possible": False,
-        "sentence": f"{sentence[:1].upper()}{sentence[1:]}",
+        "sentence": as_sentence(str(error)).rstrip("."),
         "hint": hint,
         "needed_quality_loss": _finite(needed),
     }
 
 
-def _needed(plan: Plan, history: Histogram, least: float) -> tuple[float | None, str | None]:
+def _needed(question: Question, least: float) -> tuple[float | None, str | None]:
     """The least quality loss that meets the wanted privacy distance, or why there is none."""
-    if plan.policy.max_distance is None and plan.policy.min_distance is None:
+    if question.distance_limit is None:
         return None, None
     try:
-        plan.with_choices({"max_quality_loss": least, "time_limit": _ADVICE, "gap": 0.0}).sanitize(history)
+        solve(question.within(least, time_limit=_ADVICE, gap=0.0))
     except PrivacyNotMet as error:
         return _finite(error.needed_quality_loss), str(error)
     return least, None
@@ -269,5 +298,5 @@ def _finite(number: float | None) -> float | None:
 
 def overtaken() -> Refused:
     return Refused(
-        409, "something newer was asked of the same history in another tab", "Go on there, or try again here."
+        409, "another tab has asked a newer question about the same history", "Continue there, or try again here."
     )

@@ -23,9 +23,11 @@ from starlette.types import ASGIApp
 
 from elsewhere import __version__
 from elsewhere.app import queries
+from elsewhere.app.connections import MOST_CONNECTIONS, Connection
 from elsewhere.app.exports import take
-from elsewhere.app.guard import Guard
+from elsewhere.app.guard import Guard, Ticket
 from elsewhere.app.interface import READING, TAKEN
+from elsewhere.app.policies import as_question
 from elsewhere.app.session import (
     FORGOTTEN_AFTER,
     SAMPLES,
@@ -40,6 +42,8 @@ from elsewhere.app.workers import Workers
 from elsewhere.histories import InMemoryFile
 from elsewhere.model.errors import ElsewhereError, InputError
 from elsewhere.model.taxonomy import PRESET, Taxonomy
+from elsewhere.policy import Policy
+from elsewhere.profiles import StoredProfile
 from elsewhere.solvers.cancellation import cancellable
 from elsewhere.text import quote
 
@@ -48,17 +52,18 @@ _PROGRESS_EVERY = 0.1
 _MEDIA = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
-def page_server(token: str, port: int, session: Session) -> uvicorn.Server:
+def page_server(token: str, port: int, session: Session, ticket: Ticket | None = None) -> uvicorn.Server:
     """The server of one page."""
     # An access log would tell what was looked at, and an error's traceback what is in it.
     config = uvicorn.Config(
-        _page(token, port, session), http="h11", ws="none", log_config=None, log_level="critical", access_log=False,
-        server_header=False, date_header=False, timeout_graceful_shutdown=1,
+        _page(token, port, session, ticket), http=Connection, ws="none", log_config=None, log_level="critical",
+        access_log=False, server_header=False, date_header=False, timeout_graceful_shutdown=1,
+        limit_concurrency=MOST_CONNECTIONS,
     )  # fmt: skip
     return uvicorn.Server(config)
 
 
-def _page(token: str, port: int, session: Session) -> ASGIApp:
+def _page(token: str, port: int, session: Session, ticket: Ticket | None) -> ASGIApp:
     """What is asked where, behind the guard."""
     service = _Service(session)
     routes = [
@@ -79,13 +84,14 @@ def _page(token: str, port: int, session: Session) -> ASGIApp:
         Route("/api/histories/{id}/release", service.release, methods=["POST"]),
         Route("/api/histories/{id}/frontier", service.frontier, methods=["POST"]),
         Route("/api/histories/{id}/take", service.take, methods=["POST"]),
+        Route("/api/histories/{id}/policy", service.policy, methods=["POST"]),
         Route("/api/targets", service.target, methods=["POST"]),
         Route("/api/taxonomies", service.taxonomy, methods=["POST"]),
     ]
     handlers: Any = {ElsewhereError: _refusal, MemoryError: _refusal, 404: _no_such, 405: _no_such, Exception: _fault}
     app = Starlette(routes=routes, exception_handlers=handlers, lifespan=service.lifespan)
     app.router.redirect_slashes = False
-    return Guard(app, token, port)
+    return Guard(app, token, port, ticket)
 
 
 class _Service:
@@ -97,7 +103,7 @@ class _Service:
     @asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
         # Reading and drawing a curve take long, and must not keep the slider waiting.
-        self._quick, self._long = Workers(2), Workers(2)
+        self._quick, self._long = Workers(), Workers()
         sweeper = asyncio.create_task(self._forget_old())
         yield
         sweeper.cancel()
@@ -112,11 +118,9 @@ class _Service:
                     {"id": PRESET + name, "name": name.replace("-", " ").capitalize(), "description": text}
                     for name, text in presets
                 ],
-                "profiles": [
-                    {"name": it.name, "label": it.label, "description": it.description, "length": it.profile.length}
-                    for it in self._session.profiles.values()
-                ],
+                "profiles": [_profile_json(it) for it in self._session.profiles.values()],
                 "limits": {"upload_bytes": UPLOAD_BYTES, "seconds": queries.SECONDS},
+                "notes": list(self._session.profiles.notes),
             }
         )
 
@@ -193,9 +197,16 @@ class _Service:
 
     async def take(self, request: Request) -> Response:
         opened, question, what = self._open(request), await _question(request), _query(request, "what")
-        content = await self._long.do(lambda: take(self._session, opened, question, what))
+        insists = request.query_params.get("allow_unchanged") == "1"
+        content = await self._long.do(lambda: take(self._session, opened, question, what, insists))
         disposition = {"Content-Disposition": f'attachment; filename="{what}"'}
         return Response(content, media_type=TAKEN[what], headers=disposition)
+
+    async def policy(self, request: Request) -> Response:
+        opened, name = self._open(request), file_name(_query(request, "name"))
+        policy = Policy.parse(name, await _body(request, _MOST_QUESTION))
+        work = partial(as_question, self._session, opened, policy, request.query_params)
+        return JSONResponse(await self._quick.do(work))
 
     def _open(self, request: Request) -> OpenHistory:
         return self._session.histories.ask(request.path_params["id"])
@@ -226,7 +237,7 @@ class _Service:
             nonlocal seen
             seen += count
             if stopped:
-                raise Refused(499, "nobody waits for this any more")
+                raise Refused(499, "the page no longer waits for this")
 
         async def lines() -> AsyncIterator[bytes]:
             nonlocal stopped
@@ -256,7 +267,7 @@ class _Service:
             return _our_fault(error)
 
     def _drop(self, reading: asyncio.Task[dict[str, Any]]) -> None:
-        """Keep nothing of what was to be read: the page has gone, or was on_progress to stop."""
+        """Keep nothing of what was to be read: the page has gone, or was told to stop."""
         if reading.cancel():
             return
         at = reading.result().get("history", {}).get("id")
@@ -283,6 +294,11 @@ def _history_json(opened: OpenHistory) -> dict[str, Any]:
     }
 
 
+def _profile_json(stored: StoredProfile) -> dict[str, Any]:
+    about = stored.description if stored.warning is None else f"{stored.description} Warning: {stored.warning}."
+    return {"name": stored.name, "label": stored.label, "description": about, "length": stored.profile.length}
+
+
 def _line(content: dict[str, Any]) -> bytes:
     return json.dumps(content).encode() + b"\n"
 
@@ -306,7 +322,7 @@ async def _question(request: Request) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise InputError("the question is not valid JSON") from None
     if not isinstance(question, dict) or type(question.get("number")) is not int:
-        raise InputError(f"the question is {quote(question)}; it must be an object with a whole number")
+        raise InputError(f"the question is {quote(question)}; it must be an object whose number is a whole number")
     return question
 
 
@@ -362,5 +378,5 @@ def _our_fault(error: Exception) -> dict[str, Any]:
     if not isinstance(error, ClientDisconnect):
         at = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{type(error).__name__} in {Path(at.filename).name}, line {at.lineno}"
-        print(f"elsewhere: a mistake of its own ({where}); please report it", file=sys.stderr)
-    return {"error": "elsewhere made a mistake of its own; the terminal says where", "hint": "Try something else."}
+        print(f"elsewhere: internal error ({where}); please report it", file=sys.stderr)
+    return {"error": "elsewhere had an internal error; your terminal shows where", "hint": "Try something else."}

@@ -15,7 +15,7 @@ from elsewhere.histories import History, InMemoryFile, read, read_weights, relab
 from elsewhere.model.errors import ElsewhereError, InputError
 from elsewhere.model.result import Sanitized
 from elsewhere.model.taxonomy import Taxonomy
-from elsewhere.policy import SHIPPED, Plan
+from elsewhere.policy import SHIPPED, Policy
 from elsewhere.text import quote
 
 #: Bytes that may be sent in all before they are read, for one history.
@@ -30,8 +30,8 @@ _MOST_FILES = 10_000
 
 #: Made-up histories to try, each a file among the package's data.
 SAMPLES = {
-    "weekend": ("A week-end away", "Three days of Mira, a made-up traveller, by the names of the places."),
-    "year": ("A year in the city", "A made-up year of Jonas, a nurse, by the kinds of place."),
+    "weekend": ("A weekend away", "Three days of Mira, a made-up traveller, with the names of the places."),
+    "year": ("A year in the city", "A year of Jonas, a made-up nurse, with the kinds of place."),
 }
 
 Thing = TypeVar("Thing")
@@ -61,7 +61,7 @@ class OpenHistory:
     question: dict[str, Any] | None = None
     #: The number of the newest question, by what was asked for.
     newest: dict[str, int] = field(default_factory=dict)
-    answered: tuple[Plan, Sanitized] | None = None
+    answered: tuple[Policy, Sanitized] | None = None
 
 
 @dataclass(frozen=True)
@@ -85,14 +85,14 @@ class ExpiringStore(dict[str, Thing]):
 
     def put(self, at: str, thing: Thing) -> Thing:
         if at not in self and len(self) >= _MOST_OPEN:
-            raise Refused(429, f"{_MOST_OPEN} things of this kind are open already", "Close some of the pages.")
+            raise Refused(429, f"{_MOST_OPEN} files of this kind are open already", "Close some of the pages.")
         self[at], self._asked[at] = thing, self._clock()
         return thing
 
     def ask(self, at: str) -> Thing:
         """The thing, which is then kept for longer."""
         if at not in self:
-            raise Refused(self._missing, f"the {self._what} is no longer here", "Load the file again.")
+            raise Refused(self._missing, f"your {self._what} was cleared from memory", "Please load it again.")
         self._asked[at] = self._clock()
         return self[at]
 
@@ -173,7 +173,7 @@ class Session:
         if _size(inside) + len(content) > UPLOAD_BYTES or len(inside) >= _MOST_FILES:
             raise too_large(UPLOAD_BYTES)
         if sum(_size(files) for _, files in self.folders.values()) + len(content) > 2 * UPLOAD_BYTES:
-            raise Refused(429, "other pages are sending folders, and there is no room for this one yet", "Try again.")
+            raise Refused(429, "other pages are loading folders, so there is no room for this one yet", "Try again.")
         inside[path] = content
         return len(inside)
 
@@ -184,6 +184,14 @@ class Session:
             weights = read_weights(held)
         return self.targets.put(at := _new_id(), Table(at, held.name, weights, len(weights)))
 
+    def target(self, name: str) -> Mapping[str, Any]:
+        """The weights of a stored profile, or of a target that was loaded; a file on the disk is none."""
+        return self.profiles[name].profile if name in self.profiles else self.targets.ask(name).content
+
+    def taxonomy(self, name: str) -> Taxonomy:
+        """The shipped taxonomy, or one that was loaded."""
+        return Taxonomy.shipped() if name == SHIPPED else self.taxonomies.ask(name).content
+
     def add_taxonomy(self, name: str, content: bytes) -> Table[Taxonomy]:
         taxonomy = Taxonomy.parse(name, content)
         return self.taxonomies.put(at := _new_id(), Table(at, name, taxonomy, sum(1 for _ in taxonomy.tree())))
@@ -193,14 +201,14 @@ def file_name(name: str) -> str:
     """The name of a file as a command in its folder would give it."""
     last = PurePosixPath(name.replace("\\", "/")).name
     if not last or "\0" in last:
-        raise InputError(f"the file's name is {quote(name)}; it needs one")
+        raise InputError(f"the file name {quote(name)} cannot be used; rename the file")
     return f"./{last}" if last.startswith("-") or last == SHIPPED else last
 
 
 def too_large(most: int) -> Refused:
     return Refused(
         413,
-        f"this is more than {most >> 20} MB, which is all that the page takes",
+        f"this is more than {most >> 20} MB, the most that the page can load",
         "The command line reads files of any size.",
     )
 

@@ -84,6 +84,7 @@ def _release(goal: Goal, path: str, given: dict[str, Any]) -> None:
     from elsewhere.cli.view import show
     from elsewhere.files import write_atomic
     from elsewhere.output.report import as_json, summary
+    from elsewhere.output.sentences import common_note
     from elsewhere.release_files import encode, release_format
     from elsewhere.solve import solve
     from elsewhere.verification.verify import check_release
@@ -106,7 +107,8 @@ def _release(goal: Goal, path: str, given: dict[str, Any]) -> None:
         raise ElsewhereError(f"the release failed its check and is not written: {check.problems[0]}")
     result.check_changed(given["allow_unchanged"])
     _show_covered(question, say)
-    _show_common(question, say)
+    if common := common_note(question):
+        say(common)
     content = None if output is None else encode(output, result.histogram.items())
     report = as_json(summary(result, policy.chosen()))
     # The release comes last: when anything before it fails, there is none.
@@ -142,15 +144,3 @@ def _show_covered(question: Question, say: Callable[[str], None]) -> None:
         places = ", ".join(f"{printable(location)} ({history[location]:,})" for location in sorted(locations))
         covered = f"{plural(len(locations), 'location')} with {visits}: {places}"
         say(f"{printable(name)} covers {covered if locations else 'no location of your history'}")
-
-
-def _show_common(question: Question, say: Callable[[str], None]) -> None:
-    """Say when history and target have few places in common: they may call them differently."""
-    from elsewhere.model.histogram import Profile
-
-    if question.target is None:
-        return
-    target = Profile(question.target)
-    common = sum(location in question.history for location in target)
-    if 2 * common < len(target):
-        say(f"Only {common} of the target's {len(target)} locations are in your history. Places match by name alone.")

@@ -48,6 +48,11 @@ class Covered(dict[str, frozenset[str]]):
         super().__init__(covered)
         self.unknown: dict[str, str] = {}
 
+    @property
+    def locations(self) -> frozenset[str]:
+        """All locations that are covered."""
+        return frozenset().union(*self.values())
+
     def check_known(self) -> None:
         """Raise if a name means nothing."""
         for name, suggestion in self.unknown.items():

@@ -12,8 +12,7 @@ export class Trouble extends Error {
 
 const LOST = "The program behind this page does not answer.";
 const LOST_HINT =
-  "It may have been ended. Start “elsewhere app” again in a terminal; " +
-  "it opens a new page, and this one can be closed.";
+  "It may have stopped. Run “elsewhere app” again in a terminal. It opens a new page, and you can close this one.";
 // Another site's script cannot send this header without asking first, and it is not allowed to.
 const OURS = { "X-Elsewhere": "1" };
 

@@ -1,7 +1,8 @@
 // Before, after and target, one row a location, as bars and as a table.
 
 import { fill } from "./dom.js";
-import { number } from "./words.js";
+import { Rows } from "./rows.js";
+import { number, printable } from "./words.js";
 
 /**
  * @typedef {{location: string, before: number, after: number | null, target: number | null, sensitive: boolean}} Bar
@@ -13,43 +14,44 @@ const COLUMNS = ["before", "after", "target"];
 export class Bars {
   /** @param {HTMLOListElement} list @param {HTMLTableElement} table @param {HTMLDetailsElement} details around it */
   constructor(list, table, details) {
-    this.list = list;
     this.table = table;
     this.details = details;
-    /** @type {Map<string, Row>} */
-    this.rows = new Map();
-    /** @type {Bar[]} */
+    /** Those that have been drawn. @type {Map<string, Row>} */
+    this.drawn = new Map();
+    /** In the order in which they are shown. @type {Bar[]} */
     this.bars = [];
     this.most = 1;
+    this.rows = new Rows(list, (at) => this.#row(at));
     details.addEventListener("toggle", () => this.#tabulate());
   }
 
   /** Begins anew, for another history or target. */
   clear() {
-    this.rows.clear();
+    this.drawn.clear();
     this.bars = [];
-    this.list.replaceChildren();
+    this.rows.show(0);
     this.table.replaceChildren();
     this.most = 1;
   }
 
   /** @param {Bar[]} bars largest changes first @param {boolean} inOrder otherwise rows stay where they are */
   show(bars, inOrder) {
-    this.bars = bars;
     // The scale only grows: a bar that stays the same must not look as if it had changed.
     for (const bar of bars) this.most = Math.max(this.most, bar.before, bar.after ?? 0, bar.target ?? 0);
-    const fresh = bars.filter((bar) => !this.rows.has(bar.location));
-    for (const bar of fresh) this.rows.set(bar.location, new Row(bar.location));
-    for (const bar of bars) this.rows.get(bar.location)?.show(bar, this.most);
-    if (inOrder || fresh.length) this.#arrange();
+    this.bars = inOrder ? bars : asBefore(this.bars, bars);
+    this.rows.show(bars.length);
     this.#tabulate();
   }
 
-  #arrange() {
-    const elements = this.bars.map((bar) => this.rows.get(bar.location)?.element ?? "");
-    const now = this.list.children;
-    if (elements.length === now.length && elements.every((element, at) => element === now[at])) return;
-    this.list.replaceChildren(...elements);
+  /** @param {number} at */
+  #row(at) {
+    const bar = this.bars[at];
+    const row = this.drawn.get(bar.location) ?? new Row(bar.location);
+    this.drawn.set(bar.location, row);
+    row.show(bar, this.most);
+    row.element.ariaPosInSet = String(at + 1);
+    row.element.ariaSetSize = String(this.bars.length);
+    return row.element;
   }
 
   #tabulate() {
@@ -59,11 +61,18 @@ export class Bars {
       this.table,
       ["location", ...columns],
       this.bars.map((bar) => [
-        bar.location + (bar.sensitive ? " (sensitive)" : ""),
+        printable(bar.location) + (bar.sensitive ? " (sensitive)" : ""),
         ...columns.map((name) => (bar[name] === null ? "–" : number(bar[name]))),
       ]),
     );
   }
+}
+
+/** The new bars in the order of the old ones, if they are of the same locations. @param {Bar[]} old @param {Bar[]} bars */
+function asBefore(old, bars) {
+  const byLocation = new Map(bars.map((bar) => [bar.location, bar]));
+  const again = old.flatMap(({ location }) => byLocation.get(location) ?? []);
+  return again.length === bars.length ? again : bars;
 }
 
 /** One location. */
@@ -73,8 +82,7 @@ class Row {
     this.element = document.createElement("li");
     this.name = document.createElement("bdi");
     this.name.className = "name";
-    this.name.textContent = location.trim() || "(no name)";
-    this.name.title = location;
+    this.name.textContent = this.name.title = printable(location);
     this.mark = document.createElement("span");
     this.mark.className = "unseen";
     this.counts = document.createElement("span");

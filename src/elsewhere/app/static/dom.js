@@ -1,7 +1,7 @@
 // The little that the parts of the page need to put something on the screen.
 
 import { Trouble } from "./api.js";
-import { sentences } from "./words.js";
+import { printable, sentences } from "./words.js";
 
 /** @param {string} id @returns {any} */
 export const $ = (id) => document.getElementById(id);
@@ -57,7 +57,7 @@ function line(cells, kind) {
 /** Says what went wrong, with ways on. @param {HTMLElement} where @param {unknown} error @param {HTMLElement[]} ways */
 export function trouble(where, error, ways = []) {
   if (!(error instanceof Trouble)) throw error;
-  where.replaceChildren(element("p", "", sentences(error.message)));
+  where.replaceChildren(element("p", "", printable(sentences(error.message))));
   if (error.hint) where.append(element("p", "soft", sentences(error.hint)));
   if (ways.length) {
     const row = element("p", "buttons");

@@ -4,7 +4,7 @@ import { remove, Trouble, upload } from "./api.js";
 import { $, button, element, picker, quiet, trouble } from "./dom.js";
 import { chosen, dropped } from "./drop.js";
 import { ofHistory, state } from "./state.js";
-import { bytes, some } from "./words.js";
+import { bytes, printable, some } from "./words.js";
 
 /** @type {(history: any) => Promise<void>} */
 let use;
@@ -30,7 +30,7 @@ export function listenToLoad(opened) {
 /** Shows the samples. */
 export function offerSamples() {
   const { samples } = state.start;
-  if (samples.length) $("samples").append(element("p", "soft", "Nothing at hand? Try a made-up one:"));
+  if (samples.length) $("samples").append(element("p", "soft", "No file at hand? Try a made-up history:"));
   for (const { id, name, description } of samples) {
     const sample = button("", () => load(name, (signal) => upload(`samples/${id}`, null, progress, signal)));
     sample.append(element("b", "", name), element("span", "soft small", description));
@@ -41,10 +41,11 @@ export function offerSamples() {
 /** What is loaded, in short. */
 export function showLoaded() {
   const { name, size, length, format, notes } = state.history;
-  $("loaded-name").textContent = name;
+  $("loaded-name").textContent = printable(name);
   $("loaded-words").textContent = `${some(size, "visit")} to ${some(length, "place")} (${format})`;
   $("notes").hidden = !notes.length;
-  $("notes-title").textContent = some(notes.length, "remark");
+  $("notes").open = true;
+  $("notes-title").textContent = some(notes.length, "note");
   $("notes-list").replaceChildren(...notes.map((note) => element("li", "", note)));
   $("choose-labels").hidden = $("labels-words").hidden = format !== "timeline";
   swap("loaded");
@@ -67,7 +68,7 @@ async function load(name, read) {
   stop?.abort();
   const mine = (stop = new AbortController());
   quiet($("load-trouble"));
-  $("progress-words").textContent = `Reading ${name} …`;
+  $("progress-words").textContent = `Reading ${printable(name)} …`;
   $("progress-bar").value = 0;
   swap("progress");
   $("cancel").onclick = () => mine.abort();
@@ -81,7 +82,7 @@ async function load(name, read) {
     if (mine !== stop) return;
     swap(state.history ? "loaded" : "loading");
     $(state.history ? "another" : "choose-file").focus();
-    if (!mine.signal.aborted) trouble($("load-trouble"), error, [button("Say how to read it", showHowToRead)]);
+    if (!mine.signal.aborted) trouble($("load-trouble"), error, [button("Choose how to read it", showHowToRead)]);
   }
 }
 
@@ -90,13 +91,13 @@ function loadFiles(files) {
   const size = files.reduce((sum, { file }) => sum + file.size, 0);
   const most = state.start?.limits.upload_bytes ?? Infinity;
   if (!files.length) {
-    trouble($("load-trouble"), new Trouble("There is no file in it.", "Choose another file or folder.", 400));
+    trouble($("load-trouble"), new Trouble("This folder has no files.", "Choose another file or folder.", 400));
   } else if (size > most) {
-    const sentence = `${files[0].path} has ${bytes(size)}; the page takes at most ${bytes(most)}.`;
+    const sentence = `${printable(files[0].path)} has ${bytes(size)}. The page can load up to ${bytes(most)}.`;
     trouble($("load-trouble"), new Trouble(sentence, "The command line reads files of any size.", 413));
   } else if (new Set(files.map(({ path }) => path.split("/")[0])).size > 1) {
-    const sentence = "These are several files, and no command could name them all at once.";
-    trouble($("load-trouble"), new Trouble(sentence, "Drop the folder that they are in, or one of them.", 400));
+    const sentence = "The page loads one file or one folder at a time.";
+    trouble($("load-trouble"), new Trouble(sentence, "Drop one of these files, or the folder that they are in.", 400));
   } else if (files.length === 1) {
     const [{ path, file }] = files;
     const name = path.split("/").at(-1) ?? path;

@@ -3,10 +3,12 @@
 import { get, post, remove, Trouble } from "./api.js";
 import { $, all, button, quiet, trouble } from "./dom.js";
 import { clearLoaded, listenToLoad, offerSamples, showLoaded } from "./load.js";
-import { clearSearch, listenToProtect, offerProfiles, plant, showChoices, uproot } from "./protect.js";
-import { askAnew, clearSee, listenToSee } from "./see.js";
-import { countFrom, fresh, ofHistory, state } from "./state.js";
+import { listenToPolicies } from "./policies.js";
+import { clearSearch, listenToProtect, offerProfiles, plant, showAgain, showChoices, uproot } from "./protect.js";
+import { askAgain, askAnew, clearSee, listenToSee } from "./see.js";
+import { countFrom, fresh, ofHistory, recall, state } from "./state.js";
 import { clearTake, closeTake, listenToTake, showTake } from "./take.js";
+import { forgetChoices, listenToUndo } from "./undo.js";
 
 const KEEP_EVERY = 20_000;
 const THEMES = ["system", "light", "dark"];
@@ -17,6 +19,8 @@ async function begin() {
   listenToTheme();
   listenToLoad(opened);
   listenToProtect(askAnew);
+  listenToPolicies();
+  listenToUndo(takenBack);
   listenToSee({ asked: closeTake, answered, failed });
   listenToTake();
   $("forget").onclick = forget;
@@ -36,8 +40,8 @@ async function begin() {
 async function opened(history) {
   const old = state.history;
   state.choices = fresh();
-  state.ticks.places.clear();
-  state.ticks.wholes.clear();
+  state.ticks.clear();
+  forgetChoices();
   clearSearch();
   await show(history);
   if (old && old.id !== history.id) remove(`histories/${old.id}`).catch(() => {});
@@ -65,7 +69,10 @@ async function restore() {
   if (!id) return;
   try {
     const history = await get(`histories/${id}`);
-    recall(history.question);
+    if (history.question) {
+      countFrom(history.question.number);
+      recall(history.question);
+    }
     await show(history);
   } catch (error) {
     if (error instanceof Trouble && error.status === 0) lost(error);
@@ -73,19 +80,12 @@ async function restore() {
   }
 }
 
-/** @param {any} question the last one before the reload */
-function recall(question) {
-  if (!question) return;
-  countFrom(question.number);
-  state.choices = {
-    goal: question.goal,
-    target: question.target ?? null,
-    taxonomy: question.taxonomy === "shipped" ? null : (question.taxonomy ?? null),
-    limit: question.max_quality_loss ?? null,
-    wanted: question.max_distance ?? question.min_distance ?? null,
-  };
-  state.ticks.places = new Set(question.ticked);
-  state.ticks.wholes = new Map(question.sensitive.map((whole) => [whole, []]));
+/** @param {{choices: any}} before what was chosen before another choice was taken back, or made again */
+function takenBack({ choices: before }) {
+  const now = state.choices;
+  const others = ({ limit, ...rest }) => JSON.stringify(rest);
+  if (before.limit !== now.limit && others(before) === others(now)) askAgain();
+  else showAgain();
 }
 
 /** An answer came that stays. */
@@ -144,6 +144,7 @@ async function retry() {
 function close() {
   state.history = state.answer = state.question = state.frontier = null;
   state.choices = fresh();
+  forgetChoices();
   sessionStorage.removeItem("history");
   uproot();
   clearSee();

@@ -5,13 +5,24 @@ import { $, all, button, option, picker, quiet, trouble } from "./dom.js";
 import { aimed, ofHistory, state } from "./state.js";
 import { Ticks } from "./ticks.js";
 import { Tree } from "./tree.js";
-import { listed, number, some } from "./words.js";
+import { remember } from "./undo.js";
+import { listed, number, printable, sentences, some } from "./words.js";
 
 const tree = new Tree($("tree"), toggle);
 /** @type {() => void} */
 let changed;
 /** How often the tree was asked for. */
 let planted = 0;
+/** The places that each preset covers here. @type {Record<string, string[]>} */
+let presets = {};
+/** The places of presets and branches, by their ids. @type {Map<string, string[]>} */
+let wholes = new Map();
+/** What they are called. @type {Map<string, string>} */
+let names = new Map();
+/** What the tree was asked for with; null if there is none. @type {string | null} */
+let ground = null;
+/** The tables of the person's own that were loaded. @type {{kind: string, id: string, name: string}[]} */
+let tables = [];
 
 /** @param {() => void} onChange is called when something else is asked */
 export function listenToProtect(onChange) {
@@ -20,20 +31,28 @@ export function listenToProtect(onChange) {
   picker("choose-taxonomy", "taxonomy-file", ([file]) => own("taxonomies", file));
   $("shipped").onclick = () => choose({ taxonomy: null });
   $("profile").onchange = () => choose({ target: $("profile").value || null });
-  for (const radio of all("input[name=goal]")) radio.onchange = () => choose({ goal: radio.value, wanted: null });
-  $("search").oninput = () => {
-    const places = tree.search($("search").value);
-    $("found").textContent = $("search").value.trim() ? some(places, "place") : "";
-  };
+  // What a policy chose beside is for its goal.
+  const choice = (goal) => ({ goal, wanted: null, other: {} });
+  for (const radio of all("input[name=goal]")) radio.onchange = () => choose(choice(radio.value));
+  $("search").oninput = search;
   $("clear").onclick = () => {
     $("search").focus();
-    toggle([...state.ticks.places], null);
+    remember();
+    state.ticks.clear();
+    showTicks();
+    changed();
   };
 }
 
 export function offerProfiles() {
   const profiles = state.start.profiles.map(({ name, label }) => option(name, label));
   $("profile").append(option("", "Choose …"), ...profiles);
+  $("profile-notes").textContent = sentences(...state.start.notes);
+}
+
+function search() {
+  const places = tree.search($("search").value);
+  $("found").textContent = $("search").value.trim() ? some(places, "place") : "";
 }
 
 export function clearSearch() {
@@ -45,9 +64,17 @@ export function uproot() {
   planted += 1;
   state.counts = new Map();
   state.ticks = new Ticks();
-  tree.show([], state.counts);
+  presets = {};
+  wholes.clear();
+  names.clear();
+  ground = null;
+  tables = [];
   clearSearch();
+  tree.show([], state.counts);
+  search();
   $("presets").replaceChildren();
+  $("choose-needed").hidden = true;
+  say("");
   for (const one of [...$("profile").options]) if (one.dataset.own) one.remove();
   quiet($("protect-trouble"));
   showChoices();
@@ -56,22 +83,47 @@ export function uproot() {
 
 /** Fetches the kinds of place that the history, and the target if there is one, have. */
 export async function plant() {
-  const { choices, history, ticks } = state;
-  const target = aimed() && choices.target ? { target: choices.target } : {};
-  const taxonomy = choices.taxonomy ? { taxonomy: choices.taxonomy } : {};
+  const { history } = state;
   planted += 1;
   const mine = planted;
-  const { nodes, presets } = await get(ofHistory("tree", { ...target, ...taxonomy }));
+  const path = treePath();
+  const grown = await get(path);
   // A newer one is on its way.
   if (mine !== planted) return;
-  const known = nodes.filter((node) => node.known).map((node) => [node.id, node.locations]);
-  state.counts = new Map(nodes.flatMap((node) => node.own.map((place) => [place, 0])));
+  ground = path;
+  presets = grown.presets;
+  const known = grown.nodes.filter((node) => node.known);
+  names = new Map([...state.start.presets, ...known].map(({ id, name }) => [id, name]));
+  state.counts = new Map(grown.nodes.flatMap((node) => node.own.map((place) => [place, 0])));
   for (const { name, count } of history.locations) state.counts.set(name, count);
-  ticks.moveTo(new Map([...Object.entries(presets), ...known]), new Set(state.counts.keys()));
-  tree.show(nodes, state.counts);
-  tree.search($("search").value);
-  showPresets(presets);
+  wholes = new Map([...Object.entries(presets), ...known.map(({ id, locations }) => [id, locations])]);
+  tree.show(grown.nodes, state.counts);
+  search();
+  showPresets();
+  moveTicks();
+}
+
+function treePath() {
+  const { target, taxonomy } = state.choices;
+  return ofHistory("tree", { ...(aimed() && target ? { target } : {}), ...(taxonomy ? { taxonomy } : {}) });
+}
+
+/** Stays with the tree that is there, even if another one is on its way. */
+function keepTree() {
+  planted += 1;
+  moveTicks();
+}
+
+/** Puts the ticks on the tree that is there. */
+function moveTicks() {
+  state.ticks.moveTo(wholes, new Set(state.counts.keys()));
   showTicks();
+}
+
+/** Shows other choices than those that were made by hand, and asks what follows from them. */
+export function showAgain() {
+  showChoices();
+  return follow();
 }
 
 export function showChoices() {
@@ -81,28 +133,51 @@ export function showChoices() {
   $("profile-title").textContent = choices.goal === "avoid" ? "Whom to avoid" : "Whom to resemble";
   const offered = [...$("profile").options].map((one) => one.value);
   const own = choices.target && !offered.includes(choices.target);
-  if (own) offerOwn(choices.target ?? "", "A table of my own");
+  if (own) offerOwn("target", { id: choices.target ?? "", name: "My own table" });
   $("profile").value = choices.target ?? "";
   $("profile-words").textContent = start.profiles.find(({ name }) => name === choices.target)?.description ?? "";
   $("shipped").hidden = !choices.taxonomy;
-  if (!choices.taxonomy) $("taxonomy-name").textContent = "";
+  $("taxonomy-name").textContent = choices.taxonomy
+    ? printable(tables.find(({ id }) => id === choices.taxonomy)?.name ?? "My own file")
+    : "";
+  const other = Object.entries(choices.other).map(([key, value]) => `${key} = ${value}`);
+  $("policy-other").textContent = other.length ? `Also set by the policy: ${other.join(", ")}.` : "";
 }
 
-/** @param {string} id @param {string} name */
-function offerOwn(id, name) {
-  const made = option(id, name);
+/** A table that was loaded can be chosen. @param {string} kind @param {{id: string, name: string}} table */
+export function offerOwn(kind, { id, name }) {
+  tables.push({ kind, id, name });
+  if (kind === "taxonomy") return;
+  const made = option(id, printable(name));
   made.dataset.own = "true";
   $("profile").append(made);
 }
 
+/** The id of the table of that name that was loaded last. @param {string} kind @param {string} name */
+export function ownTable(kind, name) {
+  return tables.filter((table) => table.kind === kind && table.name === name).at(-1)?.id;
+}
+
+/** @param {string[]} parts sentences about a policy */
+export function say(...parts) {
+  $("policy-words").textContent = sentences(...parts);
+}
+
 /** Another goal, target or taxonomy: other places may be named. @param {Partial<typeof state.choices>} choice */
-async function choose(choice) {
+function choose(choice) {
+  remember();
   Object.assign(state.choices, choice, { limit: null });
   showChoices();
+  return follow();
+}
+
+/** Asks for the places that can be named now, and for a release. */
+async function follow() {
   quiet($("protect-trouble"));
   const { history } = state;
   try {
-    await plant();
+    if (treePath() === ground) keepTree();
+    else await plant();
   } catch (error) {
     if (state.history === history) trouble($("protect-trouble"), error);
   }
@@ -114,55 +189,54 @@ async function own(kind, file) {
   quiet($("protect-trouble"));
   const { history } = state;
   try {
-    const { id, name } = await upload(`${kind}?${new URLSearchParams({ name: file.name })}`, file, () => {});
+    const table = await upload(`${kind}?${new URLSearchParams({ name: file.name })}`, file, () => {});
     // It belongs to a history that was forgotten meanwhile.
     if (state.history?.id !== history.id) return;
-    if (kind === "targets") offerOwn(id, name);
-    else $("taxonomy-name").textContent = name;
-    await choose(kind === "targets" ? { target: id } : { taxonomy: id });
+    const what = kind === "targets" ? "target" : "taxonomy";
+    offerOwn(what, table);
+    await choose({ [what]: table.id });
   } catch (error) {
     trouble($("protect-trouble"), error);
   }
 }
 
-/** @param {Record<string, string[]>} presets with the places that each covers here */
-function showPresets(presets) {
-  const described = new Map(state.start.presets.map((preset) => [preset.id, preset]));
+function showPresets() {
+  const described = new Map(state.start.presets.map(({ id, description }) => [id, description]));
   const found = Object.keys(presets).filter((id) => presets[id].length);
   $("presets").replaceChildren(
     ...found.map((id) => {
-      const { name, description } = described.get(id) ?? { name: id.replace("preset:", ""), description: "" };
-      const made = button(`${name} ${number(presets[id].length)}`, () => toggle(presets[id], id));
+      const made = button(`${names.get(id)} ${number(presets[id].length)}`, () => toggle(presets[id], id));
       made.dataset.preset = id;
-      made.title = description;
-      made.ariaLabel = `${name}, ${some(presets[id].length, "place")}`;
+      made.title = described.get(id) ?? "";
+      made.ariaLabel = `${names.get(id)}, ${some(presets[id].length, "place")}`;
       return made;
     }),
   );
   const none = Object.keys(presets).length - found.length;
-  const kinds = some(none, found.length ? "other kind" : "kind");
-  $("presets-none").textContent =
-    (none ? `No name speaks of ${kinds} that ${none === 1 ? "is" : "are"} often sensitive. ` : "") +
-    "Names do not tell everything: look for yourself, too.";
+  const others = `${none} ${found.length ? "other " : ""}sensitive ${none === 1 ? "category" : "categories"}`;
+  $("presets-none").textContent = sentences(
+    none ? `We found nothing by name in ${others}` : null,
+    "Names can mislead, so check the list too",
+  );
 }
 
 /** @param {string[]} places @param {string | null} whole the preset or branch that they are */
 function toggle(places, whole) {
-  const { ticks } = state;
-  if (ticks.state(places) === "true") ticks.untick(places);
-  else ticks.tick(places, whole);
-  showTicks();
+  remember();
+  showTicks(state.ticks.toggle(places, whole));
   changed();
 }
 
-function showTicks() {
+/** @param {string[]} keepers the presets and branches on account of which something was not unticked */
+function showTicks(keepers = []) {
   const { counts, ticks } = state;
   tree.mark(ticks);
-  for (const preset of $("presets").children) preset.ariaPressed = String(ticks.wholes.has(preset.dataset.preset));
-  const names = [...ticks.places].sort((a, b) => (counts.get(b) ?? 0) - (counts.get(a) ?? 0));
-  const visits = some(ticks.visits(counts), "visit");
-  $("ticked").textContent = names.length
-    ? `${some(names.length, "place")} with ${visits} ticked: ${listed(names)}`
-    : "Nothing is ticked.";
-  $("clear").hidden = !names.length;
+  for (const preset of $("presets").children) {
+    preset.ariaPressed = String(ticks.state(presets[preset.dataset.preset]) === "true");
+  }
+  const ticked = [...ticks.places].sort((a, b) => (counts.get(b) ?? 0) - (counts.get(a) ?? 0));
+  const words = `${some(ticked.length, "place")} with ${some(ticks.visits(counts), "visit")} ticked: ${listed(ticked)}`;
+  const kept = keepers.length ? `What ${listed(keepers.map((id) => names.get(id) ?? id))} covers stays ticked` : null;
+  $("ticked").textContent = ticked.length ? sentences(kept, words) : "Nothing is ticked.";
+  $("clear").hidden = !ticked.length;
 }

@@ -3,8 +3,9 @@
 import { newestOnly, post, Trouble } from "./api.js";
 import { Bars } from "./bars.js";
 import { Curve } from "./curve.js";
-import { $, button } from "./dom.js";
+import { $, button, element } from "./dom.js";
 import { aimed, limit, ofHistory, question, roundedUp, state } from "./state.js";
+import { remember } from "./undo.js";
 import { figure, number, sentences, some } from "./words.js";
 
 const bars = new Bars($("bars"), $("bars-table"), $("bars-details"));
@@ -17,6 +18,7 @@ const SLOW = 300;
 const QUICK = 0.2;
 
 let frontierIsOld = true;
+let sliding = false;
 /** When the slider was moved to where no picture shows it yet. @type {number | null} */
 let moved = null;
 /** @type {{asked: () => void, answered: () => void, failed: (error: Trouble) => void}} */
@@ -33,6 +35,7 @@ export function listenToSee(told) {
   };
   $("wanted").onchange = () => {
     if (!$("wanted").reportValidity()) return;
+    remember();
     state.choices.wanted = entered("wanted");
     askAnew();
   };
@@ -46,6 +49,11 @@ function entered(id) {
 /** Asks after anything but the limit has changed. */
 export function askAnew() {
   frontierIsOld = true;
+  return ask({ settled: true });
+}
+
+/** Asks after the limit alone has changed. */
+export function askAgain() {
   return ask({ settled: true });
 }
 
@@ -70,12 +78,16 @@ function ask(job) {
 
 /** @param {number | null} chosen */
 function setLimit(chosen) {
+  remember();
   state.choices.limit = chosen;
-  ask({ settled: true });
+  askAgain();
 }
 
 /** @param {Event} event of the slider */
 function slid({ type, timeStamp }) {
+  // All of one movement is taken back at once.
+  if (!sliding) remember();
+  sliding = type === "input";
   state.choices.limit = curve.limitAt(Number($("slider").value));
   if (type === "input") moved = timeStamp;
   ask({ settled: type === "change" });
@@ -137,7 +149,7 @@ function showWorking(working) {
 
 /** Fetches the curve. @param {AbortSignal} signal */
 async function draw(signal) {
-  const slow = setTimeout(() => say("Working out what each limit would buy …", [], true), SLOW);
+  const slow = setTimeout(() => say("Computing what each limit achieves …", [], true), SLOW);
   // Before the answer: if something changes meanwhile, it is old again.
   frontierIsOld = false;
   try {
@@ -156,9 +168,9 @@ async function draw(signal) {
 /** What has to be chosen before there is a question. */
 function whatIsMissing() {
   const { choices, history, ticks } = state;
-  if (!history) return "There is no history yet.";
-  if (!aimed() && !ticks.places.size) return "Tick what nobody should know. This is your history as it is.";
-  if (aimed() && !choices.target) return `Choose whom to ${choices.goal}. This is your history as it is.`;
+  if (!history) return "Load a history first.";
+  if (!aimed() && !ticks.places.size) return "Tick what nobody should know. Until then, you see your history.";
+  if (aimed() && !choices.target) return `Choose whom to ${choices.goal}. Until then, you see your history.`;
   return null;
 }
 
@@ -188,7 +200,7 @@ function showAnswer(settled) {
   bars.show(shown.bars ?? historyAlone(), settled);
   showFigures(shown);
   if (aimed()) showLimit(shown.privacy_distance);
-  if (answer.possible) say(answer.words.join(" "), [], settled);
+  if (answer.possible) say(answer.words.join(" "), [], settled, answer.notes);
   else sayWhyNot(answer, settled);
   $("proof").classList.toggle("blank", !answer.possible);
   $("proof-words").textContent = answer.certificate ?? "";
@@ -205,16 +217,24 @@ function showParts() {
 
 /** Why there is no release, with a way on. @param {any} answer @param {boolean} settled */
 function sayWhyNot({ sentence, hint, needed_quality_loss: needed, best }, settled) {
-  const { wanted } = state.choices;
+  const notes = best?.notes ?? [];
   const unmet =
     best &&
-    `With a quality loss of at most ${figure(limit())} the distance is ${figure(best.privacy_distance)} at best, ` +
-      `not ${figure(wanted)}`;
-  const why = unmet ?? sentence;
-  if (!aimed() || needed === null) return say(sentences(why, unmet && "No quality loss would do", hint), [], settled);
+    `With a quality loss of at most ${figure(limit())}, the best distance is ${figure(best.privacy_distance)}, ` +
+      `not ${figure(state.choices.wanted)}`;
+  if (!aimed() || needed === null) {
+    const never = unmet && "No quality loss is enough";
+    return say(sentences(unmet ?? sentence, never, hint), [], settled, notes);
+  }
+  // The search for the curve may have had too little time to find it.
+  if (best && state.frontier && needed < (state.frontier.needed ?? Infinity)) {
+    state.frontier.needed = needed;
+    curve.show(state.frontier, state.choices.wanted);
+  }
   const enough = roundedUp(needed);
-  const from = unmet && `From ${figure(enough)} on it can be met`;
-  say(sentences(why, from), [button(`Allow a quality loss of ${figure(enough)}`, () => setLimit(enough))], settled);
+  const from = unmet && `A quality loss of ${figure(enough)} is enough`;
+  const way = button(`Allow a quality loss of ${figure(enough)}`, () => setLimit(enough));
+  say(sentences(unmet ?? sentence, from), [way], settled, notes);
 }
 
 /** @param {number | null} distance that the limit reaches */
@@ -246,12 +266,14 @@ function showFigures({ quality_loss, privacy_distance, quality_words, privacy_wo
   $("hidden-words").textContent = ticks.places.size ? `at ${some(ticks.places.size, "place")}` : "nothing is ticked";
 }
 
-/** @param {string} words @param {HTMLElement[]} ways @param {boolean} aloud whether a screen reader says it */
-function say(words, ways, aloud) {
+/** @param {string} words @param {HTMLElement[]} ways @param {boolean} aloud whether a screen reader says it
+ * @param {string[]} notes what must be known as well */
+function say(words, ways, aloud, notes = []) {
   $("outcome-words").textContent = words;
   $("outcome-way").hidden = !ways.length;
   $("outcome-way").replaceChildren(...ways);
-  if (aloud) $("outcome-aloud").textContent = words;
+  $("outcome-notes").replaceChildren(...notes.map((note) => element("li", "", note)));
+  if (aloud) $("outcome-aloud").textContent = [words, ...notes].join(" ");
 }
 
 /** From the movement of the slider until the new picture is on the screen. @param {number} since */

@@ -31,7 +31,25 @@ export function fresh() {
     limit: null,
     /** The privacy distance that must be met. @type {number | null} */
     wanted: null,
+    /** What a policy chose that the page has no control for. @type {Record<string, any>} */
+    other: {},
   };
+}
+
+const OTHER = ["quality", "privacy", "method", "size", "redistribute", "visited_only"];
+
+/** Makes the choices that a question has, and its ticks. @param {any} question */
+export function recall(question) {
+  state.choices = {
+    goal: question.goal,
+    target: question.target ?? null,
+    taxonomy: question.taxonomy === "shipped" ? null : (question.taxonomy ?? null),
+    limit: question.max_quality_loss ?? null,
+    wanted: question.max_distance ?? question.min_distance ?? null,
+    other: Object.fromEntries(OTHER.flatMap((key) => (question[key] == null ? [] : [[key, question[key]]]))),
+  };
+  const wholes = question.sensitive.map((whole) => [whole, []]);
+  state.ticks = new Ticks(question.ticked, wholes);
 }
 
 /** Whether there is a target. */
@@ -49,6 +67,7 @@ export function question() {
   const wholes = [...ticks.wholes.keys()];
   const branches = wholes.some((whole) => !whole.startsWith("preset:"));
   return {
+    ...choices.other,
     number: nextNumber(),
     goal: choices.goal,
     sensitive: wholes,

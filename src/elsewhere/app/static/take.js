@@ -3,16 +3,21 @@
 import { post } from "./api.js";
 import { $, all, element, quiet, trouble } from "./dom.js";
 import { ofHistory, state } from "./state.js";
+import { printableLines } from "./words.js";
 
 /** How often something was asked: what comes later than that belongs to something older. */
 let asked = 0;
+/** The commands as they are copied. @type {Map<HTMLElement, string>} */
+const texts = new Map();
 
 export function listenToTake() {
+  $("save-unchanged").onclick = () => $("unchanged").close("save");
+  $("keep-unchanged").onclick = () => $("unchanged").close();
   for (const one of all("[data-take]")) one.onclick = () => save(one.dataset.take);
   for (const details of all("details[data-show]")) {
     details.ontoggle = () => showText(details);
     details.querySelector("[data-copy]").onclick = async () => {
-      await navigator.clipboard.writeText(details.querySelector("pre").textContent);
+      await navigator.clipboard.writeText(texts.get(details) ?? "");
       $("take-words").textContent = "Copied.";
     };
   }
@@ -27,7 +32,8 @@ export function closeTake() {
 /** Leaves nothing of another history. */
 export function clearTake() {
   closeTake();
-  for (const text of all("#take pre")) text.textContent = "";
+  texts.clear();
+  for (const shown of all("#take pre")) shown.textContent = "";
   $("take-words").textContent = "";
   $("limited").hidden = true;
   quiet($("take-trouble"));
@@ -38,9 +44,9 @@ export function showTake() {
   for (const one of all("#take [data-take]")) one.disabled = !possible;
   $("limited").hidden = !possible || state.answer.status === "optimal";
   $("limited").textContent =
-    `The search was ended after ${state.start.limits.seconds} seconds. The command and the script stop there too, ` +
-    "and may find something better or worse.";
-  $("take-words").textContent = possible ? "" : "There is nothing to save yet.";
+    `The search stopped after ${state.start.limits.seconds} seconds. The command and the script have the same limit, ` +
+    "and may find a better or a worse release.";
+  $("take-words").textContent = possible ? "" : "Nothing to save yet.";
   quiet($("take-trouble"));
   all("details[data-show]").forEach(showText);
 }
@@ -52,7 +58,8 @@ async function showText(details) {
   try {
     const text = state.answer?.possible ? await (await take(details.dataset.show)).text() : "";
     if (mine !== asked) return;
-    details.querySelector("pre").textContent = text;
+    texts.set(details, text);
+    details.querySelector("pre").textContent = printableLines(text);
     details.querySelector("[data-copy]").disabled = !text;
   } catch (error) {
     if (mine === asked) trouble($("take-trouble"), error);
@@ -62,19 +69,31 @@ async function showText(details) {
 /** @param {string} what */
 async function save(what) {
   quiet($("take-trouble"));
+  const unchanged = what.startsWith("release.") && state.answer?.unchanged;
+  if (unchanged && !(await confirmed())) return;
   try {
     const link = element("a");
-    link.href = URL.createObjectURL(await (await take(what)).blob());
+    link.href = URL.createObjectURL(await (await take(what, unchanged ? { allow_unchanged: "1" } : {})).blob());
     link.download = what;
     link.click();
     URL.revokeObjectURL(link.href);
-    $("take-words").textContent = `Your browser has saved ${what}.`;
+    $("take-words").textContent = `Your browser saved ${what}.`;
   } catch (error) {
     trouble($("take-trouble"), error);
   }
 }
 
-/** @param {string} what */
-function take(what) {
-  return post(ofHistory("take", { what }), state.question);
+/** Whether the person wants to save the history itself. @returns {Promise<boolean>} */
+function confirmed() {
+  const dialog = $("unchanged");
+  dialog.returnValue = "";
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.onclose = () => resolve(dialog.returnValue === "save");
+  });
+}
+
+/** @param {string} what @param {Record<string, string>} [more] */
+function take(what, more = {}) {
+  return post(ofHistory("take", { what, ...more }), state.question);
 }

@@ -1,25 +1,44 @@
 // What is ticked: places, and the presets and branches through which they were.
 
+const isPreset = (whole) => whole?.startsWith("preset:") ?? false;
+
 export class Ticks {
-  constructor() {
+  /** @param {Iterable<string>} places @param {Iterable<[string, string[]]>} wholes */
+  constructor(places = [], wholes = []) {
     /** @type {Set<string>} */
-    this.places = new Set();
-    /** Presets and branches that were ticked as a whole, with their places. @type {Map<string, string[]>} */
-    this.wholes = new Map();
+    this.places = new Set(places);
+    /** Presets and branches that the person ticked as a whole, with their places. @type {Map<string, string[]>} */
+    this.wholes = new Map(wholes);
   }
 
-  /** @param {string[]} places @param {string | null} whole the preset or branch that they are */
-  tick(places, whole) {
-    places.forEach((place) => this.places.add(place));
-    if (whole) this.wholes.set(whole, places);
+  copy() {
+    return new Ticks(this.places, this.wholes);
   }
 
-  /** @param {string[]} places */
-  untick(places) {
-    places.forEach((place) => this.places.delete(place));
-    for (const [whole, those] of this.wholes) {
-      if (!those.every((place) => this.places.has(place))) this.wholes.delete(whole);
+  /**
+   * Ticks the places, or unticks them if all are ticked. What somebody ticked as a part of something else as well
+   * stays ticked: presets overlap, and a place is hidden as long as one of them that was pressed covers it.
+   * @param {string[]} places @param {string | null} whole the preset or branch that they are
+   * @returns {string[]} the presets and branches on account of which something stays ticked
+   */
+  toggle(places, whole) {
+    if (this.state(places) !== "true") {
+      this.#tick(places, whole);
+      return [];
     }
+    const others = this.#others(places, whole);
+    const kept = new Set(others.flatMap((other) => this.wholes.get(other) ?? []));
+    const inside = new Set(places);
+    const loose = places.filter((place) => !kept.has(place));
+    // Nothing can be unticked, so it was pressed to be hidden on its own account, too.
+    if (!loose.length && whole && !this.wholes.has(whole)) this.wholes.set(whole, places);
+    else this.#untick(loose, whole);
+    return others.filter((other) => this.wholes.get(other)?.some((place) => inside.has(place)));
+  }
+
+  clear() {
+    this.places.clear();
+    this.wholes.clear();
   }
 
   /** @param {string[]} places @returns {"true" | "false" | "mixed"} */
@@ -39,6 +58,33 @@ export class Ticks {
     this.places = new Set([...this.places].filter((place) => places.has(place)));
     const kept = [...this.wholes.keys()].filter((whole) => wholes.has(whole));
     this.wholes = new Map();
-    kept.forEach((whole) => this.tick(wholes.get(whole) ?? [], whole));
+    kept.forEach((whole) => this.#tick(wholes.get(whole) ?? [], whole));
+  }
+
+  /** What was ticked as a whole and keeps its places if these are unticked. A single place is unticked by its name,
+   * and a branch out of the branch that it is seen in; nothing else is.
+   * @param {string[]} places @param {string | null} whole */
+  #others(places, whole) {
+    if (whole === null && places.length === 1) return [];
+    const around = (those) => ((all) => places.every((place) => all.has(place)))(new Set(those));
+    return [...this.wholes.keys()].filter((other) => {
+      if (other === whole) return false;
+      return isPreset(whole) || isPreset(other) || !around(this.wholes.get(other) ?? []);
+    });
+  }
+
+  /** @param {string[]} places @param {string | null} whole */
+  #tick(places, whole) {
+    places.forEach((place) => this.places.add(place));
+    if (whole) this.wholes.set(whole, places);
+  }
+
+  /** @param {string[]} places @param {string | null} whole */
+  #untick(places, whole) {
+    places.forEach((place) => this.places.delete(place));
+    if (whole) this.wholes.delete(whole);
+    for (const [other, those] of this.wholes) {
+      if (!those.every((place) => this.places.has(place))) this.wholes.delete(other);
+    }
   }
 }

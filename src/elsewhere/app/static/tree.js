@@ -1,98 +1,147 @@
 // The kinds of place as a tree of check boxes: a branch ticks all below it, and the keyboard walks it.
 
-import { number, some } from "./words.js";
+import { Rows } from "./rows.js";
+import { number, printable, some } from "./words.js";
 
 /**
  * @typedef {{id: string, name: string, parent: string | null, count: number, known: boolean, own: string[],
  *   locations: string[]}} Kind
- * @typedef {{places: string[], whole: string | null, element: HTMLLIElement, text: string}} Item
+ * @typedef {{name: string, text: string, count: number, places: string[], whole: string | null, parent: Item | null, level: number,
+ *   branch: boolean, unfolded: boolean, found: boolean, at: number, position: number,
+ *   element: HTMLElement | null}} Item
  */
 
 /** A tree of at most so many places is shown unfolded. */
 const UNFOLDED = 40;
 
 export class Tree {
-  /** @param {HTMLUListElement} root @param {(places: string[], whole: string | null) => void} onTick */
+  /** @param {HTMLElement} root @param {(places: string[], whole: string | null) => void} onTick */
   constructor(root, onTick) {
     this.root = root;
     this.onTick = onTick;
-    /** @type {Map<HTMLLIElement, Item>} */
-    this.items = new Map();
+    /** All there are, parents before what is below them. @type {Item[]} */
+    this.items = [];
+    /** Those that are neither folded away nor filtered out. @type {Item[]} */
+    this.seen = [];
+    /** How many of them each branch has, and the tree itself. @type {Map<Item | null, number>} */
+    this.sizes = new Map();
+    /** The one that Tab leads to. @type {Item | null} */
+    this.active = null;
+    /** The one of an older tree that had the focus. @type {Item | null} */
+    this.focused = null;
+    /** @type {WeakMap<Element, Item>} */
+    this.itemOf = new WeakMap();
+    /** @type {import("./ticks.js").Ticks | null} */
+    this.ticks = null;
+    this.rows = new Rows(root, (at) => this.#drawn(this.seen[at]));
     root.addEventListener("click", (event) => this.#clicked(event));
     root.addEventListener("keydown", (event) => this.#pressed(event));
+    // A screen reader may put the focus anywhere.
+    root.addEventListener("focusin", ({ target }) => {
+      this.#activate(this.itemOf.get(/** @type {Element} */ (target)));
+      this.rows.draw();
+    });
   }
 
-  /** @param {Kind[]} nodes parents before their children @param {Map<string, number>} counts */
+  /** Takes other nodes, which the next search shows.
+   * @param {Kind[]} nodes parents before their children @param {Map<string, number>} counts */
   show(nodes, counts) {
-    this.items.clear();
+    // Another target brings other places, and must not take the focus away.
+    this.focused = this.root.contains(document.activeElement) ? this.active : null;
     this.unfolded = counts.size <= UNFOLDED;
-    const groups = new Map([[null, this.root]]);
-    const top = document.createDocumentFragment();
-    for (const node of nodes) {
-      const parent = node.parent === null ? top : groups.get(node.parent);
-      const only = node.locations.length === 1 ? node.locations[0] : null;
+    this.items = [];
+    this.active = null;
+    const inside = placesBelow(nodes);
+    /** @type {Map<string | null, Item | null>} */
+    const branches = new Map([[null, null]]);
+    const add = (name, count, places, whole, parent, branch) => {
+      const level = (parent?.level ?? 0) + 1;
+      const text = printable(name).toLowerCase();
+      const folding = { unfolded: this.unfolded, found: true, at: -1, position: 0, element: null };
+      this.items.push({ name, text, count, places, whole, parent, level, branch, ...folding });
+      return this.items.at(-1) ?? null;
+    };
+    for (const { id, name, parent, count, known, own, locations } of nodes) {
+      const above = branches.get(parent);
+      if (above === undefined) continue;
       // A kind whose one place is called the same is that place.
-      if (only !== null && node.own.length === 1 && only.toLowerCase() === node.name.toLowerCase()) {
-        parent?.append(this.#leaf(only, counts));
+      if (locations.length === 1 && own.length === 1 && own[0].toLowerCase() === name.toLowerCase()) {
+        add(own[0], count, own, null, above, false);
         continue;
       }
-      const branch = this.#item(node.name, node.count, node.locations, node.known ? node.id : null);
-      branch.classList.add("branch");
-      branch.setAttribute("aria-expanded", String(this.unfolded));
-      const group = document.createElement("ul");
-      group.setAttribute("role", "group");
-      branch.append(group);
-      groups.set(node.id, group);
+      const branch = add(name, count, locations, known ? id : null, above, true);
+      branches.set(id, branch);
       // What belongs to a kind below as well is shown there.
-      const below = new Set(nodes.filter((other) => other.parent === node.id).flatMap((other) => other.locations));
-      group.append(...node.own.filter((place) => !below.has(place)).map((place) => this.#leaf(place, counts)));
-      parent?.append(branch);
+      const below = inside.get(id);
+      for (const place of own) if (!below?.has(place)) add(place, counts.get(place) ?? 0, [place], null, branch, false);
     }
-    this.root.replaceChildren(top);
-    const first = this.root.querySelector("li");
-    if (first) first.tabIndex = 0;
+    this.rows.scroller.scrollTop = 0;
   }
 
   /** @param {import("./ticks.js").Ticks} ticks */
   mark(ticks) {
-    for (const { element, places } of this.items.values()) element.ariaChecked = ticks.state(places);
+    this.ticks = ticks;
+    this.rows.draw();
   }
 
-  /** Leaves what has the text in its name, with what is above and below it. @param {string} text */
+  /** Shows what has the text in its name, with what is above and below it. @param {string} text */
   search(text) {
     const wanted = text.trim().toLowerCase();
-    const found = new Set();
-    for (const item of this.items.values()) {
-      const inside = item.text.includes(wanted);
-      if (inside) item.places.forEach((place) => found.add(place));
-      item.element.hidden = !inside;
-      if (item.element.ariaExpanded) item.element.ariaExpanded = String(wanted !== "" || this.unfolded);
+    const places = new Set();
+    const whole = new Set();
+    for (const item of this.items) {
+      const match = item.text.includes(wanted);
+      if (match) item.places.forEach((place) => places.add(place));
+      if (match || whole.has(item.parent)) whole.add(item);
+      item.found = whole.has(item);
+      if (match) for (let above = item.parent; above && !above.found; above = above.parent) above.found = true;
+      item.unfolded = wanted !== "" || this.unfolded;
     }
-    for (const { element } of [...this.items.values()].filter((item) => !item.element.hidden)) {
-      element.querySelectorAll("li").forEach((below) => (below.hidden = false));
-      for (let above = parentOf(element); above; above = parentOf(above)) above.hidden = false;
-    }
-    this.#enter(this.#seen()[0], false);
-    return found.size;
+    this.#arrange();
+    const { focused } = this;
+    if (focused) this.#enter(this.seen.find(({ name, level }) => name === focused.name && level === focused.level));
+    this.focused = null;
+    return places.size;
   }
 
-  /** @param {string} place @param {Map<string, number>} counts */
-  #leaf(place, counts) {
-    return this.#item(place, counts.get(place) ?? 0, [place], null);
+  /** Works out which rows there are. */
+  #arrange() {
+    this.seen = [];
+    this.sizes.clear();
+    for (const item of this.items) {
+      const above = item.parent;
+      const seen = item.found && (!above || (above.at >= 0 && above.unfolded));
+      item.at = seen ? this.seen.push(item) - 1 : -1;
+      if (seen) this.sizes.set(above, (item.position = (this.sizes.get(above) ?? 0) + 1));
+    }
+    this.#activate(this.active && this.active.at >= 0 ? this.active : this.seen[0]);
+    this.rows.show(this.seen.length);
   }
 
-  /** @param {string} name @param {number} count @param {string[]} places @param {string | null} whole */
-  #item(name, count, places, whole) {
+  /** The element of an item as it is now. @param {Item} item */
+  #drawn(item) {
+    const element = (item.element ??= this.#made(item));
+    element.tabIndex = item === this.active ? 0 : -1;
+    element.ariaChecked = this.ticks?.state(item.places) ?? "false";
+    if (item.branch) element.ariaExpanded = String(item.unfolded);
+    element.ariaPosInSet = String(item.position);
+    element.ariaSetSize = String(this.sizes.get(item.parent));
+    return element;
+  }
+
+  /** @param {Item} item */
+  #made(item) {
+    const name = printable(item.name);
     const element = document.createElement("li");
     element.setAttribute("role", "treeitem");
-    element.setAttribute("aria-label", `${name}, ${count ? some(count, "visit") : "never visited"}`);
-    element.tabIndex = -1;
-    const row = document.createElement("div");
-    row.className = "row";
-    row.append(part("span", "twist"), part("span", "box"), part("bdi", "name", name));
-    row.append(part("span", "count", count ? number(count) : "–"));
-    element.append(row);
-    this.items.set(element, { places, whole, element, text: name.toLowerCase() });
+    element.setAttribute("aria-label", `${name}, ${item.count ? some(item.count, "visit") : "never visited"}`);
+    element.setAttribute("aria-level", String(item.level));
+    element.style.setProperty("--level", String(item.level - 1));
+    element.classList.toggle("branch", item.branch);
+    element.title = name;
+    element.append(part("span", "twist"), part("span", "box"), part("bdi", "name", name));
+    element.append(part("span", "count", item.count ? number(item.count) : "–"));
+    this.itemOf.set(element, item);
     return element;
   }
 
@@ -100,70 +149,68 @@ export class Tree {
   #clicked(event) {
     const target = /** @type {HTMLElement} */ (event.target);
     const element = target.closest("li");
-    if (!element) return;
-    this.#enter(element, true);
-    if (target.closest(".twist") && element.ariaExpanded) fold(element, element.ariaExpanded === "true");
-    else this.#tick(element);
+    const item = element && this.itemOf.get(element);
+    if (!item) return;
+    this.#enter(item);
+    if (target.closest(".twist") && item.branch) this.#fold(item, item.unfolded);
+    else this.onTick(item.places, item.whole);
   }
 
   /** @param {KeyboardEvent} event */
   #pressed(event) {
-    const at = /** @type {HTMLElement} */ (event.target).closest("li");
-    if (!at || event.ctrlKey || event.altKey || event.metaKey) return;
-    const seen = this.#seen();
-    const place = seen.indexOf(at);
+    const item = this.active;
+    if (!item || event.ctrlKey || event.altKey || event.metaKey) return;
     /** @type {Record<string, () => void>} */
     const keys = {
-      ArrowDown: () => this.#enter(seen[place + 1]),
-      ArrowUp: () => this.#enter(seen[place - 1]),
-      Home: () => this.#enter(seen[0]),
-      End: () => this.#enter(seen.at(-1)),
+      ArrowDown: () => this.#enter(this.seen[item.at + 1]),
+      ArrowUp: () => this.#enter(this.seen[item.at - 1]),
+      Home: () => this.#enter(this.seen[0]),
+      End: () => this.#enter(this.seen.at(-1)),
       ArrowRight: () => {
-        if (at.ariaExpanded === "false") fold(at, false);
-        else if (at.ariaExpanded) this.#enter(seen[place + 1]);
+        if (item.branch && !item.unfolded) this.#fold(item, false);
+        else if (item.branch) this.#enter(this.seen[item.at + 1]);
       },
-      ArrowLeft: () => (at.ariaExpanded === "true" ? fold(at, true) : this.#enter(parentOf(at))),
-      " ": () => this.#tick(at),
-      Enter: () => this.#tick(at),
+      ArrowLeft: () => (item.branch && item.unfolded ? this.#fold(item, true) : this.#enter(item.parent)),
+      " ": () => this.onTick(item.places, item.whole),
+      Enter: () => this.onTick(item.places, item.whole),
     };
     if (!(event.key in keys)) return;
     event.preventDefault();
     keys[event.key]();
   }
 
-  /** @param {HTMLLIElement} element */
-  #tick(element) {
-    const item = this.items.get(element);
-    if (item) this.onTick(item.places, item.whole);
+  /** @param {Item} item @param {boolean} folded */
+  #fold(item, folded) {
+    item.unfolded = !folded;
+    this.#arrange();
   }
 
-  /** Puts one item into the tab order, and the focus on it. @param {HTMLLIElement | null | undefined} element */
-  #enter(element, focus = true) {
-    if (!element) return;
-    this.root.querySelectorAll('[tabindex="0"]').forEach((other) => other.setAttribute("tabindex", "-1"));
-    element.tabIndex = 0;
-    if (focus) {
-      element.focus({ preventScroll: true });
-      element.querySelector(".row")?.scrollIntoView({ block: "nearest" });
-    }
+  /** Puts the focus on an item. @param {Item | null | undefined} item */
+  #enter(item) {
+    if (!item) return;
+    this.#activate(item);
+    this.rows.reveal(item.at);
+    item.element?.focus({ preventScroll: true });
   }
 
-  /** The items that are neither folded away nor filtered out. */
-  #seen() {
-    return [...this.root.querySelectorAll("li")].filter(
-      (element) => !element.hidden && !element.parentElement?.closest('[aria-expanded="false"], [hidden]'),
-    );
+  /** Puts one item into the tab order. @param {Item | undefined} item */
+  #activate(item) {
+    this.active = item ?? null;
+    this.rows.pinned = item ? item.at : null;
   }
 }
 
-/** @param {HTMLLIElement} element @param {boolean} folded */
-function fold(element, folded) {
-  element.ariaExpanded = String(!folded);
-}
-
-/** @param {HTMLLIElement} element @returns {HTMLLIElement | null} */
-function parentOf(element) {
-  return element.parentElement?.closest("li") ?? null;
+/** The places of all kinds right below each kind, by its id. @param {Kind[]} nodes */
+function placesBelow(nodes) {
+  /** @type {Map<string, Set<string>>} */
+  const below = new Map();
+  for (const { parent, locations } of nodes) {
+    if (parent === null) continue;
+    const places = below.get(parent) ?? new Set();
+    locations.forEach((place) => places.add(place));
+    below.set(parent, places);
+  }
+  return below;
 }
 
 /** @param {string} tag @param {string} className @param {string} [text] */

@@ -18,10 +18,24 @@ export function figure(distance) {
   return distance == null ? "–" : String(Number(distance.toPrecision(4)));
 }
 
+/** White space, control characters, those that turn the direction of the text around them, halves of characters. */
+const UNPRINTABLE = /[\s\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+/gu;
+
+/** A name as a person may see it; what is sent is the name itself. @param {string} name */
+export function printable(name) {
+  return name.replace(UNPRINTABLE, " ").trim() || "(no name)";
+}
+
+/** Lines of text, with a mark for each character that would not be seen or would turn others around.
+ * @param {string} text */
+export function printableLines(text) {
+  return text.replace(/(?!\n)[\p{Cc}\p{Cf}\p{Cs}]/gu, "\ufffd");
+}
+
 /** Names in one line, the later ones only counted. @param {string[]} names */
 export function listed(names, most = 4) {
-  const shown = names.slice(0, most).join(", ");
-  return names.length > most ? `${shown} and ${names.length - most} more` : shown;
+  const shown = names.slice(0, most).map(printable).join(", ");
+  return names.length > most ? `${shown} and ${number(names.length - most)} more` : shown;
 }
 
 /** The parts of a number of bytes that a person wants. @param {number} bytes */
@@ -29,7 +43,13 @@ export function bytes(bytes) {
   return bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`;
 }
 
-/** @param {(string | null | undefined)[]} parts sentences, with or without their full stops */
+/** @param {(string | null | undefined)[]} parts sentences, with or without their capitals and full stops */
 export function sentences(...parts) {
-  return parts.filter(Boolean).map((part) => (/[.!?]$/.test(part ?? "") ? part : `${part}.`)).join(" ");
+  return parts.flatMap((part) => part || []).map(sentence).join(" ");
+}
+
+/** A name at the beginning stays as it is. @param {string} text */
+function sentence(text) {
+  const begun = /^[a-z]+ /.test(text) ? text[0].toUpperCase() + text.slice(1) : text;
+  return begun + (/[.!?]$/.test(text) ? "" : ".");
 }

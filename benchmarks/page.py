@@ -1,0 +1,92 @@
+"""The page in Chromium: how long a person waits for a picture."""
+
+from __future__ import annotations
+
+import csv
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from statistics import median
+
+from playwright.sync_api import Page, expect
+from tests.support.browser import CHROMIUM, chromium, served
+
+from benchmarks.measure import Row, duration
+from elsewhere import profiles
+
+_MANY = 20_000
+#: To ask for a height is to wait for the layout.
+_LAID_OUT = "document.body.offsetHeight; return performance.now() - began;"
+
+
+def measure() -> Iterator[Row]:
+    if not CHROMIUM.exists():
+        yield Row("the page", "not measured: there is no Chromium")
+        return
+    with served() as address, chromium() as browser, tempfile.TemporaryDirectory() as folder:
+        page = browser.new_page()
+        page.set_default_timeout(60_000)
+        page.goto(address)
+        for goal in ("Resemble", "Avoid"):
+            seconds = _slider(page, Path(folder), goal)
+            yield Row(f"page, 150 locations, {goal.lower()}: from a movement of the slider to its picture",
+                      duration(seconds), "", "", "< 100 ms", seconds < 0.1)  # fmt: skip
+        for what, seconds, goal_seconds in _many_places(page, Path(folder)):
+            yield Row(f"page, {_MANY:,} locations: {what}", duration(seconds), "", "",
+                      f"< {duration(goal_seconds)}", seconds < goal_seconds)  # fmt: skip
+
+
+def _slider(page: Page, folder: Path, goal: str) -> float:
+    """The median of nine movements, in the best of three rounds."""
+    tourist = profiles.stored("tourist").profile
+    places = [*tourist, *(f"Place {at}" for at in range(150 - len(tourist)))]
+    _load(page, folder, {name: 1 + at * at % 23 for at, name in enumerate(places)})
+    page.get_by_role("radio", name=goal).check()
+    page.get_by_label(f"Whom to {goal.lower()}").select_option("tourist")
+    _settle(page)
+    page.get_by_role("slider").focus()
+    return min(median(_movements(page)) for _ in range(3)) / 1000
+
+
+def _movements(page: Page) -> list[float]:
+    """Milliseconds from a movement of the slider to its picture, for nine of them."""
+    page.keyboard.press("Home")
+    _settle(page)
+    page.evaluate("() => performance.clearMeasures('slider')")
+    for at in range(1, 10):
+        page.keyboard.press("PageUp")
+        page.wait_for_function("(at) => performance.getEntriesByName('slider').length >= at", arg=at)
+    taken: list[float] = page.evaluate("() => performance.getEntriesByName('slider').map((entry) => entry.duration)")
+    return taken
+
+
+def _many_places(page: Page, folder: Path) -> Iterator[tuple[str, float, float]]:
+    began = time.perf_counter()
+    _load(page, folder, {"Hospital": 2, **{f"Place {at}": 1 + at % 7 for at in range(_MANY - 1)}})
+    yield "from the file to the tree", time.perf_counter() - began, 3.0
+    others = """document.querySelector('#tree [aria-label^="Other places"]')"""
+    steps = {
+        "to unfold all of them": f"{others}.querySelector('.twist').click()",
+        "to search them": "(search.value = 'place 1', search.dispatchEvent(new Event('input')))",
+        "to tick all but one": f"{others}.click()",
+    }
+    for what, step in steps.items():
+        taken = page.evaluate(f"() => {{ const began = performance.now(); {step}; {_LAID_OUT} }}")
+        yield what, taken / 1000, 0.1
+    began = time.perf_counter()
+    _settle(page)
+    yield "until the release is shown", time.perf_counter() - began, 3.0
+
+
+def _load(page: Page, folder: Path, counts: Mapping[str, int]) -> None:
+    path = folder / "history.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("location", "count"), *counts.items()])
+    page.set_input_files("#file", path)
+    expect(page.locator("#loaded-words")).to_contain_text(f"{len(counts):,} places")
+    expect(page.locator("#tree li").first).to_be_visible()
+
+
+def _settle(page: Page) -> None:
+    expect(page.get_by_role("button", name="Save as CSV")).to_be_enabled(timeout=60_000)

@@ -1,0 +1,56 @@
+"""A policy that a person saved earlier, as a question of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from elsewhere.app.interface import QUESTION
+from elsewhere.app.queries import SECONDS, plan_of
+from elsewhere.app.session import OpenHistory, Session, file_name
+from elsewhere.model.errors import InputError
+from elsewhere.model.taxonomy import PRESET, Taxonomy
+from elsewhere.policy import SHIPPED, Policy
+from elsewhere.text import name_list
+
+
+def as_question(session: Session, opened: OpenHistory, policy: Policy, loaded: Mapping[str, str]) -> dict[str, Any]:
+    """What the policy asks of a history, with its names as ticks; or the files that it needs and the page lacks.
+
+    `loaded` has the ids of the target and the taxonomy that were loaded as the files that the policy names.
+    """
+    choices = policy.chosen()
+    if beyond := [key for key in choices if key not in QUESTION["properties"]]:
+        raise InputError(
+            f"the page cannot apply {name_list(beyond)}; run the policy with: elsewhere {policy.goal} --policy FILE"
+        )
+    # The page never reads a file that a policy names: the person loads it.
+    known = {"target": session.profiles, "taxonomy": (SHIPPED,)}
+    files = [kind for kind in known if kind in choices and choices[kind] not in known[kind]]
+    if needs := [{"kind": kind, "name": file_name(choices[kind])} for kind in files if not loaded.get(kind)]:
+        return {"needs": needs}
+    found = {kind: loaded[kind] for kind in files}
+    plan = plan_of(session, {**choices, **found, "sensitive": policy.sensitive, "spared": policy.spared})
+    covered = plan.covered_in(opened.history.histogram)
+    everything = plan.with_choices({"spared": ()}).covered_in(opened.history.histogram)
+    question = {**choices, **found, "number": 0, "spared": [], "time_limit": None, "ticked": sorted(covered.locations)}
+    whole = [name for name, places in covered.items() if places and places == everything[name]]
+    taxonomy = None if question.get("taxonomy") is None else session.taxonomy(question["taxonomy"])
+    question["sensitive"] = list(_branches(whole, taxonomy))
+    return {"question": question, "notes": list(_notes(policy, [name for name in covered if not covered[name]]))}
+
+
+def _branches(names: Iterable[str], taxonomy: Taxonomy | None) -> Iterator[str]:
+    """Presets, and the ids of nodes, among the names: what the page can tick as a whole."""
+    for name in names:
+        if name.startswith(PRESET):
+            yield name
+        elif taxonomy is not None and taxonomy.knows(name):
+            yield from (node.id for depth, node in taxonomy.tree(name) if depth == 0)
+
+
+def _notes(policy: Policy, missing: list[str]) -> Iterator[str]:
+    if missing:
+        yield f"The policy also names {name_list(missing, 5)}, which your history does not have."
+    if policy.time_limit not in (None, SECONDS):
+        yield f"The page searches for up to {SECONDS:.0f} seconds, whatever time limit the policy has."
