@@ -21,7 +21,7 @@ from elsewhere.model.result import Certificate, Method, Sanitized, Status
 from elsewhere.solvers import exact
 from elsewhere.solvers.choices import Choices, tabulate
 from elsewhere.solvers.heuristic import heuristic
-from elsewhere.solvers.knapsack import Limits, SearchGaveUp, Solution
+from elsewhere.solvers.knapsack import Limits, OutOfTime, SearchGaveUp, Solution
 from elsewhere.solvers.required_loss import RequiredLoss, required_loss
 from elsewhere.text import quote
 from elsewhere.verification.bounds import Multipliers
@@ -30,6 +30,8 @@ from elsewhere.verification.bounds import Multipliers
 _MOST_VALUES = 10_000_000
 #: The part of the time that is the search's; most are over long before, and need no heuristic.
 _SEARCH_SHARE = 0.75
+#: The time for advice on what would meet a privacy distance, even if the search for an answer has used up its own.
+_ADVICE_SECONDS = 0.1
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -74,7 +76,7 @@ def targeted(
     choices = tabulate(problem, problem.budget, limits, around=known)
     if method == "heuristic":
         counts = heuristic(problem, choices, known, limits)
-        best = _sanitized(problem, exact.bounded(problem, choices, counts), choices, proven=False)
+        best = _sanitized(problem, exact.bounded(problem, choices, counts, limits), choices, proven=False)
     else:
         best = _sanitized(problem, _searched(problem, choices, known, limits), choices)
     if wanted is not None:
@@ -114,7 +116,7 @@ def _searched(
     problem: Problem, choices: Choices, known: Ints, limits: Limits, guess: tuple[float, float] = (-1.0, 0.0)
 ) -> Solution:
     """The optimum; if time ends the search for it, then no worse than what the heuristic finds in the rest of it."""
-    left = max(limits.deadline - time.monotonic(), 0.0)
+    left = limits.seconds
     solution = exact.optimum(problem, choices, known, limits.ending_in(_SEARCH_SHARE * left), guess)
     near_enough = solution.objective - solution.bound <= limits.tolerance(solution.objective)
     if limits.deadline == math.inf or near_enough or solution.closed:
@@ -132,7 +134,10 @@ def _known(problem: Problem, limits: Limits) -> Ints:
         problem.quality.distance.builtin or problem.quality_loss(problem.original) <= problem.limit
     ):
         return problem.original
-    solution = exact.least_loss(problem, limits.without_deadline())
+    limits = limits._replace(gap=0.0)
+    solution = exact.least_loss(problem, limits)
+    if solution is not None and not solution.closed and problem.quality_loss(solution.counts) > problem.limit:
+        solution = exact.least_loss(problem, limits.without_deadline())
     if solution is None:
         raise _nothing()
     needed = problem.quality_loss(solution.counts)
@@ -160,17 +165,19 @@ def _check_privacy(problem: Problem, best: Sanitized, wanted: float, limits: Lim
         if reached >= wanted - slack(wanted):
             return
         side, name = "below", "min_distance"
+    short_of = "memory"
     try:
-        needed = required_loss(problem, wanted, limits)
-    except SearchGaveUp:
+        needed = required_loss(problem, wanted, limits.ending_in(max(limits.seconds, _ADVICE_SECONDS)))
+    except SearchGaveUp as error:
         needed = RequiredLoss(math.nan, proven=False)
+        short_of = "time" if isinstance(error, OutOfTime) else "memory"
     if needed.loss < math.inf:
         remedy = f"a quality loss of {needed.loss:.10g} would meet it"
         remedy += "" if needed.proven else ", and perhaps a smaller one: the search was ended"
     elif needed.loss == math.inf:
         remedy = "no quality loss would meet it"
     else:
-        remedy = "the memory limit leaves no room to find a quality loss that would meet it"
+        remedy = f"the {short_of} limit leaves no room to find a quality loss that would meet it"
     found = "best" if best.status == "optimal" else "best found"
     raise PrivacyNotMet(
         f"the {found} privacy distance at a quality loss of at most {problem.limit:.10g} is {reached:.10g}, "
@@ -203,7 +210,7 @@ def _sanitized(problem: Problem, solution: Solution, choices: Choices | None = N
     if problem.left_out.any():
         notes = (f"the quality loss leaves out the sensitive locations: {measure.distance.name} is infinite there",)
     if choices is not None and not choices.whole:
-        notes = (*notes, "the memory limit let the search see only counts near those that it began with")
+        notes = (*notes, f"the {choices.short_of} limit let the search see only counts near those that it began with")
     return Sanitized(
         problem.goal,
         Histogram._of(problem.locations, solution.counts),

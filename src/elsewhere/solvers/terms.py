@@ -386,10 +386,15 @@ def ranges(
 
 
 @kernel
-def fill(kind: int, r: Floats, low: Ints, start: Ints, r_size: float, x_size: float) -> Floats:
-    """The term of every value of every bin: bin i has values low[i], low[i] + 1, ... at start[i]..start[i + 1]."""
-    table = np.empty(start[-1])
-    for i in range(len(r)):
-        for e in range(start[i], start[i + 1]):
+def fill(
+    kind: int, r: Floats, low: Ints, start: Ints, r_size: float, x_size: float, first: int, last: int, table: Floats
+) -> None:
+    """Put the terms of the values at first..last into the table.
+
+    Bin i has the values low[i], low[i] + 1, ... at start[i]..start[i + 1].
+    """
+    i = np.searchsorted(start, first, side="right") - 1
+    while i < len(r) and start[i] < last:
+        for e in range(max(first, start[i]), min(last, start[i + 1])):
             table[e] = term(kind, r[i], float(low[i] + e - start[i]), r_size, x_size)
-    return table
+        i += 1
