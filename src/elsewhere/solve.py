@@ -24,10 +24,7 @@ from elsewhere.solvers.heuristic import heuristic
 from elsewhere.solvers.knapsack import Limits, OutOfTime, SearchGaveUp, Solution
 from elsewhere.solvers.required_loss import RequiredLoss, required_loss
 from elsewhere.text import quote
-from elsewhere.verification.bounds import Multipliers
 
-#: Values of a bin that a bound may be taken over one by one.
-_MOST_VALUES = 10_000_000
 #: The part of the time that is the search's; most are over long before, and need no heuristic.
 _SEARCH_SHARE = 0.75
 #: The time for advice on what would meet a privacy distance, even if the search for an answer has used up its own.
@@ -189,8 +186,6 @@ def _check_privacy(problem: Problem, best: Sanitized, wanted: float, limits: Lim
 
 def _sanitized(problem: Problem, solution: Solution, choices: Choices | None = None, proven: bool = True) -> Sanitized:
     """The result that a solution amounts to, in the terms of its distances."""
-    if choices is not None and not choices.whole:
-        solution = _for_all_values(problem, solution)
     quality_loss, privacy_distance = problem.quality.from_total(solution.objective), None
     if problem.goal != "hide":
         quality_loss, privacy_distance = exact.figures(problem, solution.counts)
@@ -223,19 +218,6 @@ def _sanitized(problem: Problem, solution: Solution, choices: Choices | None = N
         notes,
         problem.question,
     )
-
-
-def _for_all_values(problem: Problem, solution: Solution) -> Solution:
-    """A solution of a search that saw only some values, with the bound that its multipliers prove for all of them."""
-    view = Multipliers(problem, solution.cost_multiplier, solution.size_multiplier)
-    assert problem.privacy is not None
-    if view.own or abs(solution.objective) == math.inf:
-        return solution
-    # In avoid an infinite distance, if there may be one, is beyond any bound, and values are looked at one by one.
-    if problem.goal == "avoid" and (problem.privacy.distance.unbounded or view.widest > _MOST_VALUES):
-        return solution
-    dual = view.dual_bound(view.least(solution.counts))
-    return solution._replace(dual_bound=dual, bound=min(solution.objective, max(solution.bound, dual)))
 
 
 def _limits(problem: Problem, time_limit: float | None, gap: float, memory_limit: int) -> Limits:

@@ -16,6 +16,7 @@ from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.distances import DISTANCES, Distance, Measure
 from elsewhere.model.problem import Problem
 from elsewhere.solvers import groups, knapsack, terms
+from elsewhere.solvers.bounds import bound_for_all_values
 from elsewhere.solvers.choices import KINDS, Choices, tabulate
 from elsewhere.solvers.knapsack import Limits, OutOfTime, SearchGaveUp, Solution, Tables
 
@@ -103,7 +104,8 @@ def optimum(
         raise AssertionError("the known counts are a solution")
     if problem.goal == "resemble":
         solution = _sharpened(problem, tables, solution, limits)
-    solution = _bound_for_all_values(problem, choices, solution)
+    if not choices.whole:
+        solution = bound_for_all_values(problem, solution, limits)
     if unsure:
         solution = solution._replace(bound=-math.inf, dual_bound=-math.inf)
     return solution._replace(counts=_ordered(problem, solution.counts))
@@ -119,23 +121,6 @@ def better(problem: Problem, solution: Solution, counts: Ints) -> Solution:
         return solution
     bound = min(solution.bound, objective)
     return solution._replace(counts=counts, objective=objective, bound=bound, proven=False)
-
-
-def _bound_for_all_values(problem: Problem, choices: Choices, solution: Solution) -> Solution:
-    """The solution with a bound that holds for all values, if the choices had only some of them.
-
-    A distance is not negative, and a convex term is greatest at an end; of a user's function nothing is known.
-    """
-    assert problem.privacy is not None
-    if choices.whole:
-        return solution
-    bound = 0.0 if problem.goal == "resemble" else -math.inf
-    if problem.goal == "avoid":
-        ends = [problem.privacy.terms(end.astype(np.float64)) for end in (problem.lower, problem.upper)]
-        bound = -float(np.maximum(*ends).sum())
-    if not problem.privacy.distance.builtin:
-        bound = -math.inf
-    return solution._replace(bound=min(bound, solution.objective), dual_bound=-math.inf)
 
 
 def _sharpened(problem: Problem, tables: Tables, solution: Solution, limits: Limits) -> Solution:
@@ -191,7 +176,7 @@ def bounded(problem: Problem, choices: Choices, counts: Ints, limits: Limits) ->
     if problem.goal == "avoid" and (choices.within(problem.budget) & np.isinf(choices.privacy)).any():
         return Solution(counts, math.inf, -math.inf, -math.inf, 0.0, 0.0)
     solution = knapsack.bounded(_signed(problem, choices), problem.size, problem.budget, counts, limits)
-    return _bound_for_all_values(problem, choices, solution)
+    return solution if choices.whole else bound_for_all_values(problem, solution, limits)
 
 
 def least(
