@@ -21,7 +21,7 @@ from elsewhere.model.result import Certificate, Method, Sanitized, Status
 from elsewhere.solvers import exact
 from elsewhere.solvers.choices import Choices, tabulate
 from elsewhere.solvers.heuristic import heuristic
-from elsewhere.solvers.knapsack import Limits, OutOfTime, SearchGaveUp, Solution
+from elsewhere.solvers.knapsack import Limits, OutOfTime, SearchGaveUp, Solution, nothing_found
 from elsewhere.solvers.required_loss import RequiredLoss, required_loss
 from elsewhere.text import quote
 
@@ -134,11 +134,14 @@ def _known(problem: Problem, limits: Limits) -> Ints:
     limits = limits._replace(gap=0.0)
     solution = exact.least_loss(problem, limits)
     if solution is not None and not solution.closed and problem.quality_loss(solution.counts) > problem.limit:
-        solution = exact.least_loss(problem, limits.without_deadline())
+        limits = limits.without_deadline()
+        solution = exact.least_loss(problem, limits)
     if solution is None:
         raise _nothing()
     needed = problem.quality_loss(solution.counts)
     if needed > problem.limit + slack(problem.limit):
+        if not solution.closed:
+            raise nothing_found(limits)
         raise Infeasible(
             f"no histogram within the constraints has a quality loss of at most {problem.limit:.10g}; "
             f"the least that one has is {needed:.10g}",

@@ -27,7 +27,8 @@ _MANY_BINS = 512
 def least_loss(problem: Problem, limits: Limits) -> Solution | None:
     """The counts of least quality loss, whatever the limit on it; None if constraints leave none.
 
-    Time counts from the moment that some counts within the constraints are known.
+    Time counts from the moment that some counts within the constraints are known. If the search cannot look at all
+    values, the solution is not closed.
     """
     bound, price = -math.inf, 0.0
     if problem.quality.distance.builtin:
@@ -35,21 +36,21 @@ def least_loss(problem: Problem, limits: Limits) -> Solution | None:
         bound = problem.quality.to_total(figures(problem, counts)[0])
         if problem.allows(counts):
             return Solution(counts, bound, bound, bound, 0.0, price)
-    if limits.deadline == math.inf:
-        return _least_loss_of(problem, tabulate(problem, math.inf, limits), limits)
-    known = _quick_counts(problem)
-    if known is None:
-        choices = tabulate(problem, math.inf, limits.without_deadline())
-        try:
-            return _least_loss_of(problem, choices, limits)
-        except OutOfTime:  # then any counts will do
-            return _least_loss_of(problem, choices, Limits(math.inf, math.inf, limits.memory))
-    choices = tabulate(problem, math.inf, limits, around=known)
-    solution = _least_loss_of(problem, choices, limits, known)
-    assert solution is not None
-    if choices.whole:
+    known = None if limits.deadline == math.inf else _quick_counts(problem)
+    try:
+        choices = tabulate(problem, math.inf, limits.without_deadline() if known is None else limits, around=known)
+    except SearchGaveUp:
+        known = _quick_counts(problem)
+        if known is None:
+            raise
+        choices = tabulate(problem, math.inf, limits, around=known)
+    try:
+        solution = _least_loss_of(problem, choices, limits, known)
+    except OutOfTime:  # then any counts will do
+        return _least_loss_of(problem, choices, Limits(math.inf, math.inf, limits.memory))
+    if choices.whole or solution is None:
         return solution
-    # Only what holds for all values: the least loss if nothing were forbidden.
+    # What holds for values that were not tabulated: the least loss if nothing were forbidden.
     return solution._replace(bound=bound, dual_bound=bound, cost_multiplier=0.0, size_multiplier=price)
 
 
@@ -183,11 +184,10 @@ def least(
     problem: Problem, choices: Choices, objective: Floats, allowed: Flags, limits: Limits, known: Ints | None = None
 ) -> Solution | None:
     """The counts of least objective among the values allowed, with no budget; None if there are none."""
-    bins = np.repeat(np.arange(len(choices.low)), np.diff(choices.start))
-    values = np.arange(len(allowed)) - choices.start[bins] + choices.low[bins]
-    least, most = np.full(len(choices.low), np.inf), np.full(len(choices.low), -np.inf)
-    np.minimum.at(least, bins[allowed], values[allowed])
-    np.maximum.at(most, bins[allowed], values[allowed])
+    first = choices.start[:-1]
+    values = np.arange(len(allowed)) + np.repeat(choices.low - first, np.diff(choices.start))
+    least = np.minimum.reduceat(np.where(allowed, values, np.inf), first)
+    most = np.maximum.reduceat(np.where(allowed, values, -np.inf), first)
     if not least.sum() <= problem.size <= most.sum():
         return None
     tables = choices.tables(objective, np.zeros_like(objective), allowed)

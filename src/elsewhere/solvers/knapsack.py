@@ -77,7 +77,7 @@ class Limits(NamedTuple):
 
     def tolerance(self, objective: float) -> float:
         """The gap at which the search ends: the one asked for, or the noise of floating point."""
-        return max(self.gap, labels.noise(objective))
+        return max(self.gap, _noise(objective))
 
     @property
     def seconds(self) -> float:
@@ -108,7 +108,12 @@ class Solution(NamedTuple):
     @property
     def closed(self) -> bool:
         """Whether the objective is at its bound."""
-        return self.proven and self.objective <= self.bound + labels.noise(self.objective)
+        return self.proven and self.objective <= self.bound + _noise(self.objective)
+
+
+def _noise(objective: float) -> float:
+    """What floating point cannot tell apart near an objective."""
+    return 1e-14 + 1e-13 * abs(objective) if abs(objective) < math.inf else 0.0
 
 
 def solve(
@@ -146,7 +151,7 @@ def solve(
         layers = _select(tables, reduced, least, gap, order)
         enough = _GOOD_ENOUGH_WORK // len(layers.value)
         width = max(1, width if width > _FIRST_WIDTH else min(width, enough))
-        task = labels.Task(lam, mu, dual_bound, size, budget, hope, now.gap)
+        task = labels.Task(lam, mu, dual_bound, size, budget, hope, now.tolerance(found))
         outcome = _search(layers, order, task, gap, found, tree, now, width)
         if outcome.counts is not None:
             counts, found = outcome.counts, outcome.objective
@@ -160,7 +165,7 @@ def solve(
             if wider < 2 * width:
                 break
             width = wider
-        elif gap >= min(found - dual_bound, _span(tables, reduced, lam, budget) + 1e3 * labels.noise(dual_bound)):
+        elif gap >= min(found - dual_bound, _span(tables, reduced, lam, budget) + 1e3 * _noise(dual_bound)):
             exhausted = True  # whatever is better than what was found has been looked at
             break
         else:

@@ -53,8 +53,8 @@ class Layers(NamedTuple):
 class Task(NamedTuple):
     """What a round searches for: values that sum to `size`, at a cost within `budget`, whose objective is below `hope`.
 
-    `lam` and `mu` are the multipliers of cost and size, `dual` the bound that they prove. Improvements of `gap` or less
-    are not worth looking for.
+    `lam` and `mu` are the multipliers of cost and size, `dual` the bound that they prove. Solutions that are better by
+    no more than `margin` are not looked for.
     """
 
     lam: float
@@ -63,7 +63,7 @@ class Task(NamedTuple):
     size: int
     budget: float
     hope: float
-    gap: float
+    margin: float
 
 
 class Completions(NamedTuple):
@@ -288,7 +288,11 @@ def prefix_tree(value: Ints) -> Forbidden:
     """The tree of forbidden histograms that are given as columns, a row for each layer."""
     layers, columns = value.shape
     node = np.zeros((layers + 1, columns), np.int64)
-    for layer in range(layers if columns else 0):
+    differ = (value != value[:, :1]).any(axis=1)
+    for layer in range(layers):
+        if not differ[layer]:
+            node[layer + 1] = node[layer]
+            continue
         order = np.lexsort((value[layer], node[layer]))  # stable: the first of equal columns comes first
         follows = (np.diff(node[layer][order]) == 0) & (np.diff(value[layer][order]) == 0)
         begins = np.flatnonzero(np.append(True, ~follows))
@@ -325,12 +329,6 @@ def _settle(queue: Floats, head: Ints, stop: Ints, entry: Ints, lists: int, at: 
         at = child
 
 
-@kernel
-def noise(objective: float) -> float:
-    """What floating point cannot tell apart near an objective; 0 if that is infinite."""
-    return 1e-14 + 1e-13 * abs(objective) if abs(objective) < math.inf else 0.0
-
-
 def no_labels(forbidden: Forbidden) -> Labels:
     """The labels before the first layer: a single one that has chosen nothing yet."""
     steps = np.zeros((3, 1024), np.int32)
@@ -359,7 +357,7 @@ def advance(
     f, g = layers.terms[F], layers.terms[G]
     table, where = completions.table, completions.where
     first, width, position = where[FIRST], where[WIDTH], where[POSITION]
-    lam, size, budget = task.lam, task.size, task.budget
+    lam, size, budget, margin = task.lam, task.size, task.budget, task.margin
     layer, label, offset, base, steps = so_far.layer, so_far.label, so_far.offset, so_far.base, so_far.steps
     new, new_offset, count, bucket = so_far.made, so_far.made_offset, so_far.made_labels, so_far.made_buckets
     n = len(start) - 1
@@ -376,7 +374,6 @@ def advance(
             new_offset = np.zeros(width[layer + 1] + 1, np.int64)
             count = 0
         while bucket < width[layer + 1] and work > 0:
-            margin = max(task.gap, noise(best[FOUND]))
             work -= 1 + start[layer + 1] - start[layer]
             s = low + bucket
             column = position[layer + 1] + size - s - first[layer + 1]

@@ -322,13 +322,14 @@ def total(kind: int, r: Floats, x: Ints, r_size: float, x_size: float) -> float:
 
 
 @kernel
-def hide_all(
-    kind: int, offset: Ints, original: Ints, sensitive: Flags, redistribute: int, released: Ints, loss: Floats
+def hide_many(
+    kind: int, offset: Ints, original: Ints, closed: Flags, redistribute: int, released: Ints, loss: Floats
 ) -> None:
     """hide for many users, each as `allocate` does it for one: user u has the bins offset[u]..offset[u + 1].
 
-    The bins of a user are sorted by name. A negative `redistribute` stands for as many counts as are hidden. What comes
-    out goes into `released` and, summed up, into `loss`; a loss below 0 says that nothing can receive the counts.
+    The bins of a user are sorted by name; those that are closed end up at 0. A negative `redistribute` stands for as
+    many counts as were in these. What comes out goes into `released` and, summed up, into `loss`; a loss that is NaN
+    says that nothing can receive the counts.
     """
     for u in range(len(offset) - 1):
         first, last = offset[u], offset[u + 1]
@@ -336,7 +337,7 @@ def hide_all(
         hidden = 0
         for i in range(first, last):
             size += original[i]
-            if sensitive[i]:
+            if closed[i]:
                 hidden += original[i]
         received = hidden if redistribute < 0 else redistribute
         after = size - hidden + received
@@ -345,11 +346,11 @@ def hide_all(
             loss[u] = 0.0
             continue
         r = original[first:last].astype(np.float64)
-        low = np.where(sensitive[first:last], 0, original[first:last])
-        high = np.where(sensitive[first:last], 0, after)
+        low = np.where(closed[first:last], 0, original[first:last])
+        high = np.where(closed[first:last], 0, after)
         if after == 0 or high.max() == 0:
             released[first:last] = 0
-            loss[u] = -1.0
+            loss[u] = math.nan
             continue
         x, tied, left, _ = allocate(kind, r, low, high, np.ones(len(r), np.int64), float(size), float(after), after)
         tied = np.sort(tied)
@@ -359,7 +360,7 @@ def hide_all(
         loss[u] = 0.0
         for i in range(last - first):
             cost = term(kind, r[i], float(x[i]), float(size), float(after))
-            if not (sensitive[first + i] and cost == math.inf):
+            if not (closed[first + i] and cost == math.inf):
                 loss[u] += cost
 
 
