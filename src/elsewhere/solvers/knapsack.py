@@ -142,10 +142,12 @@ def solve(
     order = np.argsort(-second, kind="stable")
     most = limits.memory // (_LABEL_SHARE * _BYTES_PER_LABEL)
     width = min(_FIRST_WIDTH, most // len(order))
-    tree = labels.prefix_tree(np.ascontiguousarray(forbidden.T[order]))
+    tree = None
     exhausted = False
     while not limits.passed and (counts is None or found - bound > limits.tolerance(found)):
-        now = limits if counts is not None else limits._replace(gap=0.0)  # any gap is wide enough for nothing at all
+        if tree is None:
+            tree = labels.prefix_tree(np.ascontiguousarray(forbidden.T[order]))
+        now = limits if counts is not None else limits._replace(gap=0.0)  # a gap to nothing at all says nothing
         gap = min(gap, found - dual_bound)
         hope = min(found, dual_bound + gap + now.tolerance(dual_bound))
         layers = _select(tables, reduced, least, gap, order)
