@@ -40,22 +40,22 @@ def cases() -> dict[str, Callable[..., object]]:
     """Hard questions, by name; each takes the limits as keyword arguments."""
     wide, long, usual = skewed(200, 1_000_000, seed=1), skewed(2_000, 50_000, seed=2), skewed(60, 600, seed=7)
     counts, few = skewed(50, 20_000, seed=3), skewed(20, 1_000, seed=4)
-    every = {"wide": wide, "long": long}
     found: dict[str, Callable[..., object]] = {}
 
     def add(name: str, verb: Callable[..., object], *args: Any, **asked: Any) -> None:
         found[name] = lambda **limits: verb(*args, **asked, **limits)
 
-    for shape, history in every.items():
+    for history in (wide, long):
+        shape = f"n = {history.length:,}, N = {history.size:,}"
+        sensitive = history.locations[:5]
         for verb in (ew.resemble, ew.avoid):
-            name = f"{verb.__name__}, n = {history.length:,}, N = {history.size:,}"
-            add(name, verb, history, _reversed(history), 0.05)
-            add(f"{name}, heuristic", verb, history, _reversed(history), 0.05, method="heuristic")
-        add(f"{shape}: forbidden", ew.resemble, history, uniform(history), 0.05, forbidden=_neighbours(history, 200))
-        add(f"{shape}: avoid oneself", ew.avoid, history, history, 0.05)
-        add(f"{shape}: sensitive", ew.resemble, history, uniform(history), 0.3, sensitive=history.locations[:5])
-        add(f"{shape}: hide, forbidden", ew.hide, history, history.locations[:5],
-            forbidden=[ew.hide(history, history.locations[:5]).histogram])  # fmt: skip
+            add(f"{verb.__name__}, {shape}", verb, history, _reversed(history), 0.05)
+            add(f"{verb.__name__}, {shape}, heuristic", verb, history, _reversed(history), 0.05, method="heuristic")
+        add(f"resemble, {shape}, forbidden", ew.resemble, history, uniform(history), 0.05,
+            forbidden=_neighbours(history, 200))  # fmt: skip
+        add(f"resemble, {shape}, sensitive", ew.resemble, history, uniform(history), 0.3, sensitive=sensitive)
+        add(f"avoid oneself, {shape}", ew.avoid, history, history, 0.05)
+        add(f"hide, {shape}, forbidden", ew.hide, history, sensitive, forbidden=[ew.hide(history, sensitive).histogram])
     add("avoid oneself, n = 60, N = 600", ew.avoid, usual, usual, 0.05, memory_limit=2**33)
     for history in (counts, few):
         name = f"own function, n = {history.length}, N = {history.size:,}"

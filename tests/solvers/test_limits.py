@@ -25,7 +25,7 @@ HARD = (
     "avoid oneself, n = 60, N = 600",
     "avoid, own function, n = 50, N = 20,000 for both",
     "hide, own function, n = 50, N = 20,000",
-    "long: forbidden",
+    "resemble, n = 2,000, N = 50,000, forbidden",
     "frontier",
 )
 _ASK = """

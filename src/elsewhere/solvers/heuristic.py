@@ -26,9 +26,8 @@ def heuristic(problem: Problem, choices: Choices, known: Ints, limits: Limits) -
     original = problem.original
     missing = problem.size - int(original.sum())
     if missing and (original >= problem.lower).all() and (original <= problem.upper).all():
-        limited = None if limits.deadline == math.inf else original
-        everything = tabulate(problem, math.inf, limits, around=limited)
-        counts = _climb(problem, everything, original, missing, limits)
+        around = None if limits.deadline == math.inf else original
+        counts = _climb(problem, tabulate(problem, math.inf, limits, around), original, missing, limits)
         if problem.is_within(counts) and problem.quality_loss(counts) <= problem.limit:
             return counts
     counts = _climb(problem, choices, known, 0, limits)
@@ -56,5 +55,6 @@ def _climb(problem: Problem, choices: Choices, begin: Ints, missing: int, limits
     )
     climb = greedy.beginning(begin, problem.budget - float(quality[start[:-1] + begin - low].sum()))
     while not climb.done and not limits.passed:
+        # The kernel changes the arrays in place and returns the rest.
         climb = greedy.Climb(*climb[:5], *greedy.climb(bins, climb, _WORK_PER_CALL))
     return climb.x[: len(problem.original)]

@@ -288,7 +288,9 @@ def _search(
     counts = None
     if best[labels.LAYER] >= 0:
         counts = np.empty(n, np.int64)
-        counts[order] = labels.trace(layers, completions, task.size, reached.steps, layer_at, best)
+        counts[order] = labels.trace(
+            layers.start, layers.value, completions.where, completions.taken, task.size, reached.steps, layer_at, best
+        )
     proven = min(min(task.hope, best[labels.FOUND]) - limits.gap, best[labels.GIVEN_UP])
     gave_up = bool(best[labels.GIVEN_UP] < math.inf)
     return _Outcome(counts, float(best[labels.FOUND]), float(proven), int(layer_at.max()), gave_up, reached.layer == n)

@@ -288,6 +288,8 @@ def prefix_tree(value: Ints) -> Forbidden:
     """The tree of forbidden histograms that are given as columns, a row for each layer."""
     layers, columns = value.shape
     node = np.zeros((layers + 1, columns), np.int64)
+    if not columns:
+        return Forbidden(node, value)
     differ = (value != value[:, :1]).any(axis=1)
     for layer in range(layers):
         if not differ[layer]:
@@ -452,10 +454,11 @@ def advance(
 
 
 @kernel
-def trace(layers: Layers, completions: Completions, size: int, steps: Indices, layer_at: Ints, best: Floats) -> Ints:
+def trace(
+    start: Ints, value: Ints, where: Ints, taken: Ints, size: int, steps: Indices, layer_at: Ints, best: Floats
+) -> Ints:
     """The incumbent's values, layer by layer: its label's back to the first, its completion's on to the last."""
-    start, value = layers.start, layers.value
-    first, position, taken = completions.where[FIRST], completions.where[POSITION], completions.taken
+    first, position = where[FIRST], where[POSITION]
     n = len(start) - 1
     chosen = np.empty(n, np.int64)
     layer, label, kind = int(best[LAYER]), int(best[LABEL]), int(best[KIND])
