@@ -1,10 +1,18 @@
-"""The order of the tests: files that take long for few tests come first, so that no worker is left with them."""
+"""The order of the tests and hypothesis' settings.
+
+Files that take long for few tests come first, so that no worker is left with them. Examples have no deadline: the first
+one that calls a kernel may have to wait for its compilation.
+"""
 
 from __future__ import annotations
 
+import hypothesis
 import pytest
 
 _FIRST = ("test_spark.py", "test_page.py", "test_local.py", "test_reproduction.py", "test_large.py")
+
+hypothesis.settings.register_profile("elsewhere", deadline=None)
+hypothesis.settings.load_profile("elsewhere")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -50,26 +50,16 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 def test_import_is_light() -> None:
     code = (
-        "import sys, time; begin = time.perf_counter(); import elsewhere; "
-        "heavy = {'numba', 'scipy', 'pandas', 'pyarrow', 'sqlite3', 'click', 'rich', 'matplotlib'} & set(sys.modules); "
-        "print(time.perf_counter() - begin, bool(heavy))"
+        "import sys, elsewhere; "
+        "print({'numba', 'scipy', 'pandas', 'pyarrow', 'sqlite3', 'click', 'rich', 'matplotlib'} & set(sys.modules))"
     )
-    runs = [run(code).stdout.split() for _ in range(5)]
-    assert all(heavy == "False" for _, heavy in runs)
-    assert min(float(seconds) for seconds, _ in runs) < 0.3
-
-
-def processor_seconds(code: str, **environment: str) -> float:
-    """Those of a process of its own, whatever else the machine does."""
-    before = os.times()
-    run(code, **environment)
-    after = os.times()
-    return after.children_user + after.children_system - before.children_user - before.children_system
+    assert run(code).stdout == "set()\n"
 
 
 def test_only_the_first_process_compiles(tmp_path: Path) -> None:
-    first, *later = [processor_seconds(_SOLVE, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(3)]
-    assert min(later) < first / 2  # a fifth is usual
+    count = f"{_SOLVE}; from elsewhere.solvers import terms; print(len(terms.allocate.stats.cache_misses))"
+    misses = [run(count, NUMBA_CACHE_DIR=str(tmp_path)).stdout.splitlines()[-1] for _ in range(2)]
+    assert misses == ["1", "0"]
 
 
 def test_silence_when_not_at_a_terminal(tmp_path: Path) -> None:
@@ -116,16 +106,18 @@ ew.hide(h, {"c"}), ew.hide({f"{at:04d}": at % 7 for at in range(3000)}, ["0001"]
 ew.resemble(h, t, 0.05), ew.avoid(h, h, 0.05), ew.resemble(h, h, 0.05, forbidden=[h]), ew.frontier(h, t, [0.1, 0.2])
 ew.avoid(h, t, 0.05, method="heuristic"), ew.avoid(h, t, 0.9, size="target", method="heuristic")
 ew.resemble(h, t, 20, sensitive=["a"], quality="l2"), ew.avoid(h, t, 0.05, privacy="jeffreys")
+ew.avoid(h, h, 0.9, memory_limit=200), ew.resemble(h, t, 0.9, memory_limit=200)
 ew.resemble(h, ew.Profile(t), 9, quality=lambda r, x: abs(r - x), lower={"a": 2}, method="heuristic")
 try:
     ew.resemble(h, t, 0.05, max_distance=0.01)
 except ew.PrivacyNotMet:
     pass
-entries = [terms.allocate, groups.group, terms.ranges, terms.fill, terms.total, dual.maximise, labels.reduced_costs,
+entries = [terms.allocate, groups.group, terms.ranges, terms.fill, terms.total, terms.least_reduced,
+           dual.maximise, labels.reduced_costs,
            labels.select, labels.complete, labels.advance, labels.trace, greedy.climb]
 print([len(entry.signatures) for entry in entries])
 """
-    assert run(asked).stdout == f"{[1] * 12}\n"
+    assert run(asked).stdout == f"{[1] * 13}\n"
 
 
 @pytest.mark.slow

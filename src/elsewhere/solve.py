@@ -23,16 +23,15 @@ from elsewhere.model.result import Certificate, Frontier, Sanitized, Status
 from elsewhere.solvers import exact
 from elsewhere.solvers.choices import Choices, tabulate
 from elsewhere.solvers.heuristic import heuristic
-from elsewhere.solvers.knapsack import Limits, SearchGaveUp, Solution
+from elsewhere.solvers.knapsack import Limits, OutOfTime, SearchGaveUp, Solution, nothing_found
 from elsewhere.solvers.required_loss import RequiredLoss, required_loss
-from elsewhere.verification.bounds import Multipliers
 
-#: Values of a bin that a bound may be taken over one by one.
-_MOST_VALUES = 10_000_000
 #: The part of the time that is the search's; most are over long before, and need no heuristic.
 _SEARCH_SHARE = 0.75
 #: A gain below this, relative to the objective plus one, is rounding.
 _NOTICEABLE = 1e-9
+#: The time for advice on what would meet a privacy distance, even if the search for an answer has used up its own.
+_ADVICE_SECONDS = 0.1
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -70,7 +69,7 @@ def solve(question: Question, explain: bool = True) -> Sanitized:
     choices = tabulate(problem, problem.budget, limits, around=known)
     if question.method == "heuristic":
         counts = heuristic(problem, choices, known, limits)
-        best = _sanitized(question, problem, exact.bounded(problem, choices, counts), choices, proven=False)
+        best = _sanitized(question, problem, exact.bounded(problem, choices, counts, limits), choices, proven=False)
     else:
         best = _sanitized(question, problem, _searched(problem, choices, known, limits), choices)
     if not question.meets_distance(best.privacy_distance):
@@ -125,7 +124,7 @@ def _searched(
     problem: Problem, choices: Choices, known: Ints, limits: Limits, guess: tuple[float, float] = (-1.0, 0.0)
 ) -> Solution:
     """The optimum; if time ends the search for it, then no worse than what the heuristic finds in the rest of it."""
-    left = max(limits.deadline - time.monotonic(), 0.0)
+    left = limits.seconds
     solution = exact.optimum(problem, choices, known, limits.ending_in(_SEARCH_SHARE * left), guess)
     near_enough = solution.objective - solution.bound <= limits.tolerance(solution.objective)
     if limits.deadline == math.inf or near_enough or solution.closed:
@@ -143,11 +142,17 @@ def _known(problem: Problem, limits: Limits) -> Ints:
         problem.quality.distance.builtin or problem.quality_loss(problem.original) <= problem.limit
     ):
         return problem.original
-    solution = exact.least_loss(problem, limits.without_deadline())
+    limits = limits._replace(gap=0.0)
+    solution = exact.least_loss(problem, limits)
+    if solution is not None and not solution.closed and problem.quality_loss(solution.counts) > problem.limit:
+        limits = limits.without_deadline()
+        solution = exact.least_loss(problem, limits)
     if solution is None:
         raise _nothing()
     needed = problem.quality_loss(solution.counts)
     if needed > problem.limit + slack(problem.limit):
+        if not solution.closed:
+            raise nothing_found(limits)
         raise Infeasible(
             f"no histogram within the constraints has a quality loss of at most {problem.limit:.10g}; "
             f"the least that one has is {needed:.10g}",
@@ -171,17 +176,19 @@ def _privacy_not_met(question: Question, best: Sanitized, limits: Limits, explai
     )
     if not explain:
         return PrivacyNotMet(sentence, best, math.nan)
+    short_of = "memory"
     try:
-        needed = required_loss(question.problem, wanted, limits)
-    except SearchGaveUp:
+        needed = required_loss(question.problem, wanted, limits.ending_in(max(limits.seconds, _ADVICE_SECONDS)))
+    except SearchGaveUp as error:
         needed = RequiredLoss(math.nan, proven=False)
+        short_of = "time" if isinstance(error, OutOfTime) else "memory"
     if needed.loss < math.inf:
         remedy = f"a quality loss of {needed.loss:.10g} would meet it"
         remedy += "" if needed.proven else ", and perhaps a smaller one: the search was ended"
     elif needed.loss == math.inf:
         remedy = "no quality loss would meet it"
     else:
-        remedy = "the memory limit leaves no room to find a quality loss that would meet it"
+        remedy = f"the {short_of} limit leaves no room to find a quality loss that would meet it"
     return PrivacyNotMet(f"{sentence}; {remedy}", best, needed.loss)
 
 
@@ -189,8 +196,6 @@ def _sanitized(
     question: Question, problem: Problem, solution: Solution, choices: Choices | None = None, proven: bool = True
 ) -> Sanitized:
     """The result that a solution amounts to, in the terms of its distances."""
-    if choices is not None and not choices.whole:
-        solution = _for_all_values(problem, solution)
     quality_loss, privacy_distance = problem.quality.from_total(solution.objective), None
     if problem.goal != "hide":
         quality_loss, privacy_distance = exact.figures(problem, solution.counts)
@@ -210,7 +215,7 @@ def _sanitized(
     if problem.left_out.any():
         notes.append(f"the quality loss leaves out the sensitive locations: {measure.distance.name} is infinite there")
     if choices is not None and not choices.whole:
-        notes.append("the memory limit let the search see only counts near those that it began with")
+        notes.append(f"the {choices.short_of} limit let the search see only counts near those that it began with")
     return Sanitized(
         problem.goal,
         Histogram._of(tuple(problem.locations), solution.counts),
@@ -223,19 +228,6 @@ def _sanitized(
         tuple(notes),
         question,
     )
-
-
-def _for_all_values(problem: Problem, solution: Solution) -> Solution:
-    """A solution of a search that saw only some values, with the bound that its multipliers prove for all of them."""
-    view = Multipliers(problem, solution.cost_multiplier, solution.size_multiplier)
-    assert problem.privacy is not None
-    if view.own or abs(solution.objective) == math.inf:
-        return solution
-    # In avoid an infinite distance, if there may be one, is beyond any bound, and values are looked at one by one.
-    if problem.goal == "avoid" and (problem.privacy.distance.unbounded or view.widest > _MOST_VALUES):
-        return solution
-    dual = view.dual_bound(view.least(solution.counts))
-    return solution._replace(dual_bound=dual, bound=min(solution.objective, max(solution.bound, dual)))
 
 
 def _limits(problem: Problem, search: SearchLimits) -> Limits:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -64,7 +64,6 @@ def right(attacks: Iterable[Attack], protection: str) -> Rate:
 # The figures
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=4, max_size=20))
 def test_auc_is_a_count_of_pairs(users: list[tuple[int, bool]]) -> None:
     scores, labels = np.array([s for s, _ in users], float), np.array([label for _, label in users])
@@ -144,7 +143,6 @@ def test_learners_look_at_those_whom_they_learn_from_alone() -> None:
 histograms = st.lists(st.integers(0, 9), min_size=4, max_size=4)
 
 
-@settings(deadline=None)
 @given(st.lists(histograms.filter(lambda row: sum(row[1:]) > 0), min_size=1, max_size=4))
 def test_rivals_are_literal(rows: list[list[int]]) -> None:
     counts, sensitive = csr_array(np.array(rows)), np.array([True, False, False, False])

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import elsewhere as ew
@@ -58,7 +58,6 @@ def brute_clusters(values: list[int], clusters: int) -> list[int]:
     return [sum(value >= distinct[cut] for cut in cuts) for value in values]
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 12), min_size=1, max_size=9), min_size=1, max_size=3), st.integers(1, 5))
 def test_clusters_are_the_best_of_all(rows: list[list[int]], clusters: int) -> None:
     offset = np.cumsum([0, *map(len, rows)])
@@ -90,7 +89,6 @@ def literal_nce(h: Counts, x: Counts, clusters: int) -> float:
     return conditional / entropy if len(set(new)) > 1 else 0.0
 
 
-@settings(deadline=None)
 @given(tables, st.integers(1, 4))
 def test_nce_is_the_definition(pairs: list[tuple[Counts, Counts]], clusters: int) -> None:
     found = conditional_entropies(numbered(pairs), clusters)
@@ -110,7 +108,6 @@ def test_nce_by_hand() -> None:
 # Quality loss
 
 
-@settings(deadline=None)
 @given(tables)
 def test_quality_loss_is_the_distance(pairs: list[tuple[Counts, Counts]]) -> None:
     losses = quality_losses(numbered(pairs))
@@ -150,7 +147,6 @@ def literal_prediction(user: Counts, hidden: str, others: list[Counts], neighbou
     return float(mean(user)) + (above / below if below else 0.0)
 
 
-@settings(deadline=None)
 @given(st.lists(histograms, min_size=2, max_size=9), st.integers(1, 5), st.data())
 def test_predictions_are_the_formulas(users: list[Counts], neighbours: int, data: st.DataObject) -> None:
     both = numbered([(h, h) for h in users])

@@ -175,7 +175,7 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(histogram, dict(zip(names, weights, strict=True)), quality, privacy, size, limit)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(cases(), st.sampled_from([(ro, "resemble"), (ao, "avoid")]))
 def test_ro_and_ao_are_optimal(case: Case, pair: tuple[Callable[..., Histogram], Goal]) -> None:
     algorithm, goal = pair
@@ -213,7 +213,7 @@ def test_infeasible_says_what_would_do() -> None:
     assert error.value.needed_quality_loss == jagged(2, 2) + jagged(4, 1) == 0.25
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(cases(), st.sampled_from([(rh, "resemble"), (ah, "avoid")]))
 def test_heuristics_are_feasible_and_no_better_than_the_best(
     case: Case, pair: tuple[Callable[..., Histogram | None], Goal]
@@ -234,7 +234,7 @@ def test_heuristics_are_feasible_and_no_better_than_the_best(
         assert reached <= sign * case.privacy_distance(case.histogram) + 1e-9
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(cases(), st.sets(st.sampled_from("abcd"), min_size=1), st.none() | st.integers(0, 6))
 def test_lho_is_optimal(case: Case, names: set[str], redistribute: int | None) -> None:
     sensitive = names.intersection(case.histogram)

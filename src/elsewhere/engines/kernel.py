@@ -277,25 +277,18 @@ def is_plain(policy: Policy) -> bool:
 
 
 def _hide_all(plan: Plan, users: Users, members: Ints, sensitive: Flags, outcome: _Outcome) -> None:
-    from elsewhere.solvers import terms
-    from elsewhere.solvers.choices import KINDS
+    from elsewhere.solvers.hide_many import hide_many
 
-    distance = find_distance(plan.policy.quality)
     length = np.diff(users.offset)[members]
     offset = np.append(0, np.cumsum(length))
     at: Ints | slice = slice(None)
     if len(members) < len(users.user):
         at = np.arange(offset[-1]) + np.repeat(users.offset[members] - offset[:-1], length)
     location, original = users.location[at], users.counts[at]
-    closed = sensitive[location]
-    # A count where there was none is at an infinite distance by these.
-    if distance.name in ("jeffreys", "pearson"):
-        closed = closed | (original == 0)
-    released, loss = np.empty(len(original), np.int64), np.empty(len(members))
-    redistribute = -1 if plan.policy.redistribute is None else plan.policy.redistribute
-    terms.hide_all(KINDS[distance.name], offset, original, closed, redistribute, released, loss)
-    possible = loss >= 0.0
-    outcome.quality_loss[members[possible]] = np.sqrt(loss[possible]) if distance.root else loss[possible]
+    quality, redistribute = find_distance(plan.policy.quality), plan.policy.redistribute
+    released, loss = hide_many(quality, offset, original, sensitive[location], redistribute)
+    possible = ~np.isnan(loss)
+    outcome.quality_loss[members[possible]] = loss[possible]
     outcome.gap[members[possible]] = 0.0
     outcome.status[members[possible]] = "optimal"
     outcome.reason[members[~possible]] = "every visit is sensitive, so there is nowhere to move them"

@@ -107,7 +107,7 @@ def _starts(values: Array) -> Ints:
 
 def users_of(table: Table) -> Users:
     """The users whose rows these are, in the order of their first ones."""
-    from elsewhere.solvers.groups import collect_bins
+    from elsewhere.engines.collect import collect_bins
 
     table = table.combine_chunks()
     user, location, count = (table.column(name).chunk(0) for name in _ROW)

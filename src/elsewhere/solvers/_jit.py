@@ -4,6 +4,10 @@ Numba keeps its cache beside the source file or in the user's cache folder. A re
 read-only home has neither, and decorating with ``cache=True`` raises there; such a process compiles for itself.
 
 Numba notices a change of a kernel's own file only, so kernels that call each other stay in one file.
+
+A kernel may take named tuples but returns plain ones. Numba makes a named tuple by calling its class, and a Ctrl-C that
+comes during that call ends the process with a segmentation fault. Their fields are put into local variables before a
+loop: each access to an array in a tuple counts a reference.
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
-"""What a search chooses from: the values of every bin that fit a budget, with their quality and privacy terms."""
+"""What a search chooses from: the values of every bin that fit a budget, with their quality and privacy terms.
+
+If memory or time does not suffice for all of them, the values nearest to counts that are known must do.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -11,7 +14,7 @@ from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.distances import Measure
 from elsewhere.model.problem import ROOM, Problem
 from elsewhere.solvers import terms
-from elsewhere.solvers.knapsack import Limits, SearchGaveUp, Tables
+from elsewhere.solvers.knapsack import Limits, OutOfTime, SearchGaveUp, Tables
 
 KINDS = {
     "js": terms.JS,
@@ -23,19 +26,39 @@ KINDS = {
     "neyman": terms.NEYMAN,
 }
 _BYTES_PER_ENTRY = 33
+#: Terms that are computed between two looks at the clock: built-in ones, and those of a user's function.
+_TERMS_PER_CALL = 1 << 20
+_CALLS_PER_LOOK = 64
+# With a limit on time, tables are made larger step by step, and may take a part of that time, but at least so long.
+_FIRST_TERMS = 1 << 16
+_FIRST_CALLS = 1 << 10
+_GROWTH = 4
+_TIME_SHARE = 0.25
+_LEAST_SECONDS = 0.05
+
+#: What kept values out of the tables, if anything did.
+Shortage: TypeAlias = Literal["", "memory", "time"]
 
 
 class Choices(NamedTuple):
-    """The values that each bin may have, tabulated: what is left of a problem by a budget, or by any smaller one."""
+    """The values that each bin may have, tabulated: all that fit a budget when every other bin is at its best.
+
+    Bin i has the values low[i], low[i] + 1, ... with terms at start[i]..start[i + 1].
+    """
 
     start: Ints
     low: Ints
     quality: Floats
     privacy: Floats
-    #: The budget that every value fits when all other bins are at their best.
+    #: The budget that the values fit; infinite if all values are there.
     budget: float
-    #: Whether all such values are there, or only some for want of memory.
-    whole: bool
+    #: What there was too little of for all these values; then only the nearest to some known counts are there.
+    short_of: Shortage
+
+    @property
+    def whole(self) -> bool:
+        """Whether all values that fit the budget are there."""
+        return not self.short_of
 
     def tables(self, objective: Floats, cost: Floats, allowed: Flags) -> Tables:
         """Tables for the search; a value that is not allowed gets an infinite objective."""
@@ -57,38 +80,95 @@ class Choices(NamedTuple):
 def tabulate(problem: Problem, budget: float, limits: Limits, around: Ints | None = None) -> Choices:
     """The terms of every value that fits the budget when all other bins are at their best.
 
-    If they are more than the memory holds, the values nearest to the counts `around` must do.
+    If memory or time does not suffice for that, the values nearest to the counts `around` must do. Without such counts
+    `SearchGaveUp` is raised.
     """
-    low, number = problem.lower, problem.upper - problem.lower + 1
-    measure = problem.quality
-    if measure.distance.builtin and budget < math.inf:
-        low, number = terms.ranges(
-            KINDS[measure.distance.name], measure.reference, low, problem.upper, measure.reference_size, measure.size,
-            budget,
-        )  # fmt: skip
+    low, number = values_within(problem, budget)
     entries = float(number.sum(dtype=np.float64))
     most = limits.memory // _BYTES_PER_ENTRY
     if entries > most and (around is None or most < len(low)):
         raise SearchGaveUp(
             f"the search would have to tabulate {entries:.3g} counts, more than memory_limit={limits.memory} bytes hold"
         )
-    if entries > most and around is not None:
-        each = most // len(low)
-        high = np.minimum(low + number - 1, around + each // 2)
-        low = np.maximum(low, high - each + 1)
-        number = high - low + 1
+    short_of: Shortage = "memory" if entries > most else ""
+    if around is not None and entries > most:
+        low, number = _nearest(low, number, around, most)
+    if around is None or limits.deadline == math.inf:
+        return _tabulated(problem, budget, low, number, short_of, limits)
+    limits = limits.ending_in(max(_TIME_SHARE * limits.seconds, _LEAST_SECONDS))
+    entries, at_most = float(number.sum()), _first_step(problem)
+    choices = None
+    while choices is None or not limits.passed:
+        every = at_most >= entries
+        values = (low, number) if every else _nearest(low, number, around, max(at_most, len(low)))
+        try:
+            choices = _tabulated(problem, budget, *values, short_of if every else "time", limits)
+        except OutOfTime:
+            break
+        if every:
+            break
+        at_most *= _GROWTH
+    if choices is None:
+        nearest = _nearest(low, number, around, len(low))
+        choices = _tabulated(problem, budget, *nearest, "time", limits.without_deadline())
+    return choices
+
+
+def _first_step(problem: Problem) -> int:
+    builtin = problem.quality.distance.builtin and (problem.privacy is None or problem.privacy.distance.builtin)
+    return _FIRST_TERMS if builtin else _FIRST_CALLS
+
+
+def values_within(problem: Problem, budget: float) -> tuple[Ints, Ints]:
+    """The values of each bin that fit the budget when all other bins are at their best: the least, and how many.
+
+    Of a user's function nothing is known before it is asked: all values within the bounds may fit.
+    """
+    measure = problem.quality
+    if measure.distance.builtin and budget < math.inf:
+        return terms.ranges(
+            KINDS[measure.distance.name], measure.reference, problem.lower, problem.upper, measure.reference_size,
+            measure.size, budget,
+        )  # fmt: skip
+    return problem.lower, problem.upper - problem.lower + 1
+
+
+def _nearest(low: Ints, number: Ints, around: Ints, most: int) -> tuple[Ints, Ints]:
+    """As many of the values, for each bin alike, as make up at most `most`: those nearest to the counts `around`."""
+    each = most // len(low)
+    high = np.minimum(low + number - 1, around + each // 2)
+    low = np.maximum(low, high - each + 1)
+    return low, high - low + 1
+
+
+def _tabulated(problem: Problem, budget: float, low: Ints, number: Ints, short_of: Shortage, limits: Limits) -> Choices:
     start = np.zeros(len(low) + 1, np.int64)
     np.cumsum(number, out=start[1:])
-    quality = _table(measure, low, start)
+    quality = _table(problem.quality, low, start, limits)
     if problem.left_out.any():
         quality[np.repeat(problem.left_out, number)] = 0.0
-    privacy = quality if problem.privacy is None else _table(problem.privacy, low, start)
-    return Choices(start, low, quality, privacy, budget if measure.distance.builtin else math.inf, entries <= most)
+    privacy = quality if problem.privacy is None else _table(problem.privacy, low, start, limits)
+    return Choices(start, low, quality, privacy, budget if problem.quality.distance.builtin else math.inf, short_of)
 
 
-def _table(measure: Measure, low: Ints, start: Ints) -> Floats:
+def _table(measure: Measure, low: Ints, start: Ints, limits: Limits) -> Floats:
+    """The term of every value of every bin. `OutOfTime` is raised if time is up before all of them are there."""
+    table = np.empty(start[-1])
     if measure.distance.builtin:
         kind = KINDS[measure.distance.name]
-        return terms.fill(kind, measure.reference, low, start, measure.reference_size, measure.size)
-    counts = [low[i] + np.arange(start[i + 1] - start[i], dtype=np.float64) for i in range(len(low))]
-    return np.concatenate([measure.row(i, row) for i, row in enumerate(counts)])
+        for first in range(0, len(table), _TERMS_PER_CALL):
+            _look_at_clock(limits, first)
+            last = min(len(table), first + _TERMS_PER_CALL)
+            terms.fill(kind, measure.reference, low, start, measure.reference_size, measure.size, first, last, table)
+        return table
+    for i, (begin, end) in enumerate(zip(start[:-1].tolist(), start[1:].tolist(), strict=True)):
+        for first in range(begin, end, _CALLS_PER_LOOK):
+            _look_at_clock(limits, first)
+            last = min(end, first + _CALLS_PER_LOOK)
+            table[first:last] = measure.row(i, low[i] + np.arange(first - begin, last - begin, dtype=np.float64))
+    return table
+
+
+def _look_at_clock(limits: Limits, done: int) -> None:
+    if done and limits.passed:
+        raise OutOfTime("the time limit ended the search before all counts were tabulated")

@@ -8,19 +8,23 @@ to at most `budget`. For a cost multiplier lam >= 0 and a size multiplier mu,
 is a lower bound on the least total objective. D is concave and piecewise linear, so in one dimension its maximum is
 found by intersecting tangents; the two dimensions are nested. Bins with many values are handled by column generation:
 the dual of a few values of each bin is maximised, and one pass over the rest finds the values that it lacks.
+`maximise` does a bounded amount of work per call, so that the caller can look at the clock in between.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from elsewhere.model.arrays import Floats, Ints
+from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.solvers._jit import kernel
 
 _CONVERGED = 1e-15
 _STEPS = 200
+# How often the few values are looked at, roughly, before the best multipliers for them are known.
+_EVALUATIONS = 500
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 # A cost multiplier beyond this is not worth looking for: the bound is sound without, only weaker.
 _LARGEST = 1e30
@@ -149,48 +153,73 @@ def _maximise(
     return right, right_mu, right_dual
 
 
+class Ascent(NamedTuple):
+    """How far the maximum of D has been found: the best multipliers so far, with the bound that they prove."""
+
+    lam: float
+    mu: float
+    bound: float
+    #: The values in use, or none before the first call; the multipliers that are best for these, and their step.
+    held: Flags
+    next_lam: float
+    next_mu: float
+    step: float
+    #: Whether the multipliers are the best of all.
+    done: bool
+
+
+def beginning(lam: float, mu: float) -> Ascent:
+    """The state before the first call, with a guess of the multipliers; lam < 0 means no guess."""
+    return Ascent(0.0, 0.0, -math.inf, np.zeros(0, np.bool_), lam, mu, 0.0, False)
+
+
 @kernel
 def maximise(
-    start: Ints, low: Ints, f: Floats, g: Floats, size: int, budget: float, known: Ints, lam: float, mu: float
-) -> tuple[float, float, float]:
-    """The multipliers lam and mu that maximise D over whole tables, and D there; lam < 0 means no guess.
+    start: Ints, low: Ints, f: Floats, g: Floats, size: int, budget: float, known: Ints, work: int, so_far: Ascent
+) -> tuple[float, float, float, Flags, float, float, float, bool]:
+    """Go on towards the multipliers lam and mu that maximise D over whole tables, until about `work` values were seen.
 
     Bin i has the values low[i], low[i] + 1, ... with objective and cost at start[i]..start[i + 1]; an infinite
     objective marks a value that is not allowed. `known` is a feasible choice, or empty: with a finite budget there
-    must be one, lest the first few values have none and D no maximum.
+    must be one, lest the first few values have none and D no maximum. Returns the fields of `Ascent`.
     """
     n = len(start) - 1
-    held = np.zeros(len(f), np.bool_)
-    least_sum = 0.0
-    f_span = 0.0
-    g_span = 0.0
-    steps = 0
-    for i in range(n):
-        first = last = -1
-        least_f = least_g = -1
-        for e in range(start[i], start[i + 1]):
-            if f[e] < math.inf:
-                if first < 0:
-                    first = least_f = least_g = e
-                last = e
-                if f[e] < f[least_f]:
-                    least_f = e
-                if g[e] < g[least_g]:
-                    least_g = e
-        for e in (first, last, least_f, least_g):
-            held[e] = True
-        if len(known) > 0:
-            held[start[i] + known[i] - low[i]] = True
-        least_sum += f[least_f]
-        f_span += abs(f[last] - f[least_f]) + abs(f[first] - f[least_f])
-        g_span += abs(g[last] - g[least_g]) + abs(g[first] - g[least_g])
-        steps += last - first
-    if lam < 0.0:
-        lam = f_span / g_span if g_span > 0.0 and f_span > 0.0 else 1.0
-    lam = max(lam, 1e-9)
-    step = max(1e-300, 0.05 * f_span / max(1, steps))
-    best_lam, best_mu, best = 0.0, 0.0, least_sum - _ROUNDING * abs(least_sum)
-    while True:
+    held, lam, mu, step = so_far.held, so_far.next_lam, so_far.next_mu, so_far.step
+    best_lam, best_mu, best = so_far.lam, so_far.mu, so_far.bound
+    if len(held) == 0:
+        held = np.zeros(len(f), np.bool_)
+        least_sum = 0.0
+        f_span = 0.0
+        g_span = 0.0
+        steps = 0
+        for i in range(n):
+            first = last = -1
+            least_f = least_g = -1
+            for e in range(start[i], start[i + 1]):
+                if f[e] < math.inf:
+                    if first < 0:
+                        first = least_f = least_g = e
+                    last = e
+                    if f[e] < f[least_f]:
+                        least_f = e
+                    if g[e] < g[least_g]:
+                        least_g = e
+            for e in (first, last, least_f, least_g):
+                held[e] = True
+            if len(known) > 0:
+                held[start[i] + known[i] - low[i]] = True
+            least_sum += f[least_f]
+            f_span += abs(f[last] - f[least_f]) + abs(f[first] - f[least_f])
+            g_span += abs(g[last] - g[least_g]) + abs(g[first] - g[least_g])
+            steps += last - first
+        if lam < 0.0:
+            lam = f_span / g_span if g_span > 0.0 and f_span > 0.0 else 1.0
+        step = max(1e-300, 0.05 * f_span / max(1, steps))
+        best = least_sum - _ROUNDING * abs(least_sum)
+        work -= len(f)
+    done = False
+    while not done and work > 0:
+        lam = max(lam, 1e-9)
         few = 0
         for e in range(len(f)):
             few += held[e]
@@ -232,6 +261,6 @@ def maximise(
         dual -= _ROUNDING * rounding  # a bound to be relied on
         if dual > best:
             best_lam, best_mu, best = lam, mu, dual
-        if not lacking or dual >= hoped - _CONVERGED * (1.0 + abs(hoped)):
-            return best_lam, best_mu, best
-        lam = max(lam, 1e-9)
+        done = not lacking or dual >= hoped - _CONVERGED * (1.0 + abs(hoped))
+        work -= 3 * len(f) + _EVALUATIONS * few
+    return best_lam, best_mu, best, held, lam, mu, step, done

@@ -8,32 +8,78 @@ be convex; for hide the search is then a dynamic program over bins and sizes.
 from __future__ import annotations
 
 import math
+from itertools import islice, product
 
 import numpy as np
 
 from elsewhere.model.arrays import Flags, Floats, Ints
-from elsewhere.model.distances import Measure
+from elsewhere.model.distances import DISTANCES, Distance, Measure
 from elsewhere.model.problem import Problem
 from elsewhere.solvers import groups, knapsack, terms
+from elsewhere.solvers.bounds import bound_for_all_values
 from elsewhere.solvers.choices import KINDS, Choices, tabulate
-from elsewhere.solvers.knapsack import Limits, SearchGaveUp, Solution, Tables
+from elsewhere.solvers.knapsack import Limits, OutOfTime, SearchGaveUp, Solution, Tables
 
 #: From this many bins on, equal ones are grouped before counts are allocated.
 _MANY_BINS = 512
 
 
 def least_loss(problem: Problem, limits: Limits) -> Solution | None:
-    """The counts of least quality loss, whatever the limit on it; None if constraints leave none."""
+    """The counts of least quality loss, whatever the limit on it; None if constraints leave none.
+
+    Time counts from the moment that some counts within the constraints are known. If the search cannot look at all
+    values, the solution is not closed.
+    """
+    bound, price = -math.inf, 0.0
     if problem.quality.distance.builtin:
-        counts, price = spread(problem)
+        counts, price = spread(problem, problem.quality.distance)
+        bound = problem.quality.to_total(figures(problem, counts)[0])
         if problem.allows(counts):
-            loss = problem.quality.to_total(figures(problem, counts)[0])
-            return Solution(counts, loss, loss, loss, 0.0, price)
-    choices = tabulate(problem, math.inf, limits)
+            return Solution(counts, bound, bound, bound, 0.0, price)
+    known = None if limits.deadline == math.inf else _quick_counts(problem)
+    try:
+        choices = tabulate(problem, math.inf, limits.without_deadline() if known is None else limits, around=known)
+    except SearchGaveUp:
+        known = _quick_counts(problem)
+        if known is None:
+            raise
+        choices = tabulate(problem, math.inf, limits, around=known)
+    try:
+        solution = _least_loss_of(problem, choices, limits, known)
+    except OutOfTime:  # then any counts will do
+        return _least_loss_of(problem, choices, Limits(math.inf, math.inf, limits.memory))
+    if choices.whole or solution is None:
+        return solution
+    # What holds for values that were not tabulated: the least loss if nothing were forbidden.
+    return solution._replace(bound=bound, dual_bound=bound, cost_multiplier=0.0, size_multiplier=price)
+
+
+def _least_loss_of(problem: Problem, choices: Choices, limits: Limits, known: Ints | None = None) -> Solution | None:
     allowed = choices.quality < math.inf
     if problem.goal == "resemble":
         allowed &= choices.privacy < math.inf
-    return least(problem, choices, choices.quality, allowed, limits)
+    return least(problem, choices, choices.quality, allowed, limits, known)
+
+
+def _quick_counts(problem: Problem) -> Ints | None:
+    """Counts within all constraints but the limit on the quality loss, found without a search; None if none are.
+
+    A convex distance stands in for a function of the user's. Where these counts are forbidden, one count is moved: of
+    as many such neighbours as there are forbidden histograms, one at least is not among them.
+    """
+    quality = problem.quality.distance
+    counts, _ = spread(problem, quality if quality.builtin else DISTANCES["squared-l2"])
+    if problem.allows(counts):
+        return counts
+    sources, sinks = np.flatnonzero(counts > problem.lower), np.flatnonzero(counts < problem.upper)
+    pairs = ((i, j) for i, j in product(sources.tolist(), sinks.tolist()) if i != j)
+    for i, j in islice(pairs, len(problem.forbidden)):
+        neighbour = counts.copy()
+        neighbour[i] -= 1
+        neighbour[j] += 1
+        if problem.allows(neighbour):
+            return neighbour
+    return None
 
 
 def optimum(
@@ -59,7 +105,8 @@ def optimum(
         raise AssertionError("the known counts are a solution")
     if problem.goal == "resemble":
         solution = _sharpened(problem, tables, solution, limits)
-    solution = _bound_for_all_values(problem, choices, solution)
+    if not choices.whole:
+        solution = bound_for_all_values(problem, solution, limits)
     if unsure:
         solution = solution._replace(bound=-math.inf, dual_bound=-math.inf)
     return solution._replace(counts=_ordered(problem, solution.counts))
@@ -77,23 +124,6 @@ def better(problem: Problem, solution: Solution, counts: Ints) -> Solution:
     return solution._replace(counts=counts, objective=objective, bound=bound, proven=False)
 
 
-def _bound_for_all_values(problem: Problem, choices: Choices, solution: Solution) -> Solution:
-    """The solution with a bound that holds for all values, if the choices had only some of them.
-
-    A distance is not negative, and a convex term is greatest at an end; of a user's function nothing is known.
-    """
-    assert problem.privacy is not None
-    if choices.whole:
-        return solution
-    bound = 0.0 if problem.goal == "resemble" else -math.inf
-    if problem.goal == "avoid":
-        ends = [problem.privacy.terms(end.astype(np.float64)) for end in (problem.lower, problem.upper)]
-        bound = -float(np.maximum(*ends).sum())
-    if not problem.privacy.distance.builtin:
-        bound = -math.inf
-    return solution._replace(bound=min(bound, solution.objective), dual_bound=-math.inf)
-
-
 def _sharpened(problem: Problem, tables: Tables, solution: Solution, limits: Limits) -> Solution:
     """The solution found again without the values that are too bad for it, where rounding them drowns the rest.
 
@@ -102,7 +132,7 @@ def _sharpened(problem: Problem, tables: Tables, solution: Solution, limits: Lim
     """
     assert problem.privacy is not None
     narrow = tables
-    while problem.privacy.distance.unbounded:
+    while problem.privacy.distance.unbounded and not limits.passed:
         finite = np.where(narrow.objective < math.inf, narrow.objective, 0.0)
         drowned = np.finfo(np.float64).eps * np.maximum.reduceat(finite, tables.start[:-1]).sum()
         least = np.minimum.reduceat(narrow.objective, tables.start[:-1])
@@ -142,25 +172,38 @@ def _total(measure: Measure, counts: Ints) -> float:
     return measure.from_total(terms.total(kind, measure.reference, counts, measure.reference_size, measure.size))
 
 
-def bounded(problem: Problem, choices: Choices, counts: Ints) -> Solution:
+def bounded(problem: Problem, choices: Choices, counts: Ints, limits: Limits) -> Solution:
     """The given counts, with the dual bound on what the best could be."""
     if problem.goal == "avoid" and (choices.within(problem.budget) & np.isinf(choices.privacy)).any():
         return Solution(counts, math.inf, -math.inf, -math.inf, 0.0, 0.0)
-    solution = knapsack.bounded(_signed(problem, choices), problem.size, problem.budget, counts)
-    return _bound_for_all_values(problem, choices, solution)
+    solution = knapsack.bounded(_signed(problem, choices), problem.size, problem.budget, counts, limits)
+    return solution if choices.whole else bound_for_all_values(problem, solution, limits)
 
 
-def least(problem: Problem, choices: Choices, objective: Floats, allowed: Flags, limits: Limits) -> Solution | None:
+def least(
+    problem: Problem, choices: Choices, objective: Floats, allowed: Flags, limits: Limits, known: Ints | None = None
+) -> Solution | None:
     """The counts of least objective among the values allowed, with no budget; None if there are none."""
-    bins = np.repeat(np.arange(len(choices.low)), np.diff(choices.start))
-    values = np.arange(len(allowed)) - choices.start[bins] + choices.low[bins]
-    least, most = np.full(len(choices.low), np.inf), np.full(len(choices.low), -np.inf)
-    np.minimum.at(least, bins[allowed], values[allowed])
-    np.maximum.at(most, bins[allowed], values[allowed])
+    first = choices.start[:-1]
+    values = np.arange(len(allowed)) + np.repeat(choices.low - first, np.diff(choices.start))
+    least = np.minimum.reduceat(np.where(allowed, values, np.inf), first)
+    most = np.maximum.reduceat(np.where(allowed, values, -np.inf), first)
     if not least.sum() <= problem.size <= most.sum():
         return None
     tables = choices.tables(objective, np.zeros_like(objective), allowed)
-    return knapsack.solve(tables, problem.size, math.inf, known=None, forbidden=problem.forbidden, limits=limits)
+    return knapsack.solve(tables, problem.size, math.inf, known=known, forbidden=problem.forbidden, limits=limits)
+
+
+def cheapest(
+    problem: Problem, choices: Choices, cost: Floats, budget: float, allowed: Flags, limits: Limits
+) -> Ints | None:
+    """Counts whose cost fits the budget, namely those of least cost; None if there are none."""
+    found = least(problem, choices, cost, allowed, limits._replace(gap=0.0))
+    if found is None or (found.closed and found.objective > budget):
+        return None
+    if found.objective > budget:
+        raise knapsack.nothing_found(limits)
+    return found.counts
 
 
 def least_quality(
@@ -171,22 +214,15 @@ def least_quality(
     allowed: Flags,
     limits: Limits,
     *,
-    known: Ints | None = None,
-    most: float = math.inf,
+    known: Ints,
+    most: float,
 ) -> Solution | None:
-    """The counts of least quality loss whose cost fits the budget; None if that loss is above `most`.
+    """The counts of least quality loss whose cost fits the budget, as that of `known` does; None if it is above `most`.
 
-    `known` are counts that fit the budget, if any are known.
+    If time ends the search, the loss may be above `most`.
     """
-    if known is None:
-        cheapest = least(problem, choices, cost, allowed, limits.without_deadline())
-        if cheapest is None or (cheapest.closed and cheapest.objective > budget):
-            return None
-        if cheapest.objective > budget:
-            raise knapsack.nothing_found(limits)
-        known = cheapest.counts
     tables = choices.tables(choices.quality, cost, allowed)
-    if most < math.inf and knapsack.bounded(tables, problem.size, budget, known).bound > most:
+    if most < math.inf and knapsack.bounded(tables, problem.size, budget, known, limits).bound > most:
         return None
     found = knapsack.solve(tables, problem.size, budget, known=known, forbidden=problem.forbidden, limits=limits)
     return found if found is not None and (found.objective <= most or not found.closed) else None
@@ -208,16 +244,13 @@ def _at_infinity(problem: Problem, choices: Choices, known: Ints, limits: Limits
     None if no counts within the budget have one.
     """
     flagged = np.where(np.isinf(choices.privacy), -1.0, 0.0)
-    found = least_quality(
-        problem,
-        choices,
-        flagged,
-        -1.0,
-        choices.within(problem.budget),
-        limits._replace(gap=0.0),
-        known=known if flagged[choices.at(known)].any() else None,
-        most=problem.budget,
-    )
+    allowed, limits = choices.within(problem.budget), limits._replace(gap=0.0)
+    start: Ints | None = known
+    if not flagged[choices.at(known)].any():
+        start = cheapest(problem, choices, flagged, -1.0, allowed, limits)
+    if start is None:
+        return None
+    found = least_quality(problem, choices, flagged, -1.0, allowed, limits, known=start, most=problem.budget)
     if found is None:
         return None
     if found.objective > problem.budget:
@@ -225,8 +258,11 @@ def _at_infinity(problem: Problem, choices: Choices, known: Ints, limits: Limits
     return Solution(found.counts, -math.inf, -math.inf, -math.inf, 0.0, 0.0, proven=found.closed and choices.whole)
 
 
-def spread(problem: Problem) -> tuple[Ints, float]:
-    """Convex allocation: the counts of least quality loss, and the price of a count as the proof of it."""
+def spread(problem: Problem, distance: Distance) -> tuple[Ints, float]:
+    """Convex allocation: the counts of least quality loss by a built-in distance, and the price of a count.
+
+    The price is the size multiplier that proves the loss least.
+    """
     measure = problem.quality
     low, high, reference = problem.lower, problem.upper, measure.reference
     many = len(low) >= _MANY_BINS
@@ -235,7 +271,7 @@ def spread(problem: Problem) -> tuple[Ints, float]:
         member, first, copies = groups.group(problem.original, low, high)
         low, high, reference = low[first], high[first], reference[first]
     counts, tied, left, price = terms.allocate(
-        KINDS[measure.distance.name], reference, low, high, copies, measure.reference_size, measure.size, problem.size
+        KINDS[distance.name], reference, low, high, copies, measure.reference_size, measure.size, problem.size
     )
     if many:
         counts = counts[member]

@@ -8,6 +8,7 @@ except that the best move of each pair of bins is remembered until one of the tw
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,48 @@ from elsewhere.solvers._jit import kernel
 # Gains below this share of the terms that they are differences of are rounding, not gains: without it, moves whose
 # gains cancel exactly on paper could go round in circles.
 _NOISE = 4.0 * float(np.finfo(np.float64).eps)
+
+
+class Bins(NamedTuple):
+    """What moves are chosen by: bin i has the values low[i], low[i] + 1, ... with terms at start[i]..start[i + 1]."""
+
+    start: Ints
+    low: Ints
+    target: Floats
+    privacy: Floats
+    quality: Floats
+    avoid: bool
+    #: Whether the last bin stands for a difference in size: it costs nothing and only ever moves towards its target.
+    virtual: bool
+    #: Whether the quality terms are convex.
+    convex: bool
+
+
+class Climb(NamedTuple):
+    """How far the moves have come: the counts, what remains of the budget, and the best move of each pair of bins.
+
+    The best ratio of each pair, its counts, and where `to` a source's ratio is greatest are right unless one of the two
+    bins has `changed`: all have in the beginning.
+    """
+
+    x: Ints
+    changed: Flags
+    ratio: Floats
+    counts: Indices
+    to: Ints
+    remaining: float
+    #: The source to be looked at next, and the best of those before it, or -1.
+    source: int
+    chosen: int
+    #: Whether no move is left.
+    done: bool
+
+
+def beginning(x: Ints, remaining: float) -> Climb:
+    """The state before the first move, from the counts x."""
+    n = len(x)
+    ratio, counts = np.zeros((n, n)), np.zeros((n, n), np.int32)
+    return Climb(x.copy(), np.ones(n, np.bool_), ratio, counts, np.zeros(n, np.int64), remaining, 0, -1, False)
 
 
 @kernel
@@ -50,14 +93,17 @@ def _loss(at_i: int, at_j: int, k: int, q: Floats) -> float:
 @kernel
 def _consider(
     at_i: int, least_i: int, at_j: int, most_j: int, p: Floats, q: Floats, sign: float, remaining: float, convex: bool
-) -> tuple[float, int]:
-    """The best ratio of gain to loss of a move between two bins that are at places at_i and at_j of the tables, and k.
+) -> tuple[float, int, int]:
+    """The best ratio of gain to loss of a move between two bins that are at places at_i and at_j of the tables.
 
-    With convex terms the loss grows with k once it exceeds the budget, so that larger moves need not be tried.
+    Returns with it how many counts are moved, and how many moves were tried. With convex terms the loss grows with k
+    once it exceeds the budget, so that larger moves need not be tried.
     """
     best = 0.0
     best_k = 0
+    tried = 0
     for k in range(1, min(at_i - least_i, most_j - at_j) + 1):
+        tried += 1
         loss = _loss(at_i, at_j, k, q)
         if not (loss <= remaining and loss < math.inf):
             if convex and remaining >= 0.0:
@@ -70,73 +116,64 @@ def _consider(
             if ratio > best:
                 best = ratio
                 best_k = k
-    return best, best_k
+    return best, best_k, tried
 
 
 @kernel
-def climb(
-    x: Ints,
-    changed: Flags,
-    ratio: Floats,
-    counts: Indices,
-    to: Ints,
-    start: Ints,
-    low: Ints,
-    target: Floats,
-    p: Floats,
-    q: Floats,
-    avoid: bool,
-    virtual: bool,
-    convex: bool,
-    remaining: float,
-    moves: int,
-) -> tuple[bool, float]:
-    """Make so many best moves, from x on and in x; say whether none is left, and what remains of the budget.
+def climb(bins: Bins, so_far: Climb, work: int) -> tuple[float, int, int, bool]:
+    """Make the best moves until none is left or about `work` possible ones were compared: the arrays are changed.
 
-    Bin i has the values low[i], low[i] + 1, ... with terms at start[i]..start[i + 1]. With `virtual`, the last bin
-    stands for a difference in size: it costs nothing and only ever moves towards its target. The best ratio of each
-    pair of bins, its counts, and where `to` the ratio is greatest, are right unless one of the two bins has `changed`:
-    all have in the beginning, and a call with the same arrays goes on where the last one stopped.
+    Where a call ends makes no difference to the moves. All counts on the way are within the budget. Returns the last
+    fields of `Climb`, those that are numbers.
     """
+    x, changed, ratio, counts, to = so_far.x, so_far.changed, so_far.ratio, so_far.counts, so_far.to
+    remaining, i, chosen = so_far.remaining, so_far.source, so_far.chosen
+    start, low, target, p, q = bins.start, bins.low, bins.target, bins.privacy, bins.quality
+    convex, sign = bins.convex, -1.0 if bins.avoid else 1.0
     n = len(x)
-    sign = -1.0 if avoid else 1.0
     place = start[:-1] + x - low
     source = np.zeros(n, np.bool_)
     destination = np.zeros(n, np.bool_)
-    for _ in range(moves):
-        for i in range(n):
-            away = avoid and not (virtual and i == n - 1)
-            source[i] = _is_source(x[i], target[i], away, low[i])
-            destination[i] = _is_destination(x[i], target[i], away)
-        chosen = -1
-        everywhere, touched = np.arange(n), np.flatnonzero(changed)
-        for i in range(n):
-            if not source[i]:
-                continue
-            anew = changed[i] or changed[to[i]]
-            for j in everywhere if changed[i] else touched:
-                ratio[i, j] = 0.0
-                if destination[j] and i != j:
-                    ratio[i, j], counts[i, j] = _consider(
+    everywhere = np.arange(n)
+    while work > 0:
+        for b in range(n):
+            away = bins.avoid and not (bins.virtual and b == n - 1)
+            source[b] = _is_source(x[b], target[b], away, low[b])
+            destination[b] = _is_destination(x[b], target[b], away)
+        touched = np.flatnonzero(changed)
+        while i < n and work > 0:
+            if source[i]:
+                anew = changed[i] or changed[to[i]]
+                for j in everywhere if changed[i] else touched:
+                    ratio[i, j] = 0.0
+                    if destination[j] and i != j:
+                        ratio[i, j], counts[i, j], tried = _consider(
+                            place[i], start[i], place[j], start[j + 1] - 1, p, q, sign, remaining, convex
+                        )
+                        work -= tried
+                    best = ratio[i, to[i]]
+                    if ratio[i, j] > best or (ratio[i, j] == best and j < to[i]):
+                        to[i] = j
+                if anew:
+                    to[i] = _greatest(ratio[i])
+                    work -= n
+                j = to[i]
+                # What does not fit the budget any more may do so with fewer counts.
+                while ratio[i, j] > 0.0 and not _loss(place[i], place[j], counts[i, j], q) <= remaining:
+                    ratio[i, j], counts[i, j], tried = _consider(
                         place[i], start[i], place[j], start[j + 1] - 1, p, q, sign, remaining, convex
                     )
-                best = ratio[i, to[i]]
-                if ratio[i, j] > best or (ratio[i, j] == best and j < to[i]):
-                    to[i] = j
-            if anew:
-                to[i] = _greatest(ratio[i])
-            j = to[i]
-            # What does not fit the budget any more may do so with fewer counts.
-            while ratio[i, j] > 0.0 and not _loss(place[i], place[j], counts[i, j], q) <= remaining:
-                ratio[i, j], counts[i, j] = _consider(
-                    place[i], start[i], place[j], start[j + 1] - 1, p, q, sign, remaining, convex
-                )
-                to[i] = _greatest(ratio[i])
-                j = to[i]
-            if ratio[i, j] > 0.0 and (chosen < 0 or ratio[i, j] > ratio[chosen, to[chosen]]):
-                chosen = i
+                    to[i] = _greatest(ratio[i])
+                    j = to[i]
+                    work -= tried + n
+                if ratio[i, j] > 0.0 and (chosen < 0 or ratio[i, j] > ratio[chosen, to[chosen]]):
+                    chosen = i
+            work -= 1
+            i += 1
+        if i < n:
+            break
         if chosen < 0:
-            return True, remaining
+            return remaining, 0, -1, True
         j = to[chosen]
         k = counts[chosen, j]
         loss = _loss(place[chosen], place[j], k, q)
@@ -147,4 +184,5 @@ def climb(
         place[j] += k
         changed[:] = loss < 0.0  # more budget: moves that did not fit may do so now
         changed[chosen] = changed[j] = True
-    return False, remaining
+        i, chosen = 0, -1
+    return remaining, i, chosen, False

@@ -13,7 +13,8 @@ from elsewhere.solvers.choices import Choices, tabulate
 from elsewhere.solvers.knapsack import Limits, SearchGaveUp
 
 _BYTES_PER_PAIR = 12
-_PAIRS_PER_CALL = 100_000_000
+#: Moves that are compared between two looks at the clock.
+_WORK_PER_CALL = 20_000_000
 
 
 def heuristic(problem: Problem, choices: Choices, known: Ints, limits: Limits) -> Ints:
@@ -25,8 +26,8 @@ def heuristic(problem: Problem, choices: Choices, known: Ints, limits: Limits) -
     original = problem.original
     missing = problem.size - int(original.sum())
     if missing and (original >= problem.lower).all() and (original <= problem.upper).all():
-        whole = tabulate(problem, math.inf, limits)
-        counts = _climb(problem, whole, original, missing, limits)
+        around = None if limits.deadline == math.inf else original
+        counts = _climb(problem, tabulate(problem, math.inf, limits, around), original, missing, limits)
         if problem.is_within(counts) and problem.quality_loss(counts) <= problem.limit:
             return counts
     counts = _climb(problem, choices, known, 0, limits)
@@ -49,14 +50,11 @@ def _climb(problem: Problem, choices: Choices, begin: Ints, missing: int, limits
         raise SearchGaveUp(
             f"the heuristic would have to compare {n * n:.3g} pairs, more than memory_limit={limits.memory} bytes hold"
         )
-    x, changed, to = begin.copy(), np.ones(n, np.bool_), np.zeros(n, np.int64)
-    ratio, counts = np.zeros((n, n)), np.zeros((n, n), np.int32)
-    remaining = problem.budget - float(quality[start[:-1] + begin - low].sum())
-    avoid, convex = problem.goal == "avoid", problem.quality.distance.builtin
-    done = False
-    while not done and not limits.passed:
-        done, remaining = greedy.climb(
-            x, changed, ratio, counts, to, start, low, target, privacy, quality, avoid, missing != 0, convex, remaining,
-            1 + _PAIRS_PER_CALL // (n * n),
-        )  # fmt: skip
-    return x[: len(problem.original)]
+    bins = greedy.Bins(
+        start, low, target, privacy, quality, problem.goal == "avoid", missing != 0, problem.quality.distance.builtin
+    )
+    climb = greedy.beginning(begin, problem.budget - float(quality[start[:-1] + begin - low].sum()))
+    while not climb.done and not limits.passed:
+        # The kernel changes the arrays in place and returns the rest.
+        climb = greedy.Climb(*climb[:5], *greedy.climb(bins, climb, _WORK_PER_CALL))
+    return climb.x[: len(problem.original)]

@@ -20,7 +20,10 @@ from elsewhere.model.errors import InputError
 from elsewhere.solvers import dual, labels
 from elsewhere.solvers.cancellation import check_cancelled
 
-_WORK_PER_CALL = 5_000_000
+# Work between two looks at the clock: values of the tables, sums of completions, labels. Each takes some 50 ms.
+_DUAL_WORK = 20_000_000
+_COMPLETION_WORK = 10_000_000
+_LABEL_WORK = 1_000_000
 _GROWTH = 4.0
 _FIRST_WIDTH = 4_000
 _BYTES_PER_LABEL = 12
@@ -34,7 +37,11 @@ _GOOD_ENOUGH_WORK = 60_000_000
 
 
 class SearchGaveUp(InputError):
-    """The memory is too small to say whether there is any answer at all."""
+    """A limit ended the search before it could tell whether there is any answer at all."""
+
+
+class OutOfTime(SearchGaveUp):
+    """That limit was the one on time."""
 
 
 class Tables(NamedTuple):
@@ -61,8 +68,8 @@ class Limits(NamedTuple):
     memory: int = 2**30
 
     def without_deadline(self) -> Limits:
-        """The same but for time, and with no gap left."""
-        return Limits(0.0, math.inf, self.memory)
+        """The same but for time."""
+        return self._replace(deadline=math.inf)
 
     def ending_in(self, seconds: float) -> Limits:
         """The same but for time."""
@@ -73,7 +80,13 @@ class Limits(NamedTuple):
         return max(self.gap, _noise(objective))
 
     @property
+    def seconds(self) -> float:
+        """The time that is left."""
+        return max(self.deadline - time.monotonic(), 0.0)
+
+    @property
     def passed(self) -> bool:
+        """Whether time is up. Whoever wants the search cancelled is asked as well, and may raise."""
         check_cancelled()
         return self.deadline < math.inf and time.monotonic() >= self.deadline
 
@@ -99,6 +112,7 @@ class Solution(NamedTuple):
 
 
 def _noise(objective: float) -> float:
+    """What floating point cannot tell apart near an objective."""
     return 1e-14 + 1e-13 * abs(objective) if abs(objective) < math.inf else 0.0
 
 
@@ -116,12 +130,9 @@ def solve(
 
     `known` is a feasible choice to start from, `forbidden` has whole choices as rows that must not come out, `guess` is
     a pair of multipliers to start from. With a finite budget a choice must be known; without one the answer is None if
-    there is none. Limits count from the moment that a choice is known.
+    there is none, and `SearchGaveUp` is raised if a limit is reached before one is found.
     """
-    first = np.zeros(0, np.int64) if known is None else known
-    lam, mu, dual_bound = dual.maximise(
-        tables.start, tables.low, tables.objective, tables.cost, size, budget, first, *guess
-    )
+    lam, mu, dual_bound = _dual(tables, size, budget, known, limits, guess)
     counts, found = known, math.inf
     if known is not None:
         found = float(tables.objective[tables.at(known)].sum())
@@ -131,15 +142,19 @@ def solve(
     order = np.argsort(-second, kind="stable")
     most = limits.memory // (_LABEL_SHARE * _BYTES_PER_LABEL)
     width = min(_FIRST_WIDTH, most // len(order))
+    tree = None
     exhausted = False
-    while counts is None or (not limits.passed and found - bound > limits.tolerance(found)):
-        now = limits if counts is not None else limits.without_deadline()
+    while not limits.passed and (counts is None or found - bound > limits.tolerance(found)):
+        if tree is None:
+            tree = labels.prefix_tree(np.ascontiguousarray(forbidden.T[order]))
+        now = limits if counts is not None else limits._replace(gap=0.0)  # a gap to nothing at all says nothing
         gap = min(gap, found - dual_bound)
         hope = min(found, dual_bound + gap + now.tolerance(dual_bound))
-        entries = _select(tables, reduced, least, gap, order)
-        enough = _GOOD_ENOUGH_WORK // len(entries.value)
+        layers = _select(tables, reduced, least, gap, order)
+        enough = _GOOD_ENOUGH_WORK // len(layers.value)
         width = max(1, width if width > _FIRST_WIDTH else min(width, enough))
-        outcome = _search(entries, size, budget, (lam, mu, dual_bound), gap, hope, found, forbidden, now, width)
+        task = labels.Task(lam, mu, dual_bound, size, budget, hope, now.tolerance(found))
+        outcome = _search(layers, order, task, gap, found, tree, now, width)
         if outcome.counts is not None:
             counts, found = outcome.counts, outcome.objective
         if not outcome.finished:
@@ -158,7 +173,7 @@ def solve(
         else:
             # Where a larger gap would let no more values in, there is no use in small steps.
             widest = found - dual_bound
-            all_in = len(_select(tables, reduced, least, widest, order).value) == len(entries.value)
+            all_in = np.count_nonzero(reduced <= widest) == len(layers.value)
             gap = widest if all_in else max(gap * _GROWTH, 1e-12)
     if counts is None:
         if exhausted:
@@ -168,14 +183,33 @@ def solve(
 
 
 def nothing_found(limits: Limits) -> SearchGaveUp:
+    """The error for a search that ended before it found anything."""
+    if limits.passed:
+        return OutOfTime("the time limit ended the search before any histogram within the constraints was found")
     return SearchGaveUp(f"memory_limit={limits.memory} bytes are too few to find any histogram within the constraints")
 
 
-def bounded(tables: Tables, size: int, budget: float, counts: Ints) -> Solution:
+def _dual(
+    tables: Tables,
+    size: int,
+    budget: float,
+    known: Ints | None,
+    limits: Limits,
+    guess: tuple[float, float] = (-1.0, 0.0),
+) -> tuple[float, float, float]:
+    """The multipliers of the best dual bound, or of the best one found in time, and that bound."""
+    first = np.zeros(0, np.int64) if known is None else known
+    ascent = dual.beginning(*guess)
+    while not ascent.done:
+        ascent = dual.Ascent(*dual.maximise(*tables, size, budget, first, _DUAL_WORK, ascent))
+        if limits.passed:
+            break
+    return ascent.lam, ascent.mu, ascent.bound
+
+
+def bounded(tables: Tables, size: int, budget: float, counts: Ints, limits: Limits) -> Solution:
     """The given counts with the dual bound, without a search."""
-    lam, mu, dual_bound = dual.maximise(
-        tables.start, tables.low, tables.objective, tables.cost, size, budget, counts, -1.0, 0.0
-    )
+    lam, mu, dual_bound = _dual(tables, size, budget, counts, limits)
     objective = float(tables.objective[tables.at(counts)].sum())
     return Solution(counts, objective, min(dual_bound, objective), dual_bound, lam, mu)
 
@@ -195,21 +229,9 @@ def _span(tables: Tables, reduced: Floats, lam: float, budget: float) -> float:
     return span
 
 
-class _Entries(NamedTuple):
-    """The values that a round looks at, in layers: `order` says which bin is which layer."""
-
-    order: Ints
-    start: Ints
-    value: Ints
-    objective: Floats
-    cost: Floats
-    reduced: Floats
-    passed: Floats
-
-
-def _select(tables: Tables, reduced: Floats, least: Floats, gap: float, order: Ints) -> _Entries:
-    selected = labels.select(tables.start, tables.low, tables.objective, tables.cost, reduced, gap, order, least)
-    return _Entries(order, *selected)
+def _select(tables: Tables, reduced: Floats, least: Floats, gap: float, order: Ints) -> labels.Layers:
+    """The values with a reduced cost within the gap, bin by bin in the given order."""
+    return labels.Layers(*labels.select(*tables, reduced, gap, order, least))
 
 
 class _Outcome(NamedTuple):
@@ -225,58 +247,50 @@ class _Outcome(NamedTuple):
 
 
 def _search(
-    entries: _Entries,
-    size: int,
-    budget: float,
-    multipliers: tuple[float, float, float],
+    layers: labels.Layers,
+    order: Ints,
+    task: labels.Task,
     gap: float,
-    hope: float,
     found: float,
-    forbidden: Ints,
+    forbidden: labels.Forbidden,
     limits: Limits,
     width: int,
 ) -> _Outcome:
-    """Find the best solution among the entries if it is below `hope`, or at least one that is better than `found`."""
-    e = entries
-    n = len(e.order)
-    nothing = _Outcome(None, found, hope - limits.gap, 0, gave_up=False, finished=True)
-    first, widths, position, table, taken = labels.complete(
-        e.start, e.value, e.objective, e.cost, e.reduced, size, gap, limits.memory // _BYTES_PER_COLUMN
-    )
-    if widths[0] <= 0:
-        return nothing if widths[0] == 0 else _Outcome(None, found, -math.inf, 0, gave_up=True, finished=False)
-    wanted = np.ascontiguousarray(forbidden.T[e.order]) if len(forbidden) else np.zeros((n, 0), np.int64)
-    classes = _prefix_tree(wanted)
+    """Find the best solution in the layers if it is below `hope`, or at least one that is better than `found`.
+
+    `order` says which bin each layer is; no layer keeps more labels than `width`.
+    """
+    n = len(order)
+    ended = _Outcome(None, found, -math.inf, 0, gave_up=True, finished=False)
+    most = limits.memory // _BYTES_PER_COLUMN
+    completions = labels.no_completions(n)
+    while completions.layers:
+        completions = labels.Completions(*labels.complete(layers, task.size, gap, most, _COMPLETION_WORK, completions))
+        if completions.layers and limits.passed:
+            return ended
+    if completions.where[labels.WIDTH, 0] < 0:
+        return ended
+    if completions.where[labels.WIDTH, 0] == 0:
+        return _Outcome(None, found, task.hope - limits.gap, 0, gave_up=False, finished=True)
     best = np.zeros(6)
     best[labels.FOUND], best[labels.LAYER], best[labels.GIVEN_UP] = found, -1, math.inf
     layer_at = np.zeros(n + 1, np.int64)
-    layer, base = 0, 0
-    label, offset = np.zeros((3, 1)), np.array([0, 1])
-    steps = np.zeros((3, 1024), np.int32)
-    steps[labels.NODE, 0] = 0 if len(forbidden) else -1
-    while layer < n and not limits.passed:
-        layer, label, offset, base, steps = labels.advance(
-            layer, _WORK_PER_CALL, width, e.start, e.value, e.objective, e.cost, e.passed, *multipliers, size, budget,
-            hope, limits.tolerance(best[labels.FOUND]), first, widths, position, table, classes, wanted,
-            label, offset, base, steps, layer_at, best,
-        )  # fmt: skip
-        if offset[-1] > width and layer < n:
-            offset, given_up = labels.thin(label, offset, steps, int(layer_at[layer]), width)
+    reached = labels.no_labels(forbidden)
+    while reached.layer < n and not limits.passed:
+        reached = labels.Labels(
+            *labels.advance(layers, completions, task, forbidden, width, _LABEL_WORK, reached, layer_at, best)
+        )
+        if reached.offset[-1] > width and reached.layer < n:
+            at = int(layer_at[reached.layer])
+            offset, given_up = labels.thin(reached.label, reached.offset, reached.steps, at, width)
+            reached = reached._replace(offset=offset)
             best[labels.GIVEN_UP] = min(best[labels.GIVEN_UP], given_up)
     counts = None
     if best[labels.LAYER] >= 0:
         counts = np.empty(n, np.int64)
-        counts[e.order] = labels.trace(e.start, e.value, first, position, taken, size, steps, layer_at, best)
-    proven = min(min(hope, best[labels.FOUND]) - limits.gap, best[labels.GIVEN_UP])
+        counts[order] = labels.trace(
+            layers.start, layers.value, completions.where, completions.taken, task.size, reached.steps, layer_at, best
+        )
+    proven = min(min(task.hope, best[labels.FOUND]) - limits.gap, best[labels.GIVEN_UP])
     gave_up = bool(best[labels.GIVEN_UP] < math.inf)
-    return _Outcome(counts, float(best[labels.FOUND]), float(proven), int(layer_at.max()), gave_up, layer == n)
-
-
-def _prefix_tree(wanted: Ints) -> Ints:
-    """For each layer and column of `wanted`, the first column with the same values in all layers before."""
-    classes = np.zeros((wanted.shape[0] + 1, wanted.shape[1]), np.int64)
-    for layer in range(wanted.shape[0] if wanted.shape[1] else 0):
-        seen: dict[tuple[int, int], int] = {}
-        for k in range(wanted.shape[1]):
-            classes[layer + 1, k] = seen.setdefault((int(classes[layer, k]), int(wanted[layer, k])), k)
-    return classes
+    return _Outcome(counts, float(best[labels.FOUND]), float(proven), int(layer_at.max()), gave_up, reached.layer == n)

@@ -5,11 +5,15 @@ two labels with the same s is dropped when the other is no worse in g and f. And
 every size still to be placed, the least reduced cost, the least cost and the least objective with which the other
 bins can place it, so a label that cannot beat the incumbent within the budget is dropped at once. Completions also
 turn every label into a solution, so that the incumbent is good long before the last layer.
+
+`complete` and `advance` do a bounded amount of work per call and return where they stopped, so that the caller can
+look at the clock in between. What comes out does not depend on where the calls are cut.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +25,92 @@ from elsewhere.solvers._jit import kernel
 # and the cost along that completion; the least cost, with the objective along it; the least objective.
 REDUCED, REDUCED_F, REDUCED_G, COST, COST_F, OBJECTIVE = range(6)
 _BY_REDUCED, _BY_COST = 0, 1
-# What the search keeps of its best solution: the objective; the layer and label that it extends, by which entry, and
+# What is remembered of the best solution: the objective; the layer and label that it extends, by which entry, and
 # the kind of completion from there; and the least bound of the labels that were given up for want of room.
 FOUND, LAYER, LABEL, ENTRY, KIND, GIVEN_UP = range(6)
 # Rows of a layer's labels, and of the steps by which all labels were reached: the label extended, the entry that
 # extended it, and the node in the prefix tree of the forbidden histograms (-1: none of them any more).
 COST_SO_FAR, OBJECTIVE_SO_FAR, BOUND = range(3)
 PARENT, VIA, NODE = range(3)
+# Rows of the values' terms, and of where the completions of a layer are in their table.
+F, G, R = range(3)
+FIRST, WIDTH, POSITION = range(3)
 # Labels closer than this, relative to the sums at hand, are the same to floating point.
 _SAME = 1e-16
+
+
+class Layers(NamedTuple):
+    """The values that a round looks at: layer i, which is one bin, has those at start[i]..start[i + 1]."""
+
+    start: Ints
+    value: Ints
+    #: Rows F, G and R: the objective, the cost and the reduced cost of each value.
+    terms: Floats
+    #: The bins' least reduced sums, added up layer by layer.
+    passed: Floats
+
+
+class Task(NamedTuple):
+    """What a round searches for: values that sum to `size`, at a cost within `budget`, whose objective is below `hope`.
+
+    `lam` and `mu` are the multipliers of cost and size, `dual` the bound that they prove. Solutions that are better by
+    no more than `margin` are not looked for.
+    """
+
+    lam: float
+    mu: float
+    dual: float
+    size: int
+    budget: float
+    hope: float
+    margin: float
+
+
+class Completions(NamedTuple):
+    """The completion table, as far as it has been made.
+
+    Layer i can be left with the sizes where[FIRST, i], where[FIRST, i] + 1, ..., where[WIDTH, i] of them; they begin at
+    column where[POSITION, i] of the table. `taken` holds the entry that each kind of completion takes first. In a
+    finished table the width of layer 0 is 0 when no completion is within the gap, and -1 when the table was given up.
+    """
+
+    where: Ints
+    table: Floats
+    taken: Ints
+    #: Layers still to be done, from the last to the first; the next entry of the layer at work, or -1 before its first.
+    layers: int
+    entry: int
+    #: Columns in use.
+    end: int
+
+
+class Labels(NamedTuple):
+    """The labels of a layer, and those of the next one that have been made so far.
+
+    They lie in buckets of equal size, base, base + 1, ..., each sorted by cost; `offset` says where. `steps` remembers
+    every label of every layer.
+    """
+
+    layer: int
+    label: Floats
+    offset: Ints
+    base: int
+    steps: Indices
+    #: The next layer's: its labels, where its buckets end, how many labels and buckets are there.
+    made: Floats
+    made_offset: Ints
+    made_labels: int
+    made_buckets: int
+
+
+class Forbidden(NamedTuple):
+    """The prefix tree of the forbidden histograms: a column for each, a row for each layer.
+
+    `value` has their values; `node` has, for each layer, the first column with the same values in all layers before.
+    """
+
+    node: Ints
+    value: Ints
 
 
 @kernel
@@ -75,12 +156,8 @@ def reduced_costs(
 @kernel
 def select(
     start: Ints, low: Ints, f: Floats, g: Floats, reduced: Floats, limit: float, order: Ints, best: Floats
-) -> tuple[Ints, Ints, Floats, Floats, Floats, Floats]:
-    """The values with a reduced cost of at most `limit`, in layers: bin by bin in the given order.
-
-    Returns where each layer begins; the values with their objective, cost and reduced cost; and the bins' best summed
-    up layer by layer.
-    """
+) -> tuple[Ints, Ints, Floats, Floats]:
+    """The values with a reduced cost of at most `limit`, bin by bin in the given order: what `Layers` is made of."""
     total = 0
     for e in range(len(reduced)):
         if reduced[e] <= limit:
@@ -95,11 +172,11 @@ def select(
         for e in range(start[i], start[i + 1]):
             if reduced[e] <= limit:
                 value[k] = low[i] + e - start[i]
-                table[0, k], table[1, k], table[2, k] = f[e], g[e], reduced[e]
+                table[F, k], table[G, k], table[R, k] = f[e], g[e], reduced[e]
                 k += 1
         new_start[layer + 1] = k
         passed[layer + 1] = passed[layer] + best[i]
-    return new_start, value, table[0], table[1], table[2], passed
+    return new_start, value, table, passed
 
 
 @kernel
@@ -112,16 +189,27 @@ def _wider(table: NDArray[Number], columns: int) -> NDArray[Number]:
     return wide
 
 
+def no_completions(layers: int) -> Completions:
+    """The completion table before its first call: after the last layer nothing is left to be placed."""
+    where = np.zeros((3, layers + 1), np.int64)
+    where[WIDTH, layers] = 1
+    return Completions(where, np.zeros((6, 256)), np.zeros((2, 256), np.int64), layers, -1, 1)
+
+
 @kernel
 def complete(
-    start: Ints, value: Ints, f: Floats, g: Floats, reduced: Floats, size: int, limit: float, most: int
-) -> tuple[Ints, Ints, Ints, Floats, Ints]:
-    """The completion table, from the last layer to the first.
+    layers: Layers, size: int, limit: float, most: int, work: int, so_far: Completions
+) -> tuple[Ints, Floats, Ints, int, int, int]:
+    """Go on with the completion table, from the last layer to the first, until about `work` sums were compared.
 
-    Layer i can be left with sizes first[i], first[i] + 1, ..., `width[i]` of them, at position[i] of the table's rows;
-    `taken` holds the value that each kind of completion takes first. width[0] is 0 when no completion has a
-    reduced cost within `limit`, and -1 when the table would have more than `most` columns.
+    Returns the fields of `Completions`.
+    Completions with a reduced cost above `limit` are left out. The table is given up beyond `most` columns.
     """
+    start, value = layers.start, layers.value
+    f, g, reduced = layers.terms[F], layers.terms[G], layers.terms[R]
+    where, table, taken = so_far.where, so_far.table, so_far.taken
+    first, width, position = where[FIRST], where[WIDTH], where[POSITION]
+    left, entry, end = so_far.layers, so_far.entry, so_far.end
     n = len(start) - 1
     least = np.zeros(n + 1, np.int64)
     greatest = np.zeros(n + 1, np.int64)
@@ -132,33 +220,30 @@ def complete(
             b = max(b, value[e])
         least[i + 1] = least[i] + a
         greatest[i + 1] = greatest[i] + b
-    first = np.zeros(n + 1, np.int64)
-    width = np.zeros(n + 1, np.int64)
-    position = np.zeros(n + 1, np.int64)
-    table = np.empty((6, 256))
-    taken = np.empty((2, 256), np.int64)
-    for row in range(6):
-        table[row, 0] = 0.0
-    width[n] = 1
-    end = 1
-    for i in range(n - 1, -1, -1):
+    while left > 0 and work > 0:
+        i = left - 1
         after, after_width, after_at = first[i + 1], width[i + 1], position[i + 1]
         low = max(after + least[i + 1] - least[i], size - greatest[i])
         high = min(after + after_width - 1 + greatest[i + 1] - greatest[i], size - least[i])
         span = high - low + 1
-        if end + span > most:
-            width[0] = -1
-            break
-        if span <= 0:
-            width[0] = 0
-            break
-        while end + span > table.shape[1]:
-            table = _wider(table, 2 * table.shape[1])
-            taken = _wider(taken, 2 * taken.shape[1])
-        for k in range(end, end + span):
-            for row in range(6):
-                table[row, k] = math.inf
-        for e in range(start[i], start[i + 1]):
+        if entry < 0:
+            if end + span > most:
+                width[0] = -1
+                left = 0
+                break
+            if span <= 0:
+                width[0] = 0
+                left = 0
+                break
+            while end + span > table.shape[1]:
+                table = _wider(table, 2 * table.shape[1])
+                taken = _wider(taken, 2 * taken.shape[1])
+            for k in range(end, end + span):
+                for row in range(6):
+                    table[row, k] = math.inf
+            entry = start[i]
+        while entry < start[i + 1] and work > 0:
+            e = entry
             shift = value[e] + after - low
             for k in range(max(0, -shift), min(after_width, span - shift)):
                 source = after_at + k
@@ -177,6 +262,10 @@ def complete(
                     table[COST_F, sink] = f[e] + table[COST_F, source]
                     taken[_BY_COST, sink] = e
                 table[OBJECTIVE, sink] = min(table[OBJECTIVE, sink], f[e] + table[OBJECTIVE, source])
+            work -= 1 + min(after_width, span)
+            entry += 1
+        if entry < start[i + 1]:
+            break
         a, b = 0, span - 1
         while a <= b and table[REDUCED, end + a] > limit:
             a += 1
@@ -184,21 +273,41 @@ def complete(
             b -= 1
         if b < a:
             width[0] = 0
+            left = 0
             break
         for k in range(end + a, end + b + 1):
             if table[REDUCED, k] > limit:
                 table[REDUCED, k] = math.inf
         first[i], width[i], position[i] = low + a, b - a + 1, end + a
         end += b + 1
-    return first, width, position, table, taken
+        left, entry = i, -1
+    return where, table, taken, left, entry, end
+
+
+def prefix_tree(value: Ints) -> Forbidden:
+    """The tree of forbidden histograms that are given as columns, a row for each layer."""
+    layers, columns = value.shape
+    node = np.zeros((layers + 1, columns), np.int64)
+    if not columns:
+        return Forbidden(node, value)
+    differ = (value != value[:, :1]).any(axis=1)
+    for layer in range(layers):
+        if not differ[layer]:
+            node[layer + 1] = node[layer]
+            continue
+        order = np.lexsort((value[layer], node[layer]))  # stable: the first of equal columns comes first
+        follows = (np.diff(node[layer][order]) == 0) & (np.diff(value[layer][order]) == 0)
+        begins = np.flatnonzero(np.append(True, ~follows))
+        node[layer + 1, order] = np.repeat(order[begins], np.diff(np.append(begins, columns)))
+    return Forbidden(node, value)
 
 
 @kernel
-def _follow(classes: Ints, wanted: Ints, layer: int, node: int, value: int) -> int:
+def _follow(nodes: Ints, values: Ints, layer: int, node: int, value: int) -> int:
     """The node of the forbidden histograms' prefix tree that `value` leads to, or -1 when it leaves the tree."""
-    for k in range(classes.shape[1]):
-        if classes[layer, k] == node and wanted[layer, k] == value:
-            return int(classes[layer + 1, k])
+    for k in range(nodes.shape[1]):
+        if nodes[layer, k] == node and values[layer, k] == value:
+            return int(nodes[layer + 1, k])
     return -1
 
 
@@ -222,41 +331,37 @@ def _settle(queue: Floats, head: Ints, stop: Ints, entry: Ints, lists: int, at: 
         at = child
 
 
+def no_labels(forbidden: Forbidden) -> Labels:
+    """The labels before the first layer: a single one that has chosen nothing yet."""
+    steps = np.zeros((3, 1024), np.int32)
+    steps[NODE, 0] = 0 if forbidden.node.shape[1] else -1
+    nothing = np.zeros((3, 1))
+    return Labels(0, nothing, np.array([0, 1]), 0, steps, nothing, np.zeros(1, np.int64), 0, 0)
+
+
 @kernel
 def advance(
-    layer: int,
-    work: int,
+    layers: Layers,
+    completions: Completions,
+    task: Task,
+    forbidden: Forbidden,
     keep: int,
-    start: Ints,
-    value: Ints,
-    f: Floats,
-    g: Floats,
-    passed: Floats,
-    lam: float,
-    mu: float,
-    dual: float,
-    size: int,
-    budget: float,
-    hope: float,
-    margin: float,
-    first: Ints,
-    width: Ints,
-    position: Ints,
-    table: Floats,
-    classes: Ints,
-    wanted: Ints,
-    label: Floats,
-    offset: Ints,
-    base: int,
-    steps: Indices,
+    work: int,
+    so_far: Labels,
     layer_at: Ints,
     best: Floats,
-) -> tuple[int, Floats, Ints, int, Indices]:
-    """Extend the labels of `layer`, layer by layer, until about `work` were looked at or a layer has over `keep`.
+) -> tuple[int, Floats, Ints, int, Indices, Floats, Ints, int, int]:
+    """Extend the labels, layer by layer, until about `work` were looked at or a layer has over `keep` of them.
 
-    The labels of a layer lie in buckets of equal size, base, base + 1, ..., each sorted by cost; `offset` says where.
-    `steps` remembers every label of every layer, from layer_at[layer] on. Returns the layer reached with its labels.
+    The steps of the labels of layer i begin at layer_at[i]. Returns the fields of `Labels`.
     """
+    start, value, passed = layers.start, layers.value, layers.passed
+    f, g = layers.terms[F], layers.terms[G]
+    table, where = completions.table, completions.where
+    first, width, position = where[FIRST], where[WIDTH], where[POSITION]
+    lam, size, budget, margin = task.lam, task.size, task.budget, task.margin
+    layer, label, offset, base, steps = so_far.layer, so_far.label, so_far.offset, so_far.base, so_far.steps
+    new, new_offset, count, bucket = so_far.made, so_far.made_offset, so_far.made_labels, so_far.made_buckets
     n = len(start) - 1
     head = np.empty(len(value), np.int64)
     stop = np.empty(len(value), np.int64)
@@ -264,12 +369,14 @@ def advance(
     queue = np.empty((2, len(value)))
     while layer < n and work > 0 and offset[-1] <= keep:
         low = size - (first[layer + 1] + width[layer + 1] - 1)
-        new = np.empty((3, 16 + 2 * offset[-1]))
-        new_offset = np.zeros(width[layer + 1] + 1, np.int64)
         at = layer_at[layer]
         new_at = layer_at[layer + 1] = at + offset[-1]
-        count = 0
-        for bucket in range(width[layer + 1]):
+        if bucket == 0:
+            new = np.empty((3, 16 + 2 * offset[-1]))
+            new_offset = np.zeros(width[layer + 1] + 1, np.int64)
+            count = 0
+        while bucket < width[layer + 1] and work > 0:
+            work -= 1 + start[layer + 1] - start[layer]
             s = low + bucket
             column = position[layer + 1] + size - s - first[layer + 1]
             lists = 0
@@ -283,7 +390,7 @@ def advance(
                         lists += 1
             for k in range(lists // 2 - 1, -1, -1):
                 _settle(queue, head, stop, entry, lists, k)
-            rest = dual - passed[layer + 1] - mu * s + table[REDUCED, column]
+            rest = task.dual - passed[layer + 1] - task.mu * s + table[REDUCED, column]
             least = math.inf
             while lists > 0:
                 cost, objective = queue[0, 0], queue[1, 0]
@@ -301,7 +408,7 @@ def advance(
                 if cost + table[COST, column] > budget:
                     break
                 bound = objective + lam * cost + rest
-                limit = min(hope, best[FOUND]) - margin
+                limit = min(task.hope, best[FOUND]) - margin
                 if (
                     objective >= least - _SAME * (1.0 + abs(least))
                     or bound >= limit
@@ -310,7 +417,7 @@ def advance(
                     continue
                 node = -1
                 if steps[NODE, at + source] >= 0:
-                    node = _follow(classes, wanted, layer, steps[NODE, at + source], value[e])
+                    node = _follow(forbidden.node, forbidden.value, layer, steps[NODE, at + source], value[e])
                     if node >= 0 and layer + 1 == n:
                         continue
                 if count == new.shape[1]:
@@ -335,27 +442,23 @@ def advance(
                         whole = objective + table[COST_F, column]
                     if whole < best[FOUND] - margin:
                         best[FOUND], best[LAYER], best[LABEL], best[ENTRY], best[KIND] = whole, layer, source, e, kind
-            new_offset[bucket + 1] = count
+            bucket += 1
+            new_offset[bucket] = count
+        if bucket < width[layer + 1]:
+            break
         layer += 1
-        label, offset, base = new, new_offset, low
+        label, offset, base, bucket = new, new_offset, low, 0
         if count == 0:
             layer = n
-    return layer, label, offset, base, steps
+    return layer, label, offset, base, steps, new, new_offset, count, bucket
 
 
 @kernel
 def trace(
-    start: Ints,
-    value: Ints,
-    first: Ints,
-    position: Ints,
-    taken: Ints,
-    size: int,
-    steps: Indices,
-    layer_at: Ints,
-    best: Floats,
+    start: Ints, value: Ints, where: Ints, taken: Ints, size: int, steps: Indices, layer_at: Ints, best: Floats
 ) -> Ints:
     """The incumbent's values, layer by layer: its label's back to the first, its completion's on to the last."""
+    first, position = where[FIRST], where[POSITION]
     n = len(start) - 1
     chosen = np.empty(n, np.int64)
     layer, label, kind = int(best[LAYER]), int(best[LABEL]), int(best[KIND])

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elsewhere.model.arrays import Floats
+from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.distances import Measure, slack
 from elsewhere.model.problem import Problem
 from elsewhere.solvers.choices import Choices, tabulate
-from elsewhere.solvers.exact import least_quality
-from elsewhere.solvers.knapsack import Limits
+from elsewhere.solvers.exact import cheapest, least_quality
+from elsewhere.solvers.knapsack import Limits, OutOfTime
 
 _FIRST_GUESS = 1e-6
 _GROWTH = 4.0
@@ -34,25 +34,41 @@ class RequiredLoss(NamedTuple):
 
 
 def required_loss(problem: Problem, wanted: float, limits: Limits) -> RequiredLoss:
-    """The least quality loss at which the privacy distance is at most (resemble) or at least (avoid) `wanted`."""
-    assert problem.privacy is not None
+    """The least quality loss at which the privacy distance is at most (resemble) or at least (avoid) `wanted`.
+
+    `SearchGaveUp` is raised if a limit is reached before any loss is found that is enough.
+    """
     limits = limits._replace(gap=_GAP, memory=limits.memory // _SHARE)
     cap = max(2.0 * problem.budget, _FIRST_GUESS)
+    enough: Ints | None = None
     while True:
-        choices = tabulate(problem, cap, limits)
-        allowed = choices.within(cap)
-        if problem.goal == "avoid":
-            cost, budget = _farther(problem.privacy, choices, wanted)
-        else:
-            cost, budget = choices.privacy, problem.privacy.to_total(wanted + 0.999 * slack(wanted))
-            allowed &= choices.privacy < math.inf
-        found = least_quality(problem, choices, cost, budget, allowed, limits, most=cap)
-        if found is not None and found.objective <= cap:
-            return RequiredLoss(problem.quality_loss(found.counts), found.objective - found.bound <= 2.0 * _GAP)
+        try:
+            choices = tabulate(problem, cap, limits)
+            cost, budget, allowed = _swapped(problem, choices, wanted, cap)
+            start = cheapest(problem, choices, cost, budget, allowed, limits)
+        except OutOfTime:
+            if enough is None:
+                raise
+            return RequiredLoss(problem.quality_loss(enough), proven=False)
+        if start is not None:
+            enough = start
+            found = least_quality(problem, choices, cost, budget, allowed, limits, known=start, most=cap)
+            if found is not None and (found.objective <= cap or limits.passed):
+                return RequiredLoss(problem.quality_loss(found.counts), found.objective - found.bound <= 2.0 * _GAP)
         if cap == math.inf:
             return RequiredLoss(math.inf, proven=True)
         everything = len(choices.quality) == int((problem.upper - problem.lower + 1).sum())
-        cap = math.inf if everything or limits.passed else _GROWTH * cap
+        cap = math.inf if everything else _GROWTH * cap
+
+
+def _swapped(problem: Problem, choices: Choices, wanted: float, cap: float) -> tuple[Floats, float, Flags]:
+    """The wanted privacy distance as a cost and a budget, and the values that may be chosen."""
+    assert problem.privacy is not None
+    allowed = choices.within(cap)
+    if problem.goal == "avoid":
+        return *_farther(problem.privacy, choices, wanted), allowed
+    budget = problem.privacy.to_total(wanted + 0.999 * slack(wanted))
+    return choices.privacy, budget, allowed & (choices.privacy < math.inf)
 
 
 def _farther(measure: Measure, choices: Choices, wanted: float) -> tuple[Floats, float]:

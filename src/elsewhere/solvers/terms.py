@@ -2,12 +2,13 @@
 
 `term` repeats the formulas of ``elsewhere.model.distances`` for single numbers. Every built-in term is convex in
 x, and the kernels here live off that: `allocate` spreads counts at the least total, `ranges` finds the values of a
-bin that a budget leaves, `fill` tabulates them for the search.
+bin that a budget leaves, `fill` tabulates them for the search, `least_reduced` bounds those that are not tabulated.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from elsewhere.solvers._jit import kernel
 
 JS, JEFFREYS, VARIATIONAL, SQUARED_L2, PEARSON, NEYMAN = range(6)
 _HALF_PER_LN2 = 0.5 / math.log(2.0)
+# Ranges of counts up to this long are looked at one by one, and differences below this share are rounding.
+_SCANNED = 16
+_FLAT = 1e-15
 
 
 @kernel
@@ -318,13 +322,14 @@ def total(kind: int, r: Floats, x: Ints, r_size: float, x_size: float) -> float:
 
 
 @kernel
-def hide_all(
-    kind: int, offset: Ints, original: Ints, sensitive: Flags, redistribute: int, released: Ints, loss: Floats
+def hide_many(
+    kind: int, offset: Ints, original: Ints, closed: Flags, redistribute: int, released: Ints, loss: Floats
 ) -> None:
     """hide for many users, each as `allocate` does it for one: user u has the bins offset[u]..offset[u + 1].
 
-    The bins of a user are sorted by name. A negative `redistribute` stands for as many counts as are hidden. What comes
-    out goes into `released` and, summed up, into `loss`; a loss below 0 says that nothing can receive the counts.
+    The bins of a user are sorted by name; those that are closed end up at 0. A negative `redistribute` stands for as
+    many counts as were in these. What comes out goes into `released` and, summed up, into `loss`; a loss that is NaN
+    says that nothing can receive the counts.
     """
     for u in range(len(offset) - 1):
         first, last = offset[u], offset[u + 1]
@@ -332,7 +337,7 @@ def hide_all(
         hidden = 0
         for i in range(first, last):
             size += original[i]
-            if sensitive[i]:
+            if closed[i]:
                 hidden += original[i]
         received = hidden if redistribute < 0 else redistribute
         after = size - hidden + received
@@ -341,11 +346,11 @@ def hide_all(
             loss[u] = 0.0
             continue
         r = original[first:last].astype(np.float64)
-        low = np.where(sensitive[first:last], 0, original[first:last])
-        high = np.where(sensitive[first:last], 0, after)
+        low = np.where(closed[first:last], 0, original[first:last])
+        high = np.where(closed[first:last], 0, after)
         if after == 0 or high.max() == 0:
             released[first:last] = 0
-            loss[u] = -1.0
+            loss[u] = math.nan
             continue
         x, tied, left, _ = allocate(kind, r, low, high, np.ones(len(r), np.int64), float(size), float(after), after)
         tied = np.sort(tied)
@@ -355,7 +360,7 @@ def hide_all(
         loss[u] = 0.0
         for i in range(last - first):
             cost = term(kind, r[i], float(x[i]), float(size), float(after))
-            if not (sensitive[first + i] and cost == math.inf):
+            if not (closed[first + i] and cost == math.inf):
                 loss[u] += cost
 
 
@@ -386,10 +391,118 @@ def ranges(
 
 
 @kernel
-def fill(kind: int, r: Floats, low: Ints, start: Ints, r_size: float, x_size: float) -> Floats:
-    """The term of every value of every bin: bin i has values low[i], low[i] + 1, ... at start[i]..start[i + 1]."""
-    table = np.empty(start[-1])
-    for i in range(len(r)):
-        for e in range(start[i], start[i + 1]):
+def fill(
+    kind: int, r: Floats, low: Ints, start: Ints, r_size: float, x_size: float, first: int, last: int, table: Floats
+) -> None:
+    """Put the terms of the values at first..last into the table.
+
+    Bin i has the values low[i], low[i] + 1, ... at start[i]..start[i + 1].
+    """
+    i = np.searchsorted(start, first, side="right") - 1
+    while i < len(r) and start[i] < last:
+        for e in range(max(first, start[i]), min(last, start[i + 1])):
             table[e] = term(kind, r[i], float(low[i] + e - start[i]), r_size, x_size)
-    return table
+        i += 1
+
+
+class Lagrangian(NamedTuple):
+    """What the count x of a bin adds to the dual bound: sign * p(x) + lam * q(x) - mu * x.
+
+    p and q are the privacy and quality terms, of these kinds, references and sizes of the reference; sign is 1 for
+    resemble and -1 for avoid.
+    """
+
+    p_kind: int
+    p_reference: Floats
+    p_size: float
+    q_kind: int
+    q_reference: Floats
+    q_size: float
+    x_size: float
+    sign: float
+    lam: float
+    mu: float
+
+
+@kernel
+def _first_rise(
+    p_weight: float, p_kind: int, p_r: float, p_size: float, q_weight: float, q_kind: int, q_r: float, q_size: float,
+    x_size: float, mu: float, low: int, high: int,
+) -> int:  # fmt: skip
+    """Where the convex function p_weight * p(x) + q_weight * q(x) - mu * x is least in low..high."""
+    while low < high:
+        middle = low + (high - low) // 2
+        rise = -mu
+        if p_weight > 0.0:
+            rise += p_weight * marginal(p_kind, p_r, float(middle), p_size, x_size)
+        if q_weight > 0.0:
+            rise += q_weight * marginal(q_kind, q_r, float(middle), q_size, x_size)
+        if rise >= 0.0:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@kernel
+def least_reduced(terms: Lagrangian, low: Ints, high: Ints, first: int, work: int, least: Floats) -> int:
+    """Put the least that each bin adds into `least`, from bin `first` on, until about `work` terms were computed.
+
+    Returns the bin to go on with. In resemble the sum is convex. In avoid it is not: there the counts are cut into
+    ranges, in each of which the chord of p, above which p never is, makes a convex function that bounds the sum from
+    below; ranges whose bound is no less than what was found are done with, others are cut again.
+    """
+    p_kind, p_size, q_kind, q_size, x_size = terms.p_kind, terms.p_size, terms.q_kind, terms.q_size, terms.x_size
+    p_reference, q_reference, sign, lam, mu = terms.p_reference, terms.q_reference, terms.sign, terms.lam, terms.mu
+    begin = np.empty(256, np.int64)
+    end = np.empty(256, np.int64)
+    i = first
+    while i < len(low) and work > 0:
+        p_r, q_r = p_reference[i], q_reference[i]
+        same = p_kind == q_kind and p_r == q_r and p_size == q_size
+        best = math.inf
+        floor = math.inf
+        ranges = 0
+        if sign > 0.0 or (same and lam >= 1.0):
+            p_weight, q_weight = (sign, lam) if sign > 0.0 else (0.0, lam - 1.0)
+            m = _first_rise(p_weight, p_kind, p_r, p_size, q_weight, q_kind, q_r, q_size, x_size, mu, low[i], high[i])
+            best = sign * term(p_kind, p_r, float(m), p_size, x_size) - mu * m
+            best += lam * term(q_kind, q_r, float(m), q_size, x_size)
+            work -= 128
+        else:
+            for x in (low[i], high[i]):
+                cost = lam * term(q_kind, q_r, float(x), q_size, x_size) - mu * x
+                best = min(best, cost - term(p_kind, p_r, float(x), p_size, x_size))
+            begin[0], end[0] = low[i], high[i]
+            ranges = 0 if same else 1  # of equal terms with lam < 1 the sum is concave: least at an end
+            work -= 4
+        while ranges > 0 and work > 0:
+            ranges -= 1
+            a, b = begin[ranges], end[ranges]
+            if b - a <= _SCANNED:
+                for x in range(a + 1, b):
+                    cost = lam * term(q_kind, q_r, float(x), q_size, x_size) - mu * x
+                    best = min(best, cost - term(p_kind, p_r, float(x), p_size, x_size))
+                work -= 2 * (b - a)
+                continue
+            p_a, p_b = term(p_kind, p_r, float(a), p_size, x_size), term(p_kind, p_r, float(b), p_size, x_size)
+            slope = (p_b - p_a) / (b - a)
+            m = _first_rise(0.0, p_kind, p_r, p_size, lam, q_kind, q_r, q_size, x_size, mu + slope, a, b)
+            q_m = lam * term(q_kind, q_r, float(m), q_size, x_size)
+            p_m = term(p_kind, p_r, float(m), p_size, x_size)
+            best = min(best, q_m - mu * m - p_m)
+            bound = q_m - mu * m - (p_a + slope * (m - a))
+            work -= 64
+            if bound >= best - _FLAT * (1.0 + p_m + q_m + abs(mu) * m):
+                floor = min(floor, bound)
+                continue
+            cut = min(max(m, a + (b - a) // 4), b - (b - a) // 4)
+            cost = lam * term(q_kind, q_r, float(cut), q_size, x_size) - mu * cut
+            best = min(best, cost - term(p_kind, p_r, float(cut), p_size, x_size))
+            begin[ranges], end[ranges], begin[ranges + 1], end[ranges + 1] = a, cut, cut, b
+            ranges += 2
+        if ranges > 0:
+            break
+        least[i] = min(best, floor)
+        i += 1
+    return i
