@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from benchmarks.measure import Row, best_of, duration, timed
 
 _IMPORT = "import elsewhere"
+_HELP = "import io, sys; from elsewhere.cli import main; sys.stdout = io.StringIO(); main(['--help'])"
 _SOLVE = (
     "import elsewhere as ew; h = {'a': 7, 'b': 2, 'c': 3}; t = {'a': 1, 'b': 2, 'c': 3}; ew.hide(h, {'c'}); "
     "ew.resemble(h, t, 0.05); ew.avoid(h, t, 0.05, method='heuristic')"
@@ -22,6 +23,9 @@ def measure() -> Iterator[Row]:
     light = best_of(5, _run, _IMPORT)
     yield Row("process with `import elsewhere`", duration(light), f"{duration(bare)} (NumPy alone)", "",
               "import < 0.3 s", light - best_of(5, _run, "pass") < 0.3)  # fmt: skip
+    shown = best_of(5, _run, _HELP)
+    yield Row("`elsewhere --help`", duration(shown), f"{duration(bare)} (NumPy alone)", f"{shown / bare:.1f}",
+              "< 0.3 s", shown < 0.3)  # fmt: skip
     with tempfile.TemporaryDirectory() as cache:
         first, _ = timed(_run, _SOLVE, NUMBA_CACHE_DIR=cache)
         later = best_of(3, _run, _SOLVE, NUMBA_CACHE_DIR=cache)

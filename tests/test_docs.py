@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.histories.test_reading import firefox
+from tests.support.exports import firefox
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

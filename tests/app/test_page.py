@@ -20,8 +20,8 @@ from playwright.sync_api import Browser, BrowserContext, Error, Locator, Page, R
 
 import elsewhere as ew
 from elsewhere.app.session import SAMPLES
-from tests.histories.test_reading import EXPORTS
 from tests.support.browser import CHROMIUM, chromium, served
+from tests.support.exports import EXPORTS
 
 expect.set_options(timeout=10_000)
 pytestmark = [

@@ -32,8 +32,8 @@ from elsewhere.app import interface, queries, server, session, workers
 from elsewhere.app.session import FORGOTTEN_AFTER, Session
 from elsewhere.cli import main
 from elsewhere.histories import InMemoryFile
-from tests.histories.test_reading import EXPORTS
 from tests.support.client import TOKEN, Client, Reply, serving
+from tests.support.exports import EXPORTS
 
 #: Names that a shell, a command or a table could take for something else.
 HISTORY = {

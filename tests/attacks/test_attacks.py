@@ -28,7 +28,7 @@ from elsewhere.attacks.setting import Setting
 from elsewhere.attacks.table import Table, as_histogram
 from elsewhere.model.arrays import Flags
 from elsewhere.policy import Policy
-from tests.cli.test_cli import Run, run
+from tests.support.command import Run, run
 
 __all__ = ["run"]
 

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -19,43 +18,12 @@ import click
 import pytest
 
 import elsewhere as ew
-from elsewhere.cli import commands, main
+from elsewhere.cli import commands
+from tests.support.command import HISTORY, TARGET, Run, rows, run, write_table
 
-HISTORY = {"café": 7, "casino": 2, "gym": 13, "hospital": 3, "park": 12, "train station": 8}
-TARGET = {"café": 1.5, "gym": 2, "museum": 3, "park": 0.5}
-Run = Callable[..., tuple[int, str, str]]
+__all__ = ["run"]
+
 pq: Any = import_module("pyarrow.parquet")
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
-    """Run a command in a folder with a history and a target; its status, standard output and standard error."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("ELSEWHERE_PROFILES", str(tmp_path / "profiles"))
-    write_table("history.csv", HISTORY)
-    write_table("target.csv", TARGET)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(arguments)
-        out, err = capfd.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return call
-
-
-def write_table(path: str, counts: Mapping[str, float]) -> None:
-    with Path(path).open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([("location", "count"), *counts.items()])
-
-
-def rows(path: str) -> dict[str, int]:
-    content = Path(path)
-    if content.suffix == ".csv":
-        return {row["location"]: int(row["count"]) for row in csv.DictReader(io.StringIO(content.read_text("utf-8")))}
-    if content.suffix == ".json":
-        return {row["location"]: row["count"] for row in json.loads(content.read_text("utf-8"))}
-    return dict(zip(*pq.read_table(content).to_pydict().values(), strict=True))
 
 
 @pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
@@ -323,21 +291,10 @@ def test_every_help_has_an_example() -> None:
     assert seen == 16
 
 
-def least(*command: str) -> float:
-    """The seconds that a process takes, the least of a few."""
-    seconds = []
-    for _ in range(5):
-        begin = time.perf_counter()
-        subprocess.run([sys.executable, *command], check=True, capture_output=True)
-        seconds.append(time.perf_counter() - begin)
-    return min(seconds)
-
-
-def test_starting_is_quick(run: Run) -> None:
-    write_table("thousand.csv", {f"place {at}": 1 + at * at % 60 for at in range(1000)})
-    hide = ("-m", "elsewhere", "hide", "thousand.csv", "--sensitive", "place 7", "-o", "release.csv")
-    assert least("-m", "elsewhere", "--help") < 0.3
-    assert least(*hide) < 4 * least("-c", "import numba")  # 2 to 3 are usual; the rest is for a busy machine
+def test_help_loads_nothing_that_takes_long() -> None:
+    code = "import sys; from elsewhere.cli import commands; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    assert not {"numpy", "numba", "pyarrow", "rich", "sqlite3"}.intersection(loaded)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="has no full device")

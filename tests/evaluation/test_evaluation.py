@@ -23,7 +23,7 @@ from elsewhere.evaluation import Spread, Tables, conditional_entropies, evaluate
 from elsewhere.evaluation.clusters import cluster_all
 from elsewhere.evaluation.recommendation import predict
 from elsewhere.model.distances import DISTANCES
-from tests.cli.test_cli import Run, run
+from tests.support.command import Run, run
 
 __all__ = ["run"]
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import elsewhere as ew
 from elsewhere.model.names import merge_spellings
-from tests.histories.test_reading import EXPORTS, chromium, firefox
+from tests.support.exports import EXPORTS, chromium, firefox
 
 arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
 

@@ -31,7 +31,7 @@ from elsewhere.reproduction.experiment import QUICK, Dataset, Study, TooFew
 from elsewhere.reproduction.fits import power_law, trend
 from elsewhere.reproduction.releases import METHODS, drawn, excess, hidden
 from elsewhere.reproduction.rows import Rows
-from tests.cli.test_cli import Run, run
+from tests.support.command import Run, run
 from tests.support.instances import histograms
 
 __all__ = ["run"]
