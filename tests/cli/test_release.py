@@ -68,7 +68,7 @@ def test_names_and_patterns_wherever_a_place_is_named(run: Run) -> None:
     assert run(*hide, "--sensitive", "*", "--spare", "C*")[0] == 0
     assert set(rows("release.csv")) == {"cafe", "Clinic", "church"}
     assert run(*hide, "--sensitive", "gym", "--upper", "*c*=4", "--upper", "CAFE=8")[0] == 0
-    assert rows("release.csv") == {"cafe": 8, "Clinic": 4, "church": 4, "St. Mary's Church": 1}
+    assert rows("release.csv") == {"cafe": 8, "Clinic": 4, "church": 3, "St. Mary's Church": 2}
     assert run(*hide, "--sensitive", "gym", "--lower", "Church =5")[0] == 0
     assert rows("release.csv")["church"] == 5
     write_table("upper.csv", {"CAFE": 9, "GYM": 1})
@@ -156,10 +156,8 @@ def test_a_report_is_checked(run: Run) -> None:
 
 
 def test_a_better_release_is_named(run: Run) -> None:
-    write_table("worse.csv", {"café": 9, "gym": 13, "hospital": 3, "park": 12, "train station": 8})
+    worse = "location,count\ncafé,9\ngym,13\nhospital,3\npark,12\ntrain station,8\n"
+    Path("worse.csv").write_text(worse, encoding="utf-8", newline="\n")
     status, _, err = run("verify", "history.csv", "worse.csv", "--sensitive", "casino")
-    best = ew.hide(HISTORY, {"casino"}).quality_loss
-    assert (status, f"Allowed, but not the best: a release with a quality loss of {best:.4g} exists." in err) == (
-        1,
-        True,
-    )
+    best = f"a release with a quality loss of {ew.hide(HISTORY, {'casino'}).quality_loss:.4g} exists"
+    assert (status, f"Allowed, but not the best: {best}." in err) == (0, True)
