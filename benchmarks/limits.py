@@ -72,7 +72,7 @@ def cases() -> dict[str, Callable[..., object]]:
     add("resemble, privacy not met", _advised, ew.resemble, wide, _reversed(wide), 0.01, max_distance=0.001)
     add("avoid, privacy not met", _advised, ew.avoid, counts, _reversed(counts), 0.001, min_distance=0.95)
     add("avoid at an infinite distance", ew.avoid, counts, _reversed(counts), 1e6, "squared-l2", "jeffreys")
-    add("frontier", _frontier, counts, _reversed(counts), "avoid")
+    add("frontier of avoiding oneself, n = 60, N = 600", _frontier, usual)
     return found
 
 
@@ -88,10 +88,11 @@ def _advised(verb: Callable[..., object], *args: Any, **asked: Any) -> None:
         verb(*args, **asked)
 
 
-def _frontier(history: ew.Histogram, target: dict[str, int], goal: Any, time_limit: float | None = None) -> None:
-    """As many points as share the limit between them."""
+def _frontier(history: ew.Histogram, time_limit: float | None = None) -> None:
+    """Some points that share the limit between them."""
     budgets = [0.02 * (at + 1) for at in range(_POINTS)]
-    ew.frontier(history, target, budgets, goal, time_limit=None if time_limit is None else time_limit / _POINTS)
+    each = None if time_limit is None else time_limit / _POINTS
+    ew.frontier(history, history, budgets, "avoid", time_limit=each, memory_limit=2**33)
 
 
 def measure() -> Iterator[Row]:

@@ -26,7 +26,7 @@ HARD = (
     "avoid, own function, n = 50, N = 20,000 for both",
     "hide, own function, n = 50, N = 20,000",
     "resemble, n = 2,000, N = 50,000, forbidden",
-    "frontier",
+    "frontier of avoiding oneself, n = 60, N = 600",
 )
 _ASK = """
 import sys
