@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cached_property
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -183,6 +184,7 @@ class Plan:
     def with_choices(self, choices: Mapping[str, Any]) -> Plan:
         """The same plan but for some choices, none of which is a file."""
         other = copy(self)
+        other.__dict__.pop("_beyond", None)
         other.policy = replace(self.policy, **choices)
         return other
 
@@ -269,8 +271,13 @@ class Plan:
         """Whether a release of a history satisfies the policy."""
         return check_release(self.question(history), release)
 
+    @cached_property
+    def _beyond(self) -> NameIndex:
+        """The places that the candidates and the target bring in."""
+        return NameIndex([*self.policy.candidates, *(self.target or ())])
+
     def _known(self, history: NameIndex) -> NameIndex:
-        return history.union([*self.policy.candidates, *(self.target or ())])
+        return history.union(self._beyond)
 
     def _covered(self, known: NameIndex) -> Covered:
         spared = set(chain.from_iterable(map(known.match, self.policy.spared)))

@@ -266,8 +266,8 @@ def _weights(weights: Any, what: str) -> Profile:
     for location, weight in weights.items():
         if not isinstance(weight, int | float) or isinstance(weight, bool):
             raise InputError(f"the {what} gives {quote(location)} the weight {quote(weight)}, which is not a number")
-    locations, numbers = parse_weights(weights, what)
-    return Profile(zip(locations, numbers, strict=True))
+    names, numbers = parse_weights(weights, what)
+    return Profile(zip(names.names, numbers, strict=True))
 
 
 def _why(error: Exception) -> str:

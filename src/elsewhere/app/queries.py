@@ -38,7 +38,7 @@ _ADVICE = 2.0
 def tree(session: Session, opened: OpenHistory, target: str | None, taxonomy: str | None) -> dict[str, Any]:
     """The part of a taxonomy that the history, and the target if there is one, have locations of."""
     history = opened.history.histogram
-    locations = history.index.union([] if target is None else list(session.target(target))).names
+    locations = history.index.union(NameIndex([] if target is None else list(session.target(target)))).names
     chosen = Taxonomy.shipped() if taxonomy is None else session.taxonomy(taxonomy)
     placed = chosen.placed(locations)
     nodes = [
@@ -173,7 +173,7 @@ def _known(question: Question) -> NameIndex:
     """The places of the history and, unless only visited ones may receive counts, of the target."""
     if question.target is None or question.visited_only:
         return question.history.index
-    return question.history.index.union(Profile(question.target).locations)
+    return question.history.index.union(Profile(question.target).index)
 
 
 def sanitized(opened: OpenHistory, asked: Asked) -> Sanitized:

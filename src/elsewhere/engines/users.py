@@ -133,7 +133,7 @@ def users_of(table: Table) -> Users:
     names, merged = [spelt[at] for at in order], np.zeros(len(users.dictionary), np.int64)
     index = NameIndex(names)
     if not index.distinct:
-        place = np.array(index.all_positions(names), dtype=np.int64)
+        place = np.array(index.positions_of(index), dtype=np.int64)
         offset, codes, counts, merged = _merged(offset, codes, counts, place)
     return Users(users.dictionary, offset, codes, names, counts, merged, own)
 

@@ -76,7 +76,7 @@ class Tables:
                 f"no user has visits in both tables; users of the original are {quote(sorted(original))}, "
                 f"users of the sanitized one {quote(sorted(sanitized))}"
             )
-        unions = [visits[user].index.union(releases[user].locations) for user in users]
+        unions = [visits[user].index.union(releases[user].index) for user in users]
         locations = tuple(sorted(set().union(*(union.names for union in unions))))
         number = {name: at for at, name in enumerate(locations)}
         pairs = [(visits[user], releases[user], union) for user, union in zip(users, unions, strict=True)]
@@ -85,8 +85,8 @@ class Tables:
             locations,
             offset=np.cumsum([0, *(len(union.names) for union in unions)], dtype=np.int64),
             location=np.array([number[name] for union in unions for name in union.names], dtype=np.int64),
-            before=np.concatenate([align(union, h.locations, h.counts) for h, _, union in pairs]),
-            after=np.concatenate([align(union, x.locations, x.counts) for _, x, union in pairs]),
+            before=np.concatenate([align(union, h.index, h.counts) for h, _, union in pairs]),
+            after=np.concatenate([align(union, x.index, x.counts) for _, x, union in pairs]),
             in_original=np.array([name in h for h, _, union in pairs for name in union.names], dtype=np.bool_),
             empty=len(original) - len(visits),
             unreleased=len(visits) - len(users),

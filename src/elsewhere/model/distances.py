@@ -7,7 +7,7 @@ is plain NumPy: `elsewhere.verify` relies on this module and on no solver.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -202,17 +202,17 @@ def distance(name: DistanceLike, reference: TableLike, x: TableLike) -> float:
     5.0
     """
     found = find_distance(name)
-    r_locations, r_numbers = parse_weights(reference, "reference")
-    x_locations, x_numbers = parse_weights(x, "histogram")
-    union = NameIndex(r_locations).union(x_locations)
-    r, aligned = align(union, r_locations, r_numbers), align(union, x_locations, x_numbers)
+    r_names, r_numbers = parse_weights(reference, "reference")
+    x_names, x_numbers = parse_weights(x, "histogram")
+    union = r_names.union(x_names)
+    r, aligned = align(union, r_names, r_numbers), align(union, x_names, x_numbers)
     return Measure(found, r, float(r.sum()), float(aligned.sum()))(aligned)
 
 
-def align(union: NameIndex, locations: Sequence[str], numbers: NDArray[Number]) -> NDArray[Number]:
+def align(union: NameIndex, locations: NameIndex, numbers: NDArray[Number]) -> NDArray[Number]:
     """The numbers of the locations, spread over a union of locations that holds them all; 0 elsewhere."""
-    if union.names == locations:
+    if union is locations:
         return numbers
     spread = np.zeros(len(union.names), dtype=numbers.dtype)
-    spread[union.all_positions(locations)] = numbers
+    spread[union.positions_of(locations)] = numbers
     return spread

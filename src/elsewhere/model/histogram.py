@@ -230,8 +230,8 @@ class Profile(_Table):
     __slots__ = ()
 
     def __init__(self, weights: TableLike) -> None:
-        locations, numbers = parse_weights(weights, "profile")
-        self._locations, self._numbers = locations, numbers / numbers.sum()
+        self._index, numbers = parse_weights(weights, "profile")
+        self._locations, self._numbers = tuple(self._index.names), numbers / numbers.sum()
         self._numbers.flags.writeable = False
 
     @property
@@ -240,18 +240,18 @@ class Profile(_Table):
         return self._numbers
 
 
-def parse_weights(weights: TableLike, what: str) -> tuple[tuple[str, ...], Floats]:
+def parse_weights(weights: TableLike, what: str) -> tuple[NameIndex, Floats]:
     """Locations sorted by name and their nonnegative, finite weights, which do not sum to 0."""
     if isinstance(weights, _Table):
-        locations, numbers = weights.locations, weights._numbers.astype(np.float64)
+        index, numbers = weights.index, weights._numbers.astype(np.float64)
     else:
         names, values = _parse(weights, what)
-        locations, numbers, *_ = _sorted(names, _real(names, values, what), what)
+        _, numbers, index, _ = _sorted(names, _real(names, values, what), what)
     with np.errstate(over="ignore"):
         total = float(numbers.sum())
     if not 0 < total < math.inf:
         raise InputError(f"the weights of the {what} sum to {total!r}; the sum must be positive and finite")
-    return locations, numbers
+    return index, numbers
 
 
 def _real(locations: list[str], values: list[Any], what: str) -> Floats:

@@ -102,9 +102,9 @@ def is_pattern(name: str) -> bool:
 class NameIndex:
     """Names of places, found by any spelling and by patterns: at which positions they are, and what they are called."""
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], keys: Sequence[str] | None = None) -> None:
         self.names = names
-        keys = name_keys(names)
+        self.keys = keys = name_keys(names) if keys is None else keys
         self._first = dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
         #: The other spellings of a place, if names of many people are put together.
         self._others: dict[str, list[int]] = {}
@@ -131,14 +131,17 @@ class NameIndex:
         found = [key for key in self._first if _matches(key, parts)]
         return sorted(at for key in found for at in (self._first[key], *self._others.get(key, ())))
 
-    def union(self, names: Sequence[str]) -> NameIndex:
-        """The known places and those of other names, sorted; a place that is known keeps its name."""
-        new = {key: name for key, name in zip(name_keys(names), names, strict=True) if key not in self._first}
-        return NameIndex(tuple(sorted([*self.names, *new.values()]))) if new else self
+    def union(self, other: NameIndex) -> NameIndex:
+        """The known places and those of others, sorted; a place that is known keeps its name."""
+        new = {key: name for key, name in zip(other.keys, other.names, strict=True) if key not in self._first}
+        if not new:
+            return self
+        pairs = sorted([*zip(self.names, self.keys, strict=True), *((name, key) for key, name in new.items())])
+        return NameIndex(tuple(name for name, _ in pairs), [key for _, key in pairs])
 
-    def all_positions(self, names: Sequence[str]) -> list[int]:
-        """Where these places are, all of which are there."""
-        return [self._first[key] for key in name_keys(names)]
+    def positions_of(self, other: NameIndex) -> list[int]:
+        """Where the places of another index are, all of which are there."""
+        return [self._first[key] for key in other.keys]
 
     def find(self, name: str) -> str | None:
         """The known name of the same place, if there is one."""

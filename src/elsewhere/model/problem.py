@@ -95,7 +95,7 @@ def problem_of(question: Question) -> Problem:
 def _hiding(question: Question) -> Problem:
     """The SLH problem, or SLH_r when `redistribute` is given: every bin but the sensitive ones may receive counts."""
     measure = find_distance(question.quality)
-    index, original = _union(question, ())
+    index, original = _union(question, None)
     sensitive = _sensitive(question, index)
     hidden = int(original[sensitive].sum())
     received = hidden if question.redistribute is None else _whole_number("redistribute", question.redistribute)
@@ -126,13 +126,13 @@ def _targeting(question: Question) -> Problem:
     limit = nonnegative("max_quality_loss", question.max_quality_loss)
     if question.target is None:
         raise InputError(f"{question.goal} needs a target")
-    names, weights = parse_weights(question.target, "target")
+    target, weights = parse_weights(question.target, "target")
     weights, wanted, size = _sized(question, weights)
-    index, original = _union(question, names)
+    index, original = _union(question, target)
     sensitive = _sensitive(question, index)
     lower, upper = _bounds(question, index, original, size, sensitive)
     quality = Measure(quality_distance, original.astype(np.float64), float(question.history.size), float(size))
-    privacy = Measure(privacy_distance, align(index, names, weights), wanted, float(size))
+    privacy = Measure(privacy_distance, align(index, target, weights), wanted, float(size))
     left_out = np.zeros(len(original), dtype=np.bool_)
     forbidden = _forbidden(question, index)
     return _with_room(
@@ -176,17 +176,19 @@ def _names(name: str, names: Iterable[str]) -> list[str]:
     return found
 
 
-def _union(question: Question, target: Iterable[str]) -> tuple[NameIndex, Ints]:
+def _union(question: Question, target: NameIndex | None) -> tuple[NameIndex, Ints]:
     """The locations of history, target and candidates, a place that several of them spell differently only once."""
     history = question.history
     candidates = _names("candidates", question.candidates)
     for name in candidates:
         if is_pattern(name):
             raise InputError(f"candidates has the pattern {quote(name)}; name each candidate", ("candidates",))
-    index = history.index.union([*candidates, *target])
+    index = history.index.union(NameIndex(candidates)) if candidates else history.index
+    if target is not None:
+        index = index.union(target)
     if index is history.index:
         return index, history.counts.copy()  # writable: to compiled code another type than read-only
-    return index, align(index, history.locations, history.counts)
+    return index, align(index, history.index, history.counts)
 
 
 def _sensitive(question: Question, index: NameIndex) -> Flags:

@@ -124,7 +124,7 @@ class Sanitized:
             self.goal,
             tuple(problem.locations),
             problem.original,
-            align(problem.names, self.histogram.locations, self.histogram.counts),
+            align(problem.names, self.histogram.index, self.histogram.counts),
             None if problem.privacy is None else problem.privacy.reference,
             problem.sensitive,
             self.quality_loss,

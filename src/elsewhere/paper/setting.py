@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 from elsewhere.model.distances import DistanceLike
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram, TableLike, parse_weights
+from elsewhere.model.names import NameIndex
 from elsewhere.paper.terms import Term, term, threshold
 
 Size: TypeAlias = Literal["original", "target"]
@@ -62,12 +63,12 @@ def prepare(
             raise InputError(f"the target's size is {target_size!r}; with size='target' it must be a whole number")
     else:
         raise InputError(f"size is {size!r}; it is either 'original' or 'target'")
-    scaled = dict(zip(names, weights.tolist(), strict=True))
-    locations = sorted({*histogram, *names, *candidates})
+    scaled = dict(zip(names.keys, weights.tolist(), strict=True))
+    union = histogram.index.union(names).union(NameIndex(list(candidates)))
     return Setting(
-        locations=locations,
-        original=[histogram[location] for location in locations],
-        target=[scaled.get(location, 0.0) for location in locations],
+        locations=list(union.names),
+        original=[histogram[location] for location in union.names],
+        target=[scaled.get(key, 0.0) for key in union.keys],
         size=final_size,
         q=term(quality, float(histogram.size), float(final_size)),
         p=term(privacy, target_size, float(final_size)),
