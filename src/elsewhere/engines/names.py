@@ -10,6 +10,11 @@ from elsewhere.model.taxonomy import PRESET, Taxonomy
 from elsewhere.policy import Plan
 from elsewhere.text import closest, quote
 
+#: Locations that a misspelt name is compared with.
+SUGGESTED = 10_000
+#: Names of users' own that a summary lists, those that hid most.
+MOST_NAMES = 100
+
 
 def check_named(plan: Plan, personal: Iterable[str] = ()) -> None:
     """Raise if neither the policy nor a column of the users' own choices names anything to hide."""
@@ -25,13 +30,9 @@ def check_found(plan: Plan, locations: Iterable[Sequence[str]]) -> None:
         missing = unmatched(plan, missing, chunk)
         if not missing:
             return
-        seen.update(chunk[: max(_SUGGESTED - len(seen), 0)])
+        seen.update(chunk[: max(SUGGESTED - len(seen), 0)])
     if missing:
         raise not_found(plan, missing[0], sorted(seen))
-
-
-#: Locations that a misspelt name is compared with.
-_SUGGESTED = 10_000
 
 
 def names_to_find(plan: Plan) -> list[str]:
@@ -55,6 +56,15 @@ def matched_in(plan: Plan, chunks: Iterable[Sequence[str]]) -> Iterator[str]:
         missing = left
         if not missing:
             return
+
+
+def hidden_by_name(names: Sequence[str], found: Iterable[tuple[str, int, int]]) -> dict[str, dict[str, int]]:
+    """How many users and visits each sensitive name hid: those of the policy, also with 0, then users' own."""
+    hidden = {name: {"users": 0, "visits": 0} for name in names}
+    for name, users, visits in found:
+        if name in hidden or len(hidden) < len(names) + MOST_NAMES:
+            hidden[name] = {"users": int(users), "visits": int(visits)}
+    return hidden
 
 
 def not_found(plan: Plan, name: str, locations: Sequence[str]) -> Unchanged:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from elsewhere.model.arrays import Flags, Floats, Ints, Number
-from elsewhere.model.distances import Distance, align, find_distance, slack
+from elsewhere.model.distances import Distance, find_distance, slack
 from elsewhere.model.problem import ROOM, Problem
 from elsewhere.model.result import Certificate, Sanitized
 from elsewhere.verification.bounds import first_count
@@ -178,18 +178,17 @@ def check_results(results: Sequence[Sanitized]) -> Problems:
 
 def _bins(results: Sequence[Sanitized], asked: Sequence[Problem], found: Problems) -> Bins:
     """The problems, one after the other, with the counts that were released; a count elsewhere is a problem."""
-    released = []
+    released: list[int] = []
     for at, (result, problem) in enumerate(zip(results, asked, strict=True)):
-        try:
-            released.append(align(problem.names, result.histogram.locations, result.histogram.counts))
-        except KeyError:
-            released.append(np.zeros(len(problem.original), np.int64))
+        given = dict(zip(result.histogram.locations, result.histogram.counts.tolist(), strict=True))
+        released.extend(given.pop(name, 0) for name in problem.locations)
+        if given:
             found.add(np.arange(len(results)) == at, "it has a location that is not in the question")
     columns = zip(*((p.original, p.lower, p.upper, p.sensitive) for p in asked), strict=True)
     original, lower, upper, sensitive = map(np.concatenate, columns)
     offset = np.append(0, np.cumsum([len(problem.original) for problem in asked]))
     size = np.array([problem.size for problem in asked], np.int64)
-    return Bins(offset, original, np.concatenate(released), lower, upper, sensitive, size)
+    return Bins(offset, original, np.array(released, np.int64), lower, upper, sensitive, size)
 
 
 def _check_constraints(bins: Bins, problems: Problems) -> None:
@@ -330,7 +329,11 @@ class _Lagrangian:
 
         NaN stands for a bound that would take too long.
         """
-        least = self._least_convex() if self.sign > 0.0 else self._least_of_all()
+        convex = np.ones(len(self.low), np.bool_) if self.sign > 0.0 else self._is_linear()
+        least = np.empty(len(self.low))
+        for flags, least_value in ((convex, self._least_convex), (~convex, self._least_of_all)):
+            if flags.any():
+                least[flags] = least_value(np.flatnonzero(flags))
         spent = np.where(self.cost > 0.0, self.cost * self.budget, 0.0)
         bound = self._total(least) - spent + self.price * self.size
         return bound, self._total(np.abs(least)) + spent + np.abs(self.price) * self.size
@@ -340,9 +343,8 @@ class _Lagrangian:
         scale = self.quality.size / self.quality.reference_size
         nearest = np.clip(self.quality.reference.astype(np.int64), self.low, self.high)
         if (scale != 1.0).any():  # else the original itself is at distance 0, and the nearest to it is best
-            nearest = _lowest(
-                self.quality.terms, (self.quality.reference * scale).astype(np.int64), self.low, self.high
-            )
+            start = (self.quality.reference * scale).astype(np.int64)
+            nearest = _lowest(self.quality.terms, np.arange(len(start)), start, self.low, self.high)
         least = self.quality.terms(_ALL, nearest)
         spare = self.budget - self._total(least) + ROOM * (1.0 + np.abs(self.budget))
         return nearest, spare[self.user] + least
@@ -359,34 +361,42 @@ class _Lagrangian:
         value = self.sign * self.privacy.terms(which, counts) + self.cost[user] * quality
         return value - self.price[user] * counts, quality
 
-    def _least_convex(self) -> Floats:
-        """The least value of each bin, walked to from the released count: there it is in nearly all bins."""
-        counts = _lowest(self._value, self.start, self.low, self.high)
-        beyond = np.flatnonzero(self.quality.terms(_ALL, counts) > self.room)
-        if len(beyond):
-            counts[beyond] = np.clip(counts[beyond], *self._within_budget(beyond))
-        return self._value(_ALL, counts)
+    def _is_linear(self) -> Flags:
+        """Where the privacy term is linear, so that its negative is convex too: at locations that the target lacks."""
+        middle = self.low + (self.high - self.low) // 2
+        first, between, last = (self.privacy.terms(_ALL, x) for x in (self.low, middle, self.high))
+        part = (middle - self.low) / np.maximum(self.high - self.low, 1)
+        # A convex term that is on its chord once, is there all along.
+        linear: Flags = np.abs(first + part * (last - first) - between) <= 4.0 * _EPSILON * (first + last)
+        return linear
 
-    def _least_of_all(self) -> Floats:
+    def _least_convex(self, which: Ints) -> Floats:
+        """The least value of each bin, walked to from the released count: there it is in nearly all bins."""
+        counts = _lowest(self._value, which, self.start[which], self.low[which], self.high[which])
+        beyond = np.flatnonzero(self.quality.terms(which, counts) > self.room[which])
+        if len(beyond):
+            counts[beyond] = np.clip(counts[beyond], *self._within_budget(which[beyond]))
+        return self._value(which, counts)
+
+    def _least_of_all(self, which: Ints) -> Floats:
         """The least value of each bin, found by looking at every count that fits the budget."""
-        low, high = self._within_budget(np.arange(len(self.low)))
+        low, high = self._within_budget(which)
         width = high - low + 1
-        wide = np.add.reduceat(width, self.offset) > _MOST_COUNTS
-        width[wide[self.user]] = 1
-        least = np.empty(len(low))
-        end = np.cumsum(width)
+        wide = np.bincount(self.user[which], width, len(self.cost))[self.user[which]] > _MOST_COUNTS
+        width[wide] = 1
+        least, end = np.empty(len(low)), np.cumsum(width)
         begin = 0
         while begin < len(low):
             before = end[begin] - width[begin]
             stop = max(begin + 1, int(np.searchsorted(end, before + _MOST_COUNTS, "right")))
-            which = np.repeat(np.arange(begin, stop), width[begin:stop])
+            some = np.repeat(np.arange(begin, stop), width[begin:stop])
             first = end[begin:stop] - width[begin:stop] - before
-            counts = low[which] + np.arange(len(which)) - first[which - begin]
-            value, quality = self._value_and_quality(which, counts)
-            value[(quality > self.room[which]) | ~np.isfinite(value)] = math.inf
+            counts = low[some] + np.arange(len(some)) - first[some - begin]
+            value, quality = self._value_and_quality(which[some], counts)
+            value[(quality > self.room[which[some]]) | ~np.isfinite(value)] = math.inf
             least[begin:stop] = np.minimum.reduceat(value, first)
             begin = stop
-        least[wide[self.user]] = math.nan
+        least[wide] = math.nan
         return least
 
     def _within_budget(self, which: Ints) -> tuple[Ints, Ints]:
@@ -398,19 +408,17 @@ class _Lagrangian:
         )
 
 
-def _lowest(function: _Function, start: Ints, low: Ints, high: Ints) -> Ints:
+def _lowest(function: _Function, which: Ints, start: Ints, low: Ints, high: Ints) -> Ints:
     """The count in low..high at which each bin's convex function is least, looked for from `start` on."""
     found = np.clip(start, low, high)
-    here = function(_ALL, found)
-    ahead = function(_ALL, np.minimum(found + 1, high)) < here
-    behind = function(_ALL, np.maximum(found - 1, low)) < here
-    which = np.flatnonzero(ahead | behind)
-    if len(which):
-        first = np.where(ahead, found + 1, low)[which]
-        last = np.where(ahead, high, found - 1)[which]
-        found[which] = first_count(
-            first, last, lambda x: function(which, np.minimum(x + 1, last)) >= function(which, x)
-        )
+    here = function(which, found)
+    ahead = function(which, np.minimum(found + 1, high)) < here
+    behind = function(which, np.maximum(found - 1, low)) < here
+    moving = np.flatnonzero(ahead | behind)
+    if len(moving):
+        some, first = which[moving], np.where(ahead, found + 1, low)[moving]
+        last = np.where(ahead, high, found - 1)[moving]
+        found[moving] = first_count(first, last, lambda x: function(some, np.minimum(x + 1, last)) >= function(some, x))
     return found
 
 
