@@ -64,11 +64,11 @@ def _sentences(summary: Mapping[str, Any], output: str, quiet: bool) -> Iterator
     """What to say about a batch; a defect of ours is said in any case."""
     if summary["failed_checks"]:
         failed = plural(summary["failed_checks"], "release")
-        yield f"WARNING: {failed} failed the check and were not written. This is a bug in elsewhere; please report it."
+        yield f"WARNING: {failed} not written, because of a failed check. This is a bug in elsewhere; please report it."
     if quiet:
         return
     yield from summary["notes"]
-    yield f"{summary['released']:,} of {plural(summary['users'], 'user')} have a release in {output}."
+    yield f"{summary['released']:,} of {summary['users']:,} users have a release in {output}."
     for name, hidden in summary["hidden"].items():
         what = f"{plural(hidden['visits'], 'visit')} of {plural(hidden['users'], 'user')}"
         yield f"{quote(name)} hid {what if hidden['visits'] else 'nothing'}."
