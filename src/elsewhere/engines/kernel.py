@@ -312,7 +312,7 @@ def sanitize_users(plans: Plans, table: Table) -> Batch:
         codes = place[users.location[rows]]
         covering = plans.covering(plan, [users.names[at] for at in used])
         sensitive[rows] = covering.sensitive[codes]
-        asked, of = plan.policy.sensitive, np.repeat(chosen, np.diff(users.offset)[chosen])
+        asked, of = plan.policy.sensitive, np.repeat(chosen, _lengths(users, chosen))
         outcome.count_hidden(asked, of, users.counts[rows], codes, covering)
         if own_names:
             chosen = _who_have_all(plan, chosen, outcome)
@@ -400,11 +400,17 @@ def _released(users: Users, outcome: _Outcome, expected: Flags) -> Ints:
     return released
 
 
+def _lengths(users: Users, members: Ints) -> Ints:
+    """How many rows each of some users has."""
+    lengths: Ints = users.offset[members + 1] - users.offset[members]
+    return lengths
+
+
 def _rows_of(users: Users, members: Ints) -> Ints:
     """The rows of some of the users, one after the other."""
     if len(members) == len(users.user):
         return np.arange(len(users.location))
-    length = np.diff(users.offset)[members]
+    length = _lengths(users, members)
     begin = np.append(0, np.cumsum(length))
     rows: Ints = np.arange(begin[-1]) + np.repeat(users.offset[members] - begin[:-1], length)
     return rows
