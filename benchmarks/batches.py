@@ -8,17 +8,22 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from statistics import median
+from typing import Any
+from unittest.mock import patch
 
 from benchmarks.data import users
 from benchmarks.measure import Row, duration, timed
+from elsewhere import Policy
+from elsewhere.engines import batch, kernel
 
 _VISITS_PER_USER = 50
 _POLICY = 'goal = "hide"\nsensitive = ["Category 3", "Category 17", "Category 200", "Category 201"]\n'
-_RESEMBLE = 'goal = "resemble"\ntarget = "tourist"\nmax_quality_loss = 0.05\n'
+_TARGETING = 'goal = "{}"\ntarget = "tourist"\nmax_quality_loss = 0.05\n'
 #: Each is measured so often, in turns. The median counts, of the ratios too: a machine that others use may be half as
 #: fast a minute later, and what was measured side by side saw the same of it.
 _ROUNDS = 5
@@ -35,6 +40,8 @@ def measure() -> Iterator[Row]:
         folder = Path(name)
         yield from _against_duckdb(folder)
         yield from _by_threads(folder)
+        yield from _checking(folder)
+        yield from _own_choices(folder)
 
 
 def _against_duckdb(folder: Path) -> Iterator[Row]:
@@ -71,7 +78,8 @@ def _round(folder: Path, output: str) -> tuple[float, float, float, int]:
 
 
 def _by_threads(folder: Path) -> Iterator[Row]:
-    (folder / "resemble.toml").write_text(_RESEMBLE)
+    for goal in ("resemble", "avoid"):
+        (folder / f"{goal}.toml").write_text(_TARGETING.format(goal))
     with (folder / "people.csv").open("w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file)
         rows.writerow(("user", "location", "count"))
@@ -85,6 +93,49 @@ def _by_threads(folder: Path) -> Iterator[Row]:
     ratio, words = _ratio(one, two)
     yield Row("batch resemble, all of both sets, two threads against one", duration(median(two)), duration(median(one)),
               words, ">= 1.7", ratio >= 1.7)  # fmt: skip
+
+
+def _checking(folder: Path) -> Iterator[Row]:
+    """The part of a batch's processor time that goes into checking its releases; in one process, to see all of it."""
+    _write_visits(folder / "visits.parquet", 10**5)
+    for goal, source in (("hide", "visits.parquet"), ("resemble", "people.csv"), ("avoid", "people.csv")):
+        policy = Policy.load(folder / f"{goal}.toml")
+        shares = [_share(policy, folder / source, folder / f"checked-{goal}{at}") for at in range(_ROUNDS)]
+        share = median(shares)
+        yield Row(f"batch {goal}, the part of the time that checks every release", f"{share:.1%}", "",
+                  f"{min(shares):.1%} to {max(shares):.1%}", "<= 10%", share <= 0.1)  # fmt: skip
+
+
+def _share(policy: Policy, source: Path, output: Path) -> float:
+    spent, check = 0.0, kernel._check
+
+    def timed_check(*given: Any) -> None:
+        nonlocal spent
+        begin = time.thread_time()
+        check(*given)
+        spent += time.thread_time() - begin
+
+    with patch.object(kernel, "_check", timed_check):
+        begin = time.process_time()
+        batch(policy, source, output, threads=1)
+        return spent / (time.process_time() - begin)
+
+
+def _own_choices(folder: Path) -> Iterator[Row]:
+    """Users who each have places, and a sensitive one, of their own."""
+    seconds = []
+    for number in (10**4, 4 * 10**4):
+        places = f"range({number}) t(u), (VALUES ('home'), ('clinic'), ('gym')) v(k)"
+        rows = f"SELECT 'user ' || u AS \"user\", k || ' of ' || u AS location FROM {places}"
+        own = f"SELECT 'user ' || u AS \"user\", 'clinic of ' || u AS sensitive FROM range({number}) t(u)"
+        for name, query in (("visits", rows), ("own", own)):
+            import_module("duckdb").execute(f"COPY ({query}) TO '{folder}/{name}{number}.parquet' (FORMAT parquet)")
+        policy, own_choices = Policy("hide", sensitive=("home of 1",)), folder / f"own{number}.parquet"
+        source, output = folder / f"visits{number}.parquet", folder / f"personal{number}"
+        seconds.append(timed(batch, policy, source, output, personal=own_choices)[0])
+    exponent = math.log(seconds[1] / seconds[0], 4)
+    yield Row("batch hide as users with choices of their own grow from 10,000 to 40,000", duration(seconds[1]), "",
+              f"exponent {exponent:.2f}", "<= 1.2", exponent <= 1.2)  # fmt: skip
 
 
 def _ratio(some: Sequence[float], others: Sequence[float]) -> tuple[float, str]:
@@ -123,8 +174,5 @@ def _batch(folder: Path, policy: str, output: str, memory: str) -> int:
 
 def _resemble(folder: Path, threads: int, at: str) -> float:
     """The seconds of the batch itself: after a first one the solvers are loaded, as they are in a long one."""
-    from elsewhere import Policy
-    from elsewhere.engines import batch
-
     policy = Policy.load(folder / "resemble.toml")
     return timed(batch, policy, folder / "people.csv", folder / f"resembled{threads}-{at}", threads=threads)[0]

@@ -9,25 +9,31 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from importlib import import_module
+from itertools import count as count_from
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import elsewhere as ew
-from elsewhere.engines import grouping, local
+import elsewhere.solve
+from elsewhere.engines import grouping, kernel, local
 from elsewhere.engines.kernel import outcomes, releases, sanitize_batches
+from elsewhere.model.errors import Unchanged
 from elsewhere.model.taxonomy import Selection
 from elsewhere.policy import Plan
 from elsewhere.solve import solve
 from tests.support.instances import DISTANCES
 
 pa: Any = import_module("pyarrow")
+pa_csv: Any = import_module("pyarrow.csv")
 pq: Any = import_module("pyarrow.parquet")
 NAMES = ["bar", "café", "casino", "clinic", "gym", "park"]
 People = dict[str, dict[str, int]]
@@ -190,45 +196,90 @@ def test_visits_in_text(tmp_path: Path, ending: str, delimiter: str) -> None:
 
 
 def test_choices_of_users_own(tmp_path: Path) -> None:
+    """What is empty is the policy's, and a name that says nothing about the user is no reason to release everything."""
     histograms = people(30)
     users = list(histograms)
     write(tmp_path / "in.parquet", histograms)
-    own = pa.table(
-        {"user": users[:3], "sensitive": ["casino; clinic", None, "nonsense"], "redistribute": [None, 0, None]}
-    )
-    pq.write_table(own, tmp_path / "own.parquet")
-    ew.batch(ew.Policy("hide", sensitive=("gym",)), tmp_path / "in.parquet", tmp_path / "out",
-             personal=tmp_path / "own.parquet")  # fmt: skip
-    found, chosen = released(tmp_path / "out"), {users[0]: ("casino", "clinic"), users[2]: ("nonsense",)}
-    for user in users:
-        policy = ew.Policy("hide", sensitive=chosen.get(user, ("gym",)), redistribute=0 if user == users[1] else None)
-        assert found.get(user) == expected(policy, {user: histograms[user]}).get(user), user
+    own = {
+        users[0]: ("; ".join(sorted(histograms[users[0]])[:1]), None),
+        users[1]: (None, 0),
+        users[2]: ("nonsense; " + min(histograms[users[2]]), None),
+        users[3]: ("", None),
+    }
+    sensitive, redistribute = zip(*own.values(), strict=True)
+    table = pa.table({"user": list(own), "sensitive": sensitive, "redistribute": redistribute})
+    pq.write_table(table, tmp_path / "own.parquet")
+    policy = ew.Policy("hide", sensitive=("gym",))
+    paths = (tmp_path / "in.parquet", tmp_path / "out")
+    summary = ew.batch(policy, *paths, personal=tmp_path / "own.parquet")
+    found = released(tmp_path / "out")
+    assert users[2] not in found
+    assert summary["reasons"]["the user's own choice 'nonsense' covers none of the user's places"] == 1
+    for user in {*users} - {users[2]}:
+        names, received = own.get(user, (None, None))
+        asked = ew.Policy("hide", sensitive=(names,) if names else ("gym",), redistribute=received)
+        assert found.get(user) == expected(asked, {user: histograms[user]}).get(user), user
+    ew.batch(policy, paths[0], tmp_path / "insisted", personal=tmp_path / "own.parquet", allow_unchanged=True)
+    assert users[2] in released(tmp_path / "insisted")
+
+
+def test_own_choices_take_no_look_at_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names are looked at for the users that have them: twice the users with choices are twice the work."""
+    looked_at = 0
+    covered = Plan.covered
+
+    def counting(plan: Plan, locations: Sequence[str]) -> Any:
+        nonlocal looked_at
+        looked_at += len(locations)
+        return covered(plan, locations)
+
+    monkeypatch.setattr(Plan, "covered", counting)
+    work = []
+    for number in (200, 400):
+        looked_at = 0
+        rows = [(f"{at:04d}", f"{kind} of {at}") for at in range(number) for kind in ("home", "clinic", "gym")]
+        user, location = zip(*rows, strict=True)
+        own = [f"clinic of {int(name)}" for name in user]
+        batch = pa.record_batch({"user": user, "location": location, "count": [1] * len(rows), "sensitive": own})
+        (result,) = sanitize_batches(ew.Policy("hide", sensitive=("bar",)), [batch])
+        assert set(result.column("status").to_pylist()) == {"optimal"}
+        work.append(looked_at)
+    assert work == [600, 1200]
 
 
 def test_two_rows_of_choices_are_refused(tmp_path: Path) -> None:
     write(tmp_path / "in.parquet", people(3))
     pq.write_table(pa.table({"user": ["user 00001"] * 2, "redistribute": [0, 1]}), tmp_path / "own.parquet")
-    with pytest.raises(ew.InputError, match="'user 00001' has more than one row"):
-        ew.batch(ew.Policy("hide"), tmp_path / "in.parquet", tmp_path / "out", personal=tmp_path / "own.parquet")
+    with pytest.raises(ew.InputError, match="personal: the user 'user 00001' has more than one row"):
+        ew.batch(
+            ew.Policy("hide", sensitive=("gym",)),
+            tmp_path / "in.parquet",
+            tmp_path / "out",
+            personal=tmp_path / "own.parquet",
+        )
 
 
 BAD: list[tuple[str, str]] = [
-    ("user,location,count\n,café,3\nann,café,1\n", "1 rows have no user"),
-    ("user,location,count\nann,,3\nann,café,1\n", "'ann' has rows without a location"),
-    ("user,location,count\nann,gym,-3\nann,café,1\n", "'ann' has a count at 'gym' that is no whole number"),
-    ("user,location,count\nann,gym,2.5\nann,café,1\n", "'ann' has a count at 'gym' that is no whole number"),
-    ("user,location,count\nann,gym,many\nann,café,1\n", "'ann' has a count at 'gym' that is no whole number"),
+    ("user,location,count\n,café,3\nann,café,1\n", "1 row without a user"),
+    ("user,location,count\nann,,3\nann,café,1\n", "rows of the user 'ann' without a location"),
+    ("user,location,count\nann,gym,-3\nann,café,1\n", "the user 'ann' at 'gym' that is not a whole number"),
+    ("user,location,count\nann,gym,2.5\nann,café,1\n", "the user 'ann' at 'gym' that is not a whole number"),
+    (
+        "user,location,count\nann,gym,many\nann,café,1\n",
+        "the user 'ann' at 'gym' that is not a whole number",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("text", "named"), BAD, ids=[named for _, named in BAD])
 def test_rows_that_make_no_sense(tmp_path: Path, text: str, named: str) -> None:
     (tmp_path / "in.csv").write_text(text, encoding="utf-8")
-    policy = ew.Policy("hide", sensitive=("clinic",))
-    with pytest.raises(ew.InputError, match=named):
-        ew.batch(policy, tmp_path / "in.csv", tmp_path / "out")
+    policy = ew.Policy("hide", sensitive=("gym",))
+    with pytest.raises(ew.InputError, match=named) as error:
+        ew.batch(policy, tmp_path / "in.csv", tmp_path / "out", allow_unchanged=True)
+    assert error.value.arguments == ("on_error",)
     assert not (tmp_path / "out" / "_SUCCESS").exists()
-    summary = ew.batch(policy, tmp_path / "in.csv", tmp_path / "skipped", on_error="skip")
+    summary = ew.batch(policy, tmp_path / "in.csv", tmp_path / "skipped", on_error="skip", allow_unchanged=True)
     assert released(tmp_path / "skipped") == {"ann": {"café": 1}}
     assert summary["skipped_rows"] == 1
 
@@ -248,7 +299,7 @@ def test_rows_that_make_no_sense(tmp_path: Path, text: str, named: str) -> None:
 def test_input_that_cannot_be_read(tmp_path: Path, make: Any, named: str) -> None:
     make(tmp_path / "in.parquet")
     with pytest.raises(ew.InputError, match=named) as error:
-        ew.batch(ew.Policy("hide"), tmp_path / "in.parquet", tmp_path / "out")
+        ew.batch(ew.Policy("hide", sensitive=("b",)), tmp_path / "in.parquet", tmp_path / "out")
     assert "\n" not in str(error.value)
 
 
@@ -330,7 +381,7 @@ def test_rows_are_skipped_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert ew.batch(policy, tmp_path / "in.csv", tmp_path / "ended", on_error="skip") == whole
     assert whole["skipped_rows"] == 100
     (tmp_path / "in.csv").write_text("\n".join(["user,location,count", *bad]), encoding="utf-8")
-    nothing = ew.batch(policy, tmp_path / "in.csv", tmp_path / "nothing", on_error="skip")
+    nothing = ew.batch(policy, tmp_path / "in.csv", tmp_path / "nothing", on_error="skip", allow_unchanged=True)
     assert (nothing["users"], nothing["skipped_rows"]) == (0, 100)
 
 
@@ -362,10 +413,108 @@ def test_another_question_is_refused(tmp_path: Path) -> None:
     assert (tmp_path / "out" / "part-00000.parquet").read_bytes() == before
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").touch()
-    with pytest.raises(ew.InputError, match="not empty"):
-        ew.batch(ew.Policy("hide"), tmp_path / "in.parquet", tmp_path / "full")
-    with pytest.raises(ew.InputError, match="may not be in the folder"):
-        ew.batch(ew.Policy("hide"), tmp_path / "in.parquet", tmp_path / "new", report=tmp_path / "new" / "report")
+    policy = ew.Policy("hide", sensitive=("gym",))
+    with pytest.raises(ew.InputError, match="holds files of something else"):
+        ew.batch(policy, tmp_path / "in.parquet", tmp_path / "full")
+    with pytest.raises(ew.InputError, match="in the folder of the releases"):
+        ew.batch(policy, tmp_path / "in.parquet", tmp_path / "new", report=tmp_path / "new" / "report")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["full", "in.parquet", "out", "out.private"]
+
+
+MISSING: list[tuple[ew.Policy, type[ew.ElsewhereError], str]] = [
+    (ew.Policy("hide"), ew.InputError, "the policy hides nothing: it names no sensitive place"),
+    (ew.Policy("hide", sensitive=("gym", "clinik")), Unchanged, "called 'clinik'; did you mean 'clinic'?"),
+    (ew.Policy("hide", sensitive=("*spa*",)), Unchanged, "'*spa*' covers no place of any user"),
+    (ew.Policy("hide", sensitive=("preset:religion",)), Unchanged, "'preset:religion' covers no place of any user"),
+    (ew.Policy("hide", sensitive=("church",)), Unchanged, 'set taxonomy = "shipped"'),
+    (ew.Policy("hide", sensitive=("church",), taxonomy="shipped"), Unchanged, "'church' covers no place"),
+    (
+        ew.Policy("avoid", sensitive=("harbour",), target="tourist", max_quality_loss=0.1),
+        Unchanged,
+        "no user has a place called 'harbour'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("policy", "error", "named"), MISSING, ids=[named for *_, named in MISSING])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_name_that_no_user_has(tmp_path: Path, policy: ew.Policy, error: Any, named: str, ending: str) -> None:
+    """It ends the batch before there is a folder."""
+    histograms = people(5) | {"eve": {"clinic": 1, "gym": 2}}
+    write(tmp_path / "in.parquet", histograms)
+    if ending == "csv":
+        pa_csv.write_csv(pq.read_table(tmp_path / "in.parquet"), tmp_path / "in.csv")
+    with pytest.raises(error) as raised:
+        ew.batch(policy, tmp_path / f"in.{ending}", tmp_path / "out")
+    assert named in str(raised.value)
+    assert not list(tmp_path.glob("out*"))
+
+
+def test_few_rows_are_looked_at_if_all_names_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grouping, "_ROWS", 2048)
+    write(tmp_path / "in.parquet", people(5000))
+    seen = []
+
+    def locations(connection: Any, source: grouping.Source) -> Iterator[list[str]]:
+        for names in grouping.locations(connection, source):
+            seen.append(names)
+            yield names
+
+    monkeypatch.setattr(local, "locations", locations)
+    policy = ew.Policy("hide", sensitive=("clinic", "*asino"))
+    local.check_input(policy.plan(), grouping.Source.at(tmp_path / "in.parquet"), None, False, 1, 10**9)
+    assert len(seen) == 1
+
+
+def test_each_name_has_its_users_and_visits(tmp_path: Path) -> None:
+    histograms = people(40) | {"twice": {"Gym": 5, "gym ": 2, "bar": 1}, "only": {"gym": 3}}
+    write(tmp_path / "in.parquet", histograms)
+    policy = ew.Policy("hide", sensitive=("gym", "*asino*", "spa"))
+    summary = ew.batch(policy, tmp_path / "in.parquet", tmp_path / "out", allow_unchanged=True)
+    given = [histograms[user] for user in released(tmp_path / "out")]
+    assert list(summary["hidden"]) == ["gym", "*asino*", "spa"]
+    for name, spellings in (("gym", ("gym", "gym ", "Gym")), ("*asino*", ("casino",)), ("spa", ("spa",))):
+        visits = [sum(counts.get(spelling, 0) for spelling in spellings) for counts in given]
+        assert summary["hidden"][name] == {"users": sum(map(bool, visits)), "visits": sum(visits)}
+    assert summary["merged_spellings"] == 1
+    assert summary["failed_checks"] == 0
+
+
+@pytest.mark.parametrize("goal", ["hide", "resemble"])
+def test_a_release_that_is_wrong_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, goal: Any) -> None:
+    """Whatever made it: the user gets a reason, the others their releases, and the summary says so."""
+    histograms = people(100)
+    write(tmp_path / "in.parquet", histograms)
+    asked: dict[str, Any] = {} if goal == "hide" else {"target": "tourist", "max_quality_loss": 0.1}
+    policy = ew.Policy(goal, sensitive=("clinic",), **asked)
+    ew.batch(policy, tmp_path / "in.parquet", tmp_path / "right", threads=1)
+    right = released(tmp_path / "right")
+    victim = 0 if goal == "hide" else 7
+
+    def wrong_solve(*given: Any, **options: Any) -> Any:
+        result = right_solve(*given, **options)
+        return replace(result, quality_loss=result.quality_loss + 1e-6) if next(counter) == victim else result
+
+    def wrong_hide(plan: Any, users: Any, members: Any, sensitive: Any, outcome: Any) -> None:
+        right_hide(plan, users, members, sensitive, outcome)
+        of, location, count = outcome.rows[-1]
+        counts = count.copy()
+        counts[np.flatnonzero(of == members[victim])[0]] += 1
+        outcome.rows[-1] = of, location, counts
+
+    right_hide, right_solve, counter = kernel._hide_all, elsewhere.solve.solve, count_from(0)
+    monkeypatch.setattr(kernel, "_hide_all", wrong_hide)
+    monkeypatch.setattr("elsewhere.solve.solve", wrong_solve)
+    summary = ew.batch(policy, tmp_path / "in.parquet", tmp_path / "wrong", threads=1)
+    assert summary["failed_checks"] == 1
+    missing = right.keys() - released(tmp_path / "wrong").keys()
+    assert released(tmp_path / "wrong").items() <= right.items()
+    (outcome,) = [
+        row for row in pq.read_table(tmp_path / "wrong.private" / "outcomes-00000.parquet").to_pylist()
+        if row["user"] in missing
+    ]  # fmt: skip
+    assert outcome["reason"].startswith("the release failed its check: ")
+    assert (outcome["status"], outcome["quality_loss"], outcome["gap"]) == ("none", None, None)
 
 
 _SMALL_PARTS = """

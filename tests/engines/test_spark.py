@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 import elsewhere as ew
+from elsewhere.model.errors import Unchanged
 from tests.engines.test_local import BAD, expected, people, released, rows, write
 
 pa: Any = import_module("pyarrow")
@@ -209,14 +210,15 @@ def test_all_is_as_on_one_machine(cluster: Cluster, data: Path, monkeypatch: pyt
             here = ew.batch(policy, data / "in.parquet", data / f"here{at}", **more)
             there = ew.batch(policy, data / "in.parquet", data / f"there{at}", engine="spark", **more)
             assert in_order(data / f"there{at}") == released(data / f"here{at}") != {}
-            for key in ("users", "released", "skipped_rows", "without_release", "reasons"):
-                assert there[key] == here[key]
+            for key in ("users", "released", "skipped_rows", "without_release", "reasons", "hidden", "merged_spellings",
+                        "failed_checks", "notes"):  # fmt: skip
+                assert there[key] == here[key], key
             for key in ("mean_quality_loss", "largest_quality_loss", "mean_privacy_distance"):
                 assert there[key] == (here[key] and pytest.approx(here[key], rel=1e-9))
             (text,) = (data / f"there{at}.private" / "summary").glob("part-*")
             assert json.loads(text.read_text("utf-8")) == there
             assert (data / f"there{at}.private").stat().st_mode & 0o077 == 0
-            with pytest.raises(ew.InputError, match="is there already"):
+            with pytest.raises(ew.InputError, match="exists already"):
                 ew.batch(policy, data / "in.parquet", data / f"there{at}", engine="spark")
         visits = [(at, name) for at, counts in enumerate(people(20).values()) for name in counts]
         frame = session.createDataFrame(visits * 2, "who int, place string")
@@ -227,24 +229,36 @@ def test_all_is_as_on_one_machine(cluster: Cluster, data: Path, monkeypatch: pyt
         twice = {str(at): dict.fromkeys(counts, 2) for at, counts in enumerate(people(20).values())}
         assert {str(user): counts for user, counts in found.items()} == expected(hide, twice)
         check_bad_input(data)
+        check_missing_names(data)
     finally:
         session.stop()
 
 
+def check_missing_names(folder: Path) -> None:
+    """They end a batch before there is a folder."""
+    for name, named in (("clinik", "called 'clinik'; did you mean 'clinic'?"), ("*spa*", "covers no place")):
+        policy = ew.Policy("hide", sensitive=("gym", name))
+        with pytest.raises(Unchanged) as error:
+            ew.batch(policy, folder / "in.parquet", folder / "missing", engine="spark")
+        assert named in str(error.value)
+        assert not list(folder.glob("missing*"))
+
+
 def check_bad_input(folder: Path) -> None:
+    hide: dict[str, Any] = {"policy": ew.Policy("hide", sensitive=("gym",)), "engine": "spark", "allow_unchanged": True}
     (folder / "all").mkdir()
     for at, (text, named) in enumerate(BAD):
         (folder / "all" / f"{at}.csv").write_text(text, encoding="utf-8")
         with pytest.raises(ew.InputError, match=named):
-            ew.batch(ew.Policy("hide"), folder / "all" / f"{at}.csv", folder / f"bad{at}", engine="spark")
+            ew.batch(input=folder / "all" / f"{at}.csv", output=folder / f"bad{at}", **hide)
         assert not (folder / f"bad{at}").exists()
-    summary = ew.batch(ew.Policy("hide"), folder / "all", folder / "good", engine="spark", on_error="skip")
+    summary = ew.batch(input=folder / "all", output=folder / "good", on_error="skip", **hide)
     assert released(folder / "good") == {"ann": {"café": len(BAD)}}
     assert summary["skipped_rows"] == len(BAD)
     (folder / "short.csv").write_text('user,location,count\nann,"a\nb",3\n', encoding="utf-8")
     for name, error in (("short.csv", "gave up: .*[Mm]alformed"), ("nowhere.csv", "there is no file")):
         with pytest.raises(ew.InputError, match=error) as caught:
-            ew.batch(ew.Policy("hide"), folder / name, folder / "none", engine="spark")
+            ew.batch(input=folder / name, output=folder / "none", **hide)
         assert "\n" not in str(caught.value)
 
 
@@ -263,9 +277,9 @@ def mark(name):
     (folder / name / str(uuid.uuid4())).touch()
     time.sleep(1.0)
 
-def slow_kernel(plan, batches):
+def slow_kernel(plan, batches, **options):
     mark("sanitizing")
-    yield from sanitize_batches(plan, batches)
+    yield from sanitize_batches(plan, batches, **options)
 
 def slow_rows(batches):
     mark("writing")

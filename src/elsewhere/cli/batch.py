@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from elsewhere.model.errors import InputError
-from elsewhere.text import quote
+from elsewhere.text import plural, quote
 
 if TYPE_CHECKING:
     from elsewhere.engines.local import Progress
@@ -22,25 +22,29 @@ _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 @click.command(short_help="Sanitize every user of a table.")
 @click.argument("policy", metavar="POLICY")
 @click.argument("input", metavar="INPUT")
-@click.option("-o", "--output", metavar="FOLDER", required=True, help="Where the releases go, as Parquet parts.")
+@click.option("-o", "--output", metavar="FOLDER", required=True,
+              help="Write the releases to this folder, as Parquet files. Required.")  # fmt: skip
 @click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True,
-              help="DuckDB on this machine, or Spark.")  # fmt: skip
-@click.option("--master", metavar="URL", help="Where Spark runs; by default where it is configured to, or else here.")
-@click.option("--report", metavar="FOLDER", help="Where the private outcomes go; by default FOLDER.private.")
-@click.option("--personal", metavar="FILE", help="A table with choices of users' own: user, and keys of the policy.")
-@click.option("--user-column", metavar="NAME", help="The column that has the users.")
-@click.option("--location-column", metavar="NAME", help="The column that has the locations.")
-@click.option("--count-column", metavar="NAME", help="The column that has the counts; without one a row is a visit.")
+              help="Run on this machine (DuckDB) or on Spark.")  # fmt: skip
+@click.option("--master", metavar="URL", help="Run on this Spark master. Default: as configured, or this machine.")
+@click.option("--report", metavar="FOLDER", help="Write the private outcomes to this folder. Default: FOLDER.private.")
+@click.option("--personal", metavar="FILE",
+              help="Read users' own choices from this table: a user column, and keys of the policy.")  # fmt: skip
+@click.option("--user-column", metavar="NAME", help="Read the users from this column.")
+@click.option("--location-column", metavar="NAME", help="Read the locations from this column.")
+@click.option("--count-column", metavar="NAME", help="Read the counts from this column.")
 @click.option("--on-error", type=click.Choice(["stop", "skip"]), default="stop", show_default=True,
-              help="What to do about rows that make no sense.")  # fmt: skip
-@click.option("--threads", type=click.IntRange(1), metavar="COUNT", help="How many cores to use; by default, all.")
-@click.option("--memory", metavar="SIZE", default="1GB", show_default=True, help="About how much memory to take.")
+              help="Stop at rows without a user, a location or a valid count, or skip them.")  # fmt: skip
+@click.option("--allow-unchanged", is_flag=True, help="Go on even if a sensitive name covers no visited place.")
+@click.option("--threads", type=click.IntRange(1), metavar="COUNT", help="Use this many cores. Default: all.")
+@click.option("--memory", metavar="SIZE", default="1GB", show_default=True, help="Use about this much memory.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def batch(policy: str, input: str, output: str, memory: str, quiet: bool, **given: Any) -> None:  # noqa: A002
     """Sanitize the histogram of every user in INPUT as POLICY says.
 
-    INPUT is a file, a folder or a pattern of Parquet, CSV or TSV files with a user, a location and a count, or with a
-    row a visit. A user for whom no release is possible is left out and counted. Begun already, a batch is finished.
+    INPUT is a file, a folder or a pattern of Parquet, CSV or TSV files with the columns user, location and count, or
+    with one row per visit. Every release is checked before it is written. Users for whom no release is possible are
+    left out and counted. Rerunning resumes an interrupted batch.
 
     \b
     Examples:
@@ -52,13 +56,29 @@ def batch(policy: str, input: str, output: str, memory: str, quiet: bool, **give
 
     with _progress_bar(quiet) as progress:
         summary = run(policy, input, output, memory=_bytes(memory), progress=progress, **given)
+    for sentence in _sentences(summary, output, quiet):
+        click.echo(sentence, err=True)
+
+
+def _sentences(summary: Mapping[str, Any], output: str, quiet: bool) -> Iterator[str]:
+    """What to say about a batch; a defect of ours is said in any case."""
+    if summary["failed_checks"]:
+        failed = plural(summary["failed_checks"], "release")
+        yield f"WARNING: {failed} not written, because of a failed check. This is a bug in elsewhere; please report it."
     if quiet:
         return
-    click.echo(f"{summary['released']:,} of {summary['users']:,} users have a release in {output}.", err=True)
+    yield from summary["notes"]
+    yield f"{summary['released']:,} of {summary['users']:,} users have a release in {output}."
+    for name, hidden in summary["hidden"].items():
+        what = f"{plural(hidden['visits'], 'visit')} of {plural(hidden['users'], 'user')}"
+        yield f"{quote(name)} hid {what if hidden['visits'] else 'nothing'}."
+    if summary["merged_spellings"]:
+        merged = plural(summary["merged_spellings"], "spelling")
+        yield f"Counted {merged} together with another spelling of the same place."
     if summary["skipped_rows"]:
-        click.echo(f"{summary['skipped_rows']:,} rows made no sense and were left out.", err=True)
+        yield f"Skipped {plural(summary['skipped_rows'], 'row')} without a user, a location or a valid count."
     for reason, users in summary.get("reasons", {}).items():
-        click.echo(f"{users:,} without a release: {reason}", err=True)
+        yield f"{users:,} without a release: {reason}"
 
 
 @contextmanager

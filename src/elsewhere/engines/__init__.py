@@ -33,6 +33,7 @@ def batch(
     location_column: str | None = None,
     count_column: str | None = None,
     on_error: Literal["stop", "skip"] = "stop",
+    allow_unchanged: bool = False,
     threads: int | None = None,
     memory: int = MEMORY,
     progress: Callable[[Progress], None] | None = None,
@@ -48,7 +49,7 @@ def batch(
         visit, a count.
     output
         The folder of the releases: Parquet parts with the columns user, location and count, and ``_SUCCESS`` once all
-        is there. Begun already, it is finished.
+        is there. The same call again resumes a batch that was interrupted.
     engine
         ``"local"`` (DuckDB on this machine) or ``"spark"``, for which the paths of tables and folders are Spark's, such
         as ``s3://...``, and a folder that was begun is not finished but refused.
@@ -62,6 +63,9 @@ def batch(
         What the columns are called, if not user, location and count.
     on_error
         Whether a row that makes no sense ends it or is left out.
+    allow_unchanged
+        Whether a sensitive name may cover nothing: one of the policy that no user has, or one of a user's own that
+        this user does not have. Otherwise `Unchanged` is raised, or the user gets no release.
     threads, memory
         How many cores and, by and large, how many bytes the local engine takes.
     progress
@@ -70,11 +74,13 @@ def batch(
     Returns
     -------
     dict
-        The private summary: how many users there were, how many got a release, and why others did not.
+        The private summary: how many users there were, how many got a release, why others did not, and how many users
+        and visits each sensitive name hid.
     """
-    from elsewhere.engines.folder import Output
+    from elsewhere.engines.columns import about_personal
+    from elsewhere.engines.folder import Output, private_folder
     from elsewhere.engines.grouping import Source
-    from elsewhere.engines.local import run, summarised, versions
+    from elsewhere.engines.local import check_input, run, summarised, versions
 
     if engine == "local" and find_spec("duckdb") is None:
         raise InputError("the local engine needs DuckDB; install it with: pip install 'elsewhere[batch]'")
@@ -85,23 +91,26 @@ def batch(
     if on_error not in ("stop", "skip"):
         raise InputError(f"on_error is {quote(on_error)}; it is 'stop' or 'skip'")
     asked = policy if isinstance(policy, Policy) else Policy.load(policy)
+    plan, private = asked.plan(), private_folder(output, report)
     if engine == "spark":
         from elsewhere.engines import spark
 
-        return spark.run(asked.plan(), input, output, report=report, master=master, personal=personal,
-                         user=user_column, location=location_column, count=count_column, on_error=on_error)  # fmt: skip
+        return spark.run(plan, input, output, report=report, master=master, personal=personal, on_error=on_error,
+                         allow_unchanged=allow_unchanged, user=user_column, location=location_column,
+                         count=count_column)  # fmt: skip
     columns = {"user_column": user_column, "location_column": location_column, "count_column": count_column}
     source = Source.at(input, **columns)
-    own = None if personal is None else Source.at(personal, user_column=user_column)
-    folder = Path(output)
-    private = Path(report) if report is not None else folder.with_name(folder.name + ".private")
-    plan = asked.plan()
+    with about_personal():
+        own = None if personal is None else Source.at(personal, user_column=user_column)
+    threads = threads or os.cpu_count() or 1
+    check_input(plan, source, own, allow_unchanged, threads, memory)
     question = {"policy": asked.fingerprint(), "input": source.fingerprint(), "columns": columns, "on_error": on_error,
+                "allow_unchanged": allow_unchanged,
                 "personal": own and own.fingerprint(), "versions": versions()}  # fmt: skip
-    destination = Output(folder, private, question)
+    destination = Output(Path(output), private, question)
     with closing(destination):
         if not destination.done:
-            run(plan, source, destination, personal=own, on_error=on_error, threads=threads or os.cpu_count() or 1,
-                memory=memory, report=progress)  # fmt: skip
-            destination.finish(summarised(destination))
+            run(plan, source, destination, personal=own, on_error=on_error, allow_unchanged=allow_unchanged,
+                threads=threads, memory=memory, report=progress)  # fmt: skip
+            destination.finish(summarised(destination, asked.sensitive))
         return destination.summary()

@@ -1,12 +1,13 @@
-"""What every engine asks of a table: the kind of its files, and rows that make sense."""
+"""What every engine asks of a table: the kind of its files, rows that make sense, and whose fault an error is."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from elsewhere.model.errors import InputError
-from elsewhere.text import quote
+from elsewhere.text import plural, quote
 
 
 def kind_of(file: str) -> str:
@@ -18,14 +19,22 @@ def kind_of(file: str) -> str:
     raise InputError(f"{quote(file)} ends in none of .parquet, .csv, .tsv")
 
 
-def complaint(row: Mapping[str, Any]) -> str:
+def bad_row(row: Mapping[str, Any]) -> InputError:
     """What is wrong with rows of a user at a location."""
     if row["user"] is None:
-        what = f"{row['rows']} rows have no user"
+        what = f"{plural(row['rows'], 'row')} without a user"
     elif row["location"] is None:
-        what = f"the user {quote(row['user'])} has rows without a location"
+        what = f"rows of the user {quote(row['user'])} without a location"
     else:
-        what = (
-            f"the user {quote(row['user'])} has a count at {quote(row['location'])} that is no whole number from 0 up"
-        )
-    return f"{what}; --on-error skip leaves such rows out"
+        where = f"the user {quote(row['user'])} at {quote(row['location'])}"
+        what = f"a count of {where} that is not a whole number from 0 up"
+    return InputError(f"the input has {what}; use on_error 'skip' to leave such rows out", ("on_error",))
+
+
+@contextmanager
+def about_personal() -> Iterator[None]:
+    """Say of what goes wrong that it is about the table of users' own choices."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"personal: {error}", ("personal", *error.arguments)) from None

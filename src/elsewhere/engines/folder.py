@@ -12,7 +12,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from elsewhere.engines.arrow import Batch, Table, pa, pq
 from elsewhere.engines.kernel import outcomes, releases
@@ -22,6 +22,8 @@ from elsewhere.text import quote
 
 _SUCCESS = "_SUCCESS"
 _JOURNAL = "journal.json"
+_PRIVATE = ".private"
+_Path: TypeAlias = str | os.PathLike[str]
 
 
 class Output:
@@ -32,7 +34,9 @@ class Output:
         self._question = hashlib.sha256(json.dumps(question, sort_keys=True, default=str).encode()).hexdigest()
         self.journal: dict[str, Any] = {"question": self._question, "parts": 0, "last": None, "totals": {}}
         check_apart(folder, private)
-        private.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._check_new()
+        beside = private == folder.with_name(folder.name + _PRIVATE)
+        _make("output" if beside else "report", folder if beside else private, private, mode=0o700)
         self._alone = _lock(private)
         try:
             self._begin()
@@ -76,13 +80,26 @@ class Output:
         """The files of the outcomes of all users."""
         return sorted(self.private.glob("outcomes-*.parquet"))
 
+    @property
+    def _begun(self) -> bool:
+        return (self.private / _JOURNAL).exists()
+
+    def _check_new(self) -> None:
+        """Refuse a folder in which there is something else, before anything is made."""
+        for argument, path in (("output", self.folder), ("report", self.private)):
+            if path.exists() and not path.is_dir():
+                raise InputError(f"{argument} is {quote(str(path))}, which is a file; name a new folder", (argument,))
+        if not self._begun and self.folder.exists() and any(self.folder.iterdir()):
+            raise InputError(
+                f"output is {quote(str(self.folder))}, which holds files of something else; name a new folder",
+                ("output",),
+            )
+
     def _begin(self) -> None:
-        if (self.private / _JOURNAL).exists():
+        if self._begun:
             self._go_on()
-        elif self.folder.exists() and any(self.folder.iterdir()):
-            raise InputError(f"{quote(str(self.folder))} is not empty, and no batch of it was begun; name a new folder")
         else:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            _make("output", self.folder, self.folder)
             self._write_journal()
 
     def _go_on(self) -> None:
@@ -92,12 +109,30 @@ class Output:
             raise InputError(f"the journal in {quote(str(self.private))} cannot be read; name a new folder") from None
         if found.get("question") != self._question:
             raise InputError(
-                f"{quote(str(self.folder))} was begun with another input, policy or version; name a new folder"
+                f"output is {quote(str(self.folder))}, begun with another input, policy or version; name a new folder",
+                ("output",),
             )
         self.journal = found
 
     def _write_journal(self) -> None:
         write_atomic(self.private / _JOURNAL, json.dumps(self.journal).encode(), private=True)
+
+
+def private_folder(output: _Path, report: _Path | None) -> Path:
+    """Where the private report goes; by default beside the output."""
+    folder = Path(output)
+    if folder.name in ("", ".."):
+        raise InputError(f"output is {quote(os.fspath(output))}; name a new folder", ("output",))
+    return folder.with_name(folder.name + _PRIVATE) if report is None else Path(report)
+
+
+def _make(argument: str, given: Path, folder: Path, mode: int = 0o777) -> None:
+    """Make the folder that follows from what an argument was given."""
+    try:
+        folder.mkdir(mode=mode, parents=True, exist_ok=True)
+    except OSError as error:
+        reason = f"it cannot be made ({error.strerror})"
+        raise InputError(f"{argument} is {quote(str(given))}; {reason}; name another folder", (argument,)) from None
 
 
 def _lock(folder: Path) -> int | None:
@@ -119,7 +154,9 @@ def check_apart(folder: Path, private: Path) -> None:
     """Raise if what is private would be given away with the releases."""
     real, other = Path(os.path.realpath(folder)), Path(os.path.realpath(private))
     if real == other or real in other.parents:
-        raise InputError(f"the private report {quote(str(private))} may not be in the folder of the releases")
+        raise InputError(
+            f"report is {quote(str(private))}, in the folder of the releases; name another folder", ("report",)
+        )
 
 
 def _parquet(batch: Batch) -> bytes:

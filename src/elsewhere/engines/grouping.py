@@ -12,16 +12,18 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from elsewhere.engines.arrow import Batch
-from elsewhere.engines.columns import kind_of
+from elsewhere.engines.arrow import Batch, pc
+from elsewhere.engines.columns import about_personal, kind_of
 from elsewhere.engines.kernel import PERSONAL
 from elsewhere.files import temporary_directory
 from elsewhere.histories.columns import SAMPLE, Columns, find_columns, find_user, numeric_columns
 from elsewhere.model.errors import InputError
-from elsewhere.text import quote
+from elsewhere.text import one_line, quote
 
 #: A part of what fits into the numbers that DuckDB has for it, since it is known by and large only.
 _FEW_NAMES = 1 << 15
+#: Rows whose locations are looked at together.
+_ROWS = 1 << 17
 #: A column of our own. A bucket has the users whose hashes begin alike: with a million users some fifteen, with a
 #: billion few enough to be held.
 BUCKET = "bucket"
@@ -77,28 +79,38 @@ class Source:
 @contextmanager
 def connected(private: Path, threads: int, memory: int) -> Iterator[Any]:
     """DuckDB, which may spill what does not fit, into a folder that nobody else can read and that does not stay."""
-    duckdb = import_module("duckdb")
     for left in private.glob("spill-*"):  # by a machine that went down
         shutil.rmtree(left, ignore_errors=True)
+    with temporary_directory("spill", private) as spill, reading(threads, memory, str(spill)) as connection:
+        yield connection
+
+
+@contextmanager
+def reading(threads: int, memory: int, spill: str = "") -> Iterator[Any]:
+    """DuckDB, which without a folder for it spills nothing."""
     settings = {
         "threads": threads,
         "memory_limit": f"{memory * _DUCKDB_SHARE // 8}B",
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
         "preserve_insertion_order": False,
+        "temp_directory": spill,
     }
-    with (
-        temporary_directory("spill", private) as spill,
-        closing(duckdb.connect(config={**settings, "temp_directory": str(spill)})) as connection,
-        sentences(),
-    ):
+    with closing(_duckdb().connect(config=settings)) as connection, sentences():
         yield connection
+
+
+def _duckdb() -> Any:
+    try:
+        return import_module("duckdb")
+    except ImportError:
+        raise InputError("the local engine needs DuckDB; install it with: pip install 'elsewhere[batch]'") from None
 
 
 @contextmanager
 def sentences() -> Iterator[None]:
     """What DuckDB has to complain about, in one sentence."""
-    duckdb = import_module("duckdb")
+    duckdb = _duckdb()
     try:
         yield
     except duckdb.OutOfMemoryException:
@@ -106,12 +118,28 @@ def sentences() -> Iterator[None]:
         raise InputError(f"the rows fit {places}; give it more of either") from None
     except duckdb.Error as error:
         text = str(error).partition("\n\n")[0]
-        raise InputError(f"the input cannot be read: {' '.join(text.split())}") from None
+        raise InputError(f"the table cannot be read: {one_line(text)}") from None
 
 
 def number_of_users(connection: Any, source: Source) -> int:
-    column = _name(_columns(connection, source).required_user())
+    column = _name(columns_of(connection, source).required_user())
     return int(connection.sql(f"SELECT approx_count_distinct({column}) FROM {source.table()}").fetchall()[0][0])
+
+
+def choices_of(connection: Any, personal: Source) -> tuple[str, list[str]]:
+    """The column with the users of a table of their own choices, and the columns with choices."""
+    with about_personal():
+        names = [*_described(connection, personal)]
+        return find_user(names, personal.user_column), [name for name in names if name in PERSONAL]
+
+
+def locations(connection: Any, source: Source) -> Iterator[list[str]]:
+    """The different names of locations in some rows at a time; a name may come again."""
+    column = _name(columns_of(connection, source).location)
+    with sentences():
+        rows = connection.sql(f"SELECT CAST({column} AS VARCHAR) AS location FROM {source.table()}")
+        for batch in rows.to_arrow_reader(_ROWS):
+            yield pc.unique(batch.column(0)).drop_null().to_pylist()
 
 
 def grouped(connection: Any, source: Source, personal: Source | None, after: int | None, rows: int) -> Iterable[Batch]:
@@ -119,7 +147,7 @@ def grouped(connection: Any, source: Source, personal: Source | None, after: int
 
     If there is a column of counts, how many rows went into a count, and how many of them are bad.
     """
-    columns, found = _described(connection, source), _columns(connection, source)
+    columns, found = _described(connection, source), columns_of(connection, source)
     user, location, count = found.required_user(), found.location, found.count
     user_sql = _name(user) if columns[user] in _WHOLE else f"nullif(CAST({_name(user)} AS VARCHAR), '')"
     location_sql = _encoded(connection, source, f"CAST({_name(location)} AS VARCHAR)")
@@ -130,10 +158,9 @@ def grouped(connection: Any, source: Source, personal: Source | None, after: int
         f"FROM {source.table()} {condition} GROUP BY ALL"
     )
     if personal is not None:
-        mine = _described(connection, personal)
-        key = find_user([*mine], personal.user_column)
-        _check_once(connection, personal, key)
-        own = [name for name in mine if name in PERSONAL]
+        key, own = choices_of(connection, personal)
+        with about_personal():
+            _check_once(connection, personal, key)
         chosen = "".join(f", own.{_name(name)}" for name in own)
         query = (
             f"SELECT grouped.*{chosen} FROM ({query}) grouped LEFT JOIN {personal.table()} own "
@@ -154,10 +181,10 @@ def column_notes(connection: Any, source: Source) -> list[str]:
         with sentences():
             rows = connection.sql(f"SELECT * FROM {source.table()} LIMIT {SAMPLE}").fetchall()
         numeric = numeric_columns([*columns], rows)
-    return _columns(connection, source).notes(numeric)
+    return columns_of(connection, source).notes(numeric)
 
 
-def _columns(connection: Any, source: Source) -> Columns:
+def columns_of(connection: Any, source: Source) -> Columns:
     """The columns that matter."""
     given = {"user": source.user_column, "location": source.location_column, "count": source.count_column}
     names = [*_described(connection, source)]

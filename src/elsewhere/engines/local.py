@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,12 +18,25 @@ import numpy as np
 
 from elsewhere.engines import grouping
 from elsewhere.engines.arrow import Array, Batch, Table, pa, pc
-from elsewhere.engines.columns import complaint
+from elsewhere.engines.columns import bad_row
 from elsewhere.engines.folder import Output
-from elsewhere.engines.grouping import BUCKET, Source, connected, grouped, literal, number_of_users, sentences
-from elsewhere.engines.kernel import Plans, is_plain, sanitize_users
+from elsewhere.engines.grouping import (
+    BUCKET,
+    Source,
+    choices_of,
+    column_notes,
+    columns_of,
+    connected,
+    grouped,
+    literal,
+    locations,
+    number_of_users,
+    reading,
+    sentences,
+)
+from elsewhere.engines.kernel import FAILED_CHECK, Plans, is_plain, sanitize_users
+from elsewhere.engines.names import MOST_NAMES, check_found, check_named, hidden_by_name
 from elsewhere.engines.users import whole_users
-from elsewhere.model.errors import InputError
 from elsewhere.output.report import PRIVATE
 from elsewhere.policy import Plan
 
@@ -47,6 +60,18 @@ class Progress:
         return {"users": self.users, "released": self.released, "skipped_rows": self.skipped_rows}
 
 
+def check_input(
+    plan: Plan, source: Source, personal: Source | None, allow_unchanged: bool, threads: int, memory: int
+) -> None:
+    """Raise if columns are missing or, unless that is allowed, if a sensitive name of the policy covers nothing."""
+    with reading(threads, memory) as connection:
+        columns_of(connection, source).required_user()
+        own = [] if personal is None else choices_of(connection, personal)[1]
+        if not allow_unchanged:
+            check_named(plan, own)
+            check_found(plan, locations(connection, source))
+
+
 def run(
     plan: Plan,
     source: Source,
@@ -54,6 +79,7 @@ def run(
     *,
     personal: Source | None = None,
     on_error: Literal["stop", "skip"] = "stop",
+    allow_unchanged: bool = False,
     threads: int = 1,
     memory: int,
     report: Callable[[Progress], None] | None = None,
@@ -61,8 +87,12 @@ def run(
     """Sanitize the users of the source that are not in the output yet, bucket by bucket."""
     progress = Progress(**output.journal["totals"])
     skipped = _Skipped(progress.skipped_rows)
-    with connected(output.private, threads, memory) as connection, _workers(plan, threads) as (pool, rows):
+    with (
+        connected(output.private, threads, memory) as connection,
+        _workers(plan, threads, allow_unchanged) as (pool, rows),
+    ):
         with sentences():
+            output.journal["notes"] = column_notes(connection, source)
             if report is not None:
                 progress.expected = number_of_users(connection, source)
             batches = grouped(connection, source, personal, output.journal["last"], rows)
@@ -84,12 +114,14 @@ def run(
     return progress
 
 
-def summarised(output: Output) -> dict[str, Any]:
-    """The totals of all outcomes, and the reasons why users got no release."""
+def summarised(output: Output, names: Sequence[str]) -> dict[str, Any]:
+    """The totals of all outcomes, what each of the sensitive names hid, and why users got no release."""
     duckdb = import_module("duckdb")
     progress = Progress(**output.journal["totals"])
     summary: dict[str, Any] = {"private": PRIVATE, **progress.totals()}
     summary["without_release"] = progress.users - progress.released
+    summary |= {"failed_checks": 0, "merged_spellings": 0, "hidden": hidden_by_name(names, ())}
+    summary["notes"] = output.journal["notes"]
     # One thread adds figures up in one order.
     with duckdb.connect(config={"threads": 1}) as connection, sentences():
         files = "[" + ", ".join(literal(str(file)) for file in output.outcomes()) + "]"
@@ -98,9 +130,19 @@ def summarised(output: Output) -> dict[str, Any]:
                 "SELECT avg(quality_loss), median(quality_loss), max(quality_loss), avg(privacy_distance), "
                 f"median(privacy_distance), max(gap) FROM read_parquet({files}) WHERE status <> 'none'"
             ).fetchall()[0]
-            names = ("mean_quality_loss", "median_quality_loss", "largest_quality_loss", "mean_privacy_distance",
+            figures = ("mean_quality_loss", "median_quality_loss", "largest_quality_loss", "mean_privacy_distance",
                      "median_privacy_distance", "largest_gap")  # fmt: skip
-            summary |= dict(zip(names, found, strict=True))
+            summary |= dict(zip(figures, found, strict=True))
+            summary["failed_checks"], summary["merged_spellings"] = connection.sql(
+                f"SELECT count(*) FILTER (WHERE starts_with(reason, {literal(FAILED_CHECK)})), "
+                f"sum(merged_spellings) FROM read_parquet({files})"
+            ).fetchall()[0]
+            entries = f"SELECT unnest(map_entries(hidden)) AS entry FROM read_parquet({files}) WHERE status <> 'none'"
+            by_name = connection.sql(
+                f"SELECT entry.key, count(*), sum(entry.value) FROM ({entries}) WHERE entry.value > 0 "
+                f"GROUP BY 1 ORDER BY 3 DESC, 1 LIMIT {MOST_NAMES + len(names)}"
+            ).fetchall()
+            summary["hidden"] = hidden_by_name(names, by_name)
             # Figures in a reason are the user's; the same reason with other figures is the same reason.
             summary["reasons"] = dict(
                 connection.sql(
@@ -162,34 +204,35 @@ def _in_order(pool: Executor, chunks: Iterator[Table]) -> Iterator[tuple[Batch, 
 
 
 @contextmanager
-def _workers(plan: Plan, threads: int) -> Iterator[tuple[Executor, int]]:
+def _workers(plan: Plan, threads: int, allow_unchanged: bool) -> Iterator[tuple[Executor, int]]:
     """What answers, and how many rows at a time.
 
     Without a search nearly all the work is in kernels, which let other threads run; a search is led by Python, which
     does not, so that it takes processes.
     """
-    if is_plain(plan.policy) or threads == 1:
-        pool: Executor = ThreadPoolExecutor(threads, initializer=_prepare, initargs=(plan,))
+    given, plain = (plan, allow_unchanged), is_plain(plan.policy)
+    if plain or threads == 1:
+        pool: Executor = ThreadPoolExecutor(threads, initializer=_prepare, initargs=given)
     else:
         context = get_context("forkserver")
         context.set_forkserver_preload(["elsewhere.preload", _LOADED])
-        pool = ProcessPoolExecutor(threads, context, _prepare_process, (plan,))
+        pool = ProcessPoolExecutor(threads, context, _prepare_process, given)
     with pool:
         for _ in range(threads):  # they get ready while the rows are grouped
             pool.submit(import_module, _LOADED)
-        yield pool, _PLAIN_ROWS if is_plain(plan.policy) else _SEARCHED_ROWS
+        yield pool, _PLAIN_ROWS if plain else _SEARCHED_ROWS
 
 
 #: What a worker, which is a thread or the only one of its process, keeps.
 _KEPT = threading.local()
 
 
-def _prepare(plan: Plan) -> None:
-    _KEPT.plans = Plans(plan)
+def _prepare(plan: Plan, allow_unchanged: bool) -> None:
+    _KEPT.plans = Plans(plan, allow_unchanged)
 
 
-def _prepare_process(plan: Plan) -> None:
-    _prepare(plan)
+def _prepare_process(plan: Plan, allow_unchanged: bool) -> None:
+    _prepare(plan, allow_unchanged)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
@@ -223,7 +266,7 @@ def _checked(batches: Iterable[Batch], on_error: str, skipped: _Skipped) -> Iter
             bad = bad.fill_null(0)
             if on_error == "stop":
                 first = batch.filter(pc.or_(missing, pc.greater(bad, 0))).slice(0, 1).to_pylist()[0]
-                raise InputError(complaint(first))
+                raise bad_row(first)
             skipped.add(batch.column(BUCKET), pc.if_else(missing, batch.column("rows"), bad))
             batch = batch.filter(pc.and_(pc.invert(missing), count.is_valid()))
         yield batch.drop_columns(["bad", "rows"])

@@ -10,17 +10,26 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from elsewhere.engines.arrow import pa
-from elsewhere.engines.columns import complaint, kind_of
+from elsewhere.engines.arrow import Batch, pa, pc
+from elsewhere.engines.columns import about_personal, bad_row, kind_of
 from elsewhere.engines.folder import check_apart
-from elsewhere.engines.kernel import PERSONAL, is_plain, result_schema, sanitize_batches
+from elsewhere.engines.kernel import FAILED_CHECK, PERSONAL, is_plain, result_schema, sanitize_batches
+from elsewhere.engines.names import (
+    MOST_NAMES,
+    SUGGESTED,
+    check_named,
+    hidden_by_name,
+    matched_in,
+    names_to_find,
+    not_found,
+)
 from elsewhere.histories.columns import SAMPLE, find_columns, find_user, numeric_columns
 from elsewhere.histories.delimited import guess_delimiter
 from elsewhere.model.errors import InputError
@@ -53,6 +62,7 @@ def sanitize(
     count: str | None = None,
     personal: DataFrame | None = None,
     on_error: Literal["stop", "skip"] = "stop",
+    allow_unchanged: bool = False,
 ) -> DataFrame:
     """The releases and private outcomes of all users of a DataFrame: a row a user, once somebody asks for it.
 
@@ -68,6 +78,8 @@ def sanitize(
         Choices of users' own: a column for the user, and columns called like keys of the policy.
     on_error
         Whether a row without a user, a location or a whole count from 0 up ends the job or is left out.
+    allow_unchanged
+        Whether a user gets a release whose own sensitive names cover none of the user's places.
     """
     from pyspark.sql import functions as sql
 
@@ -85,7 +97,8 @@ def sanitize(
         grouped = grouped.join(_choices(personal, user, dict(rows.dtypes)["user"]), "user", "left")
     plan = policy if isinstance(policy, Plan) else policy.plan()
     ordered = _spread(grouped, plan).sortWithinPartitions("user", "location")
-    return ordered.mapInArrow(partial(sanitize_batches, plan), _result_type(rows))
+    kernel = partial(sanitize_batches, plan, allow_unchanged=allow_unchanged)
+    return ordered.mapInArrow(kernel, _result_type(rows))
 
 
 def releases(results: DataFrame) -> DataFrame:
@@ -110,32 +123,64 @@ def run(
     master: str | None = None,
     personal: _Path | None = None,
     on_error: Literal["stop", "skip"] = "stop",
-    **columns: str | None,
+    allow_unchanged: bool = False,
+    user: str | None = None,
+    location: str | None = None,
+    count: str | None = None,
 ) -> dict[str, Any]:
     """Sanitize the users of the files at a path; the paths are Spark's, of whatever file system it knows."""
     folder = os.fspath(output).rstrip("/")
     private = f"{folder}.private" if report is None else os.fspath(report).rstrip("/")
     check_apart(Path(folder), Path(private))
+    columns = {"user": user, "location": location, "count": count}
     with _sentences(), _session(master) as spark:
         for path in (folder, private):
             if _files(spark, path) is not None:
-                raise InputError(f"{quote(path)} is there already; name a new folder")
+                raise InputError(f"{quote(path)} exists already; name a new folder")
         table = _table(spark, os.fspath(source))
-        own = None if personal is None else _table(spark, os.fspath(personal))
-        skipped = _skipped(_rows(table, **columns), on_error)
-        results = sanitize(table, plan, **columns, personal=own, on_error="skip")
-        return _write(results, folder, private, skipped)
+        with about_personal():
+            own = None if personal is None else _table(spark, os.fspath(personal))
+        rows = _rows(table, **columns)
+        if not allow_unchanged:
+            check_named(plan, () if own is None else own.columns)
+            _check_found(plan, rows)
+        skipped = _skipped(rows, on_error)
+        results = sanitize(table, plan, **columns, personal=own, on_error="skip", allow_unchanged=allow_unchanged)
+        first = {"skipped_rows": skipped, "notes": column_notes(table, **columns)}
+        return _write(results, folder, private, plan.policy.sensitive, first)
 
 
-def _write(results: DataFrame, folder: str, private: str, skipped: int) -> dict[str, Any]:
-    """Write the outcomes and the releases; the summary is returned as well."""
+def _check_found(plan: Plan, rows: DataFrame) -> None:
+    """Raise if a sensitive name of the policy covers no location."""
+    from pyspark.sql import functions as sql
+
+    wanted = names_to_find(plan)
+    if not wanted:
+        return
+    where = rows.select("location").filter(sql.isnotnull("location"))
+    found = where.mapInArrow(partial(_matched, plan), "name string").distinct().collect()
+    for name in wanted:
+        if name not in {row["name"] for row in found}:
+            raise not_found(plan, name, [row["location"] for row in where.distinct().limit(SUGGESTED).collect()])
+
+
+def _matched(plan: Plan, batches: Iterable[Batch]) -> Iterator[Batch]:
+    """The sensitive names that cover any of the locations."""
+    for name in matched_in(plan, (pc.unique(batch.column("location")).to_pylist() for batch in batches)):
+        yield pa.record_batch({"name": [name]})
+
+
+def _write(
+    results: DataFrame, folder: str, private: str, names: Sequence[str], known: dict[str, Any]
+) -> dict[str, Any]:
+    """Write the outcomes and the releases; the summary, of which something is known, is returned as well."""
     from pyspark import StorageLevel
 
     spark = results.sparkSession
     results = results.persist(StorageLevel.DISK_ONLY)
     try:
         outcomes(results).write.options(compression="zstd", **_PRIVATE).parquet(f"{private}/outcomes")
-        summary = _summary(spark.read.parquet(f"{private}/outcomes"), skipped)
+        summary = _summary(spark.read.parquet(f"{private}/outcomes"), names) | known
         text = spark.createDataFrame([(json.dumps(summary, ensure_ascii=False),)], "value string")
         text.coalesce(1).write.options(**_PRIVATE).text(f"{private}/summary")
         # Last, for its _SUCCESS says that all is there.
@@ -237,18 +282,17 @@ def _skipped(rows: DataFrame, on_error: str) -> int:
         return nonsense.count()
     grouped = nonsense.groupBy("user", "location").agg(sql.count("*").alias("rows"))
     for first in grouped.orderBy(sql.asc_nulls_first("user"), sql.asc_nulls_first("location")).limit(1).collect():
-        raise InputError(complaint(first.asDict()))
+        raise bad_row(first.asDict())
     return 0
 
 
-def _summary(found: DataFrame, skipped: int) -> dict[str, Any]:
-    """The totals of all outcomes, and the reasons why users got no release."""
+def _summary(found: DataFrame, names: Sequence[str]) -> dict[str, Any]:
+    """The totals of all outcomes, what each of the sensitive names hid, and why users got no release."""
     from pyspark.sql import functions as sql
 
     totals = found.agg(
         sql.count("*").alias("users"),
         sql.count_if(sql.col("status") != "none").alias("released"),
-        sql.lit(skipped).alias("skipped_rows"),
         sql.count_if(sql.col("status") == "none").alias("without_release"),
         sql.avg("quality_loss").alias("mean_quality_loss"),
         # The exact one holds all the values in one place.
@@ -257,12 +301,21 @@ def _summary(found: DataFrame, skipped: int) -> dict[str, Any]:
         sql.avg("privacy_distance").alias("mean_privacy_distance"),
         sql.percentile_approx("privacy_distance", 0.5).alias("median_privacy_distance"),
         sql.max("gap").alias("largest_gap"),
+        sql.count_if(sql.col("reason").startswith(FAILED_CHECK)).alias("failed_checks"),
+        sql.coalesce(sql.sum("merged_spellings"), sql.lit(0)).alias("merged_spellings"),
     )
+    entries = found.filter(sql.col("status") != "none").select(sql.explode("hidden").alias("name", "visits"))
+    by_name = entries.filter("visits > 0").groupBy("name").agg(
+        sql.count("*").alias("users"), sql.sum("visits").alias("visits")
+    )  # fmt: skip
+    most = by_name.orderBy(sql.desc("visits"), "name").limit(MOST_NAMES + len(names)).collect()
+    hidden = hidden_by_name(names, [(row["name"], row["users"], row["visits"]) for row in most])
     # Figures in a reason are the user's; the same reason with other figures is the same reason.
     why = sql.regexp_replace("reason", "[0-9][0-9.e+-]*", "#").alias("why")
     reasons = found.filter(sql.isnotnull("reason")).groupBy(why).agg(sql.count("*").alias("users"))
     common = reasons.orderBy(sql.desc("users"), "why").limit(100).collect()
-    return {"private": PRIVATE, **totals.collect()[0].asDict(), "reasons": {row["why"]: row["users"] for row in common}}
+    why_not = {row["why"]: row["users"] for row in common}
+    return {"private": PRIVATE, **totals.collect()[0].asDict(), "hidden": hidden, "reasons": why_not}
 
 
 def _table(spark: SparkSession, path: str) -> DataFrame:

@@ -42,12 +42,12 @@ class Multipliers:
             least = np.array([self._quality_row(i).min() for i in range(len(self.low))])
             self.room = budget - least.sum() + least + ROOM * (1.0 + abs(budget))
             return
-        best = _first(self.low, self.high, lambda x: self._q(self._next(x)) >= self._q(x))
+        best = first_count(self.low, self.high, lambda x: self._q(self._next(x)) >= self._q(x))
         least = self._q(best)
         self.room = budget - least.sum() + least + ROOM * (1.0 + abs(budget))
         self.low, self.high = (
-            _first(self.low, best, lambda x: self._q(x) <= self.room),
-            _first(best, self.high, lambda x: self._q(self._next(x)) > self.room),
+            first_count(self.low, best, lambda x: self._q(x) <= self.room),
+            first_count(best, self.high, lambda x: self._q(self._next(x)) > self.room),
         )
 
     @property
@@ -95,7 +95,7 @@ class Multipliers:
         if self.problem.goal != "avoid" and not self.own:
             near = self._cost(np.clip(released, self.low, self.high))
             return np.minimum(
-                near, self._cost(_first(self.low, self.high, lambda x: self._cost(self._next(x)) >= self._cost(x)))
+                near, self._cost(first_count(self.low, self.high, lambda x: self._cost(self._next(x)) >= self._cost(x)))
             )
         least = np.empty(len(self.low))
         for bin_ in range(len(self.low)):
@@ -176,7 +176,7 @@ def _undominated(size: Ints, towards: Ints, quality: Floats, objective: Floats) 
     return kept
 
 
-def _first(low: Ints, high: Ints, holds: Callable[[Ints], Flags]) -> Ints:
+def first_count(low: Ints, high: Ints, holds: Callable[[Ints], Flags]) -> Ints:
     """For every bin the least count in low..high from which a condition holds, or `high`: by bisection."""
     low, high = low.copy(), high.copy()
     while (low < high).any():

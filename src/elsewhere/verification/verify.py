@@ -29,7 +29,7 @@ from elsewhere.text import quote
 from elsewhere.verification.bounds import Multipliers, better_exists
 
 #: How far a figure may be from the one recomputed, relative to its size plus one.
-_TOLERANCE = 1e-9
+TOLERANCE = 1e-9
 
 
 @dataclass
@@ -246,7 +246,7 @@ def _check_certificate(
     view = Multipliers(problem, certificate.quality_multiplier, certificate.size_multiplier)
     least = view.least(counts)
     dual = sign * view.dual_bound(least)
-    rounding = _TOLERANCE * 1e-3 * view.rounding(least)
+    rounding = TOLERANCE * 1e-3 * view.rounding(least)
     check.bound = measure.from_total(dual)
     # Compared below the root, if there is one: above it, rounding errors near 0 would be magnified.
     bound, certified = measure.to_total(claims.bound), measure.to_total(certificate.bound)
@@ -272,7 +272,7 @@ def _compare(what: str, claimed: float, true: float, check: Check) -> None:
 
 
 def _tolerance(value: float) -> float:
-    return _TOLERANCE * (1.0 + abs(value)) if math.isfinite(value) else 0.0
+    return TOLERANCE * (1.0 + abs(value)) if math.isfinite(value) else 0.0
 
 
 def _or_nan(value: float | None) -> float:

@@ -1,0 +1,76 @@
+"""Sensitive names that no user has: a policy with one is a mistake, which is noticed before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from elsewhere.model.errors import InputError, Unchanged
+from elsewhere.model.names import is_pattern
+from elsewhere.model.taxonomy import PRESET, Taxonomy
+from elsewhere.policy import Plan
+from elsewhere.text import closest, quote
+
+#: Locations that a misspelt name is compared with.
+SUGGESTED = 10_000
+#: Names of users' own that a summary lists, those that hid most.
+MOST_NAMES = 100
+
+
+def check_named(plan: Plan, personal: Iterable[str] = ()) -> None:
+    """Raise if neither the policy nor a column of the users' own choices names anything to hide."""
+    if plan.policy.goal == "hide" and not plan.policy.sensitive and "sensitive" not in personal:
+        raise InputError("the policy hides nothing: it names no sensitive place")
+
+
+def check_found(plan: Plan, locations: Iterable[Sequence[str]]) -> None:
+    """Raise if a sensitive name covers none of the users' locations; of their chunks, few are usually looked at."""
+    seen: set[str] = set()
+    missing = names_to_find(plan)
+    for chunk in locations if missing else ():
+        missing = unmatched(plan, missing, chunk)
+        if not missing:
+            return
+        seen.update(chunk[: max(SUGGESTED - len(seen), 0)])
+    if missing:
+        raise not_found(plan, missing[0], sorted(seen))
+
+
+def names_to_find(plan: Plan) -> list[str]:
+    """The sensitive names that must cover a visited location: all in hide, else those not for target or candidates."""
+    elsewhere = plan.covered([*(plan.target or ()), *plan.policy.candidates])
+    return [name for name, covered in elsewhere.items() if plan.policy.goal == "hide" or not covered]
+
+
+def unmatched(plan: Plan, names: Sequence[str], locations: Sequence[str]) -> list[str]:
+    """The names that cover none of the locations."""
+    covered = plan.with_choices({"sensitive": tuple(names)}).covered(locations)
+    return [name for name in names if not covered[name]]
+
+
+def matched_in(plan: Plan, chunks: Iterable[Sequence[str]]) -> Iterator[str]:
+    """The names that cover any of the locations, each once."""
+    missing = names_to_find(plan)
+    for chunk in chunks:
+        left = unmatched(plan, missing, chunk)
+        yield from (name for name in missing if name not in left)
+        missing = left
+        if not missing:
+            return
+
+
+def hidden_by_name(names: Sequence[str], found: Iterable[tuple[str, int, int]]) -> dict[str, dict[str, int]]:
+    """How many users and visits each sensitive name hid: those of the policy, also with 0, then users' own."""
+    hidden = {name: {"users": 0, "visits": 0} for name in names}
+    for name, users, visits in found:
+        if name in hidden or len(hidden) < len(names) + MOST_NAMES:
+            hidden[name] = {"users": int(users), "visits": int(visits)}
+    return hidden
+
+
+def not_found(plan: Plan, name: str, locations: Sequence[str]) -> Unchanged:
+    """The error for a name that covers nothing, with what may have been meant."""
+    kinds = is_pattern(name) or name.startswith(PRESET) or plan.policy.taxonomy is not None
+    sentence = f"{quote(name)} covers no place of any user" if kinds else f"no user has a place called {quote(name)}"
+    if plan.policy.taxonomy is None and not name.startswith(PRESET) and Taxonomy.shipped().knows(name):
+        return Unchanged(f'{sentence}; set taxonomy = "shipped" in the policy to hide places of that kind')
+    return Unchanged(sentence + closest(name, locations))

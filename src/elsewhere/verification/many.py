@@ -1,0 +1,432 @@
+"""Check the results of many users at once, in plain NumPy and without a line of any solver.
+
+All constraints, figures and bounds are recomputed, for whole arrays of bins. Whether `hide` is optimal follows from its
+terms being convex: then it is enough that no single count is better placed elsewhere. In resemble and avoid the bound
+that the certificate's multipliers prove is recomputed; what a search has proven beyond it is not searched for again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elsewhere.model.arrays import Flags, Floats, Ints, Number
+from elsewhere.model.distances import Distance, find_distance, slack
+from elsewhere.model.problem import ROOM, Problem
+from elsewhere.model.result import Certificate, Sanitized
+from elsewhere.verification.bounds import first_count
+from elsewhere.verification.verify import TOLERANCE
+
+#: Counts that are looked at together in avoid. A user who has more than these is not looked at: the bound is believed.
+_MOST_COUNTS = 1 << 20
+#: From here on a single count is lost in the rounding of the terms.
+_LARGEST_COUNTED = 2.0**52
+_EPSILON = float(np.finfo(np.float64).eps)
+_ALL = slice(None)
+_NO_CERTIFICATE = Certificate(0.0, 0.0, math.nan)
+
+#: Numbers of bins, or all of them.
+_Which: TypeAlias = Ints | slice
+#: A number for each of some bins at given counts.
+_Function: TypeAlias = Callable[[_Which, Ints], Floats]
+
+
+class Bins(NamedTuple):
+    """The bins of many users: those of user u are offset[u]:offset[u + 1], and there is at least one."""
+
+    offset: Ints
+    original: Ints
+    released: Ints
+    lower: Ints
+    upper: Ints
+    sensitive: Flags
+    #: What the release of each user must add up to.
+    size: Ints
+
+    @property
+    def users(self) -> Ints:
+        """The user of each bin."""
+        return np.repeat(np.arange(len(self.size)), np.diff(self.offset))
+
+    def of(self, users: Flags) -> Bins:
+        """The bins of some users only."""
+        if users.all():
+            return self
+        kept = np.repeat(users, np.diff(self.offset))
+        offset = np.append(0, np.cumsum(np.diff(self.offset)[users]))
+        return Bins(offset, self.original[kept], self.released[kept], self.lower[kept], self.upper[kept],
+                    self.sensitive[kept], self.size[users])  # fmt: skip
+
+    def total(self, values: NDArray[Number]) -> NDArray[Number]:
+        """The sum of each user's values."""
+        sums: NDArray[Number] = np.add.reduceat(values, self.offset[:-1])
+        return sums
+
+    def any(self, flags: Flags) -> Flags:
+        """Whether a flag of the user is set."""
+        return np.logical_or.reduceat(flags, self.offset[:-1])
+
+
+class Problems:
+    """A sentence for each user whose result is wrong, on the first thing that is."""
+
+    def __init__(self, users: int) -> None:
+        self._number = np.zeros(users, np.int64)
+        self._sentences: list[str] = []
+
+    def add(self, users: Flags, sentence: str) -> None:
+        self._sentences.append(sentence)
+        self._number[users & self.none] = len(self._sentences)
+
+    @property
+    def none(self) -> Flags:
+        """The users for whom nothing was found so far."""
+        flags: Flags = self._number == 0
+        return flags
+
+    def items(self) -> Iterator[tuple[int, str]]:
+        """The number of each user whose result is wrong, and why it is."""
+        for user in np.flatnonzero(self._number).tolist():
+            yield user, self._sentences[self._number[user] - 1]
+
+
+class _Measure(NamedTuple):
+    """A distance at every bin: from each bin's reference to any count there."""
+
+    distance: Distance
+    reference: Floats
+    reference_size: Floats
+    size: Floats
+
+    def terms(self, which: _Which, counts: Ints) -> Floats:
+        reference, reference_size, size = self.reference[which], self.reference_size[which], self.size[which]
+        return self.distance.terms(reference, counts.astype(np.float64), reference_size, size)
+
+    def of(self, which: _Which) -> _Measure:
+        return _Measure(self.distance, self.reference[which], self.reference_size[which], self.size[which])
+
+
+class _Measures(NamedTuple):
+    """What is limited, what is optimized, and -1 if that is to be as large as can be."""
+
+    quality: _Measure
+    privacy: _Measure
+    sign: float
+
+
+def check_hidden(bins: Bins, distance: Distance, quality_loss: Floats) -> Problems:
+    """Check releases of hide that are all said to be optimal, without any constraint but to hide.
+
+    Such a bin's `lower` is the original count, and its `upper` 0 where it is sensitive.
+    """
+    problems = Problems(len(bins.size))
+    _check_constraints(bins, problems)
+    before = bins.total(bins.original)
+    changed = bins.any(bins.released != bins.original) | (bins.size != before)
+    # A built-in distance between equals is 0, and none is below.
+    problems.add(~changed & (quality_loss != 0.0), "the quality loss is wrong")
+    if changed.any():
+        some = bins.of(changed)
+        measure = _quality(some, distance, before[changed])
+        terms = _hide_terms(some, measure)
+        loss = _distance(some, distance, terms)
+        wrong, worse = np.zeros_like(changed), np.zeros_like(changed)
+        wrong[changed] = _differs(quality_loss[changed], loss)
+        worse[changed] = ~_is_least(some, measure, terms)
+        problems.add(wrong, "the quality loss is wrong")
+        problems.add(worse, "a better release exists")
+    return problems
+
+
+def check_results(results: Sequence[Sanitized]) -> Problems:
+    """Check results of one goal and with the same distances, each against the question that it answers."""
+    found, goal = Problems(len(results)), results[0].goal
+    asked = [result.question.problem for result in results]
+    bins = _bins(results, asked, found)
+    _check_constraints(bins, found)
+    released = np.split(bins.released, bins.offset[1:-1])
+    barred = [problem.is_forbidden(counts) for problem, counts in zip(asked, released, strict=True)]
+    found.add(np.array(barred), "it is one of the forbidden histograms")
+    quality = _quality(bins, find_distance(results[0].question.quality), bins.total(bins.original))
+    terms = _hide_terms(bins, quality) if goal == "hide" else quality.terms(_ALL, bins.released)
+    loss = _distance(bins, quality.distance, terms)
+    found.add(_differs(np.array([result.quality_loss for result in results]), loss), "the quality loss is wrong")
+    limit = np.array([problem.limit + slack(problem.limit) for problem in asked])
+    found.add(loss > limit, "the quality loss is above the limit")
+    if goal == "hide":
+        _check_claims(results, loss, 1.0, found)
+        free = np.array([len(problem.forbidden) == 0 for problem in asked])
+        claimed = np.array([result.status == "optimal" for result in results])
+        found.add(claimed & free & ~_is_least(bins, quality, terms), "a better release exists")
+        return found
+    privacy = _privacy(bins, asked)
+    reached = _distance(bins, privacy.distance, privacy.terms(_ALL, bins.released))
+    claimed_distance = np.array([math.nan if r.privacy_distance is None else r.privacy_distance for r in results])
+    found.add(_differs(claimed_distance, reached), "the privacy distance is wrong")
+    met = [result.question.meets_distance(at) for result, at in zip(results, reached.tolist(), strict=True)]
+    found.add(~np.array(met), "the wanted privacy distance is missed")
+    measures = _Measures(quality, privacy, -1.0 if goal == "avoid" else 1.0)
+    _check_claims(results, reached, measures.sign, found)
+    with np.errstate(all="ignore"):  # absurd multipliers give an absurd bound, which is then a problem
+        _check_certificates(results, asked, bins, measures, found)
+    return found
+
+
+def _bins(results: Sequence[Sanitized], asked: Sequence[Problem], found: Problems) -> Bins:
+    """The problems, one after the other, with the counts that were released; a count elsewhere is a problem."""
+    released: list[int] = []
+    for at, (result, problem) in enumerate(zip(results, asked, strict=True)):
+        given = dict(zip(result.histogram.locations, result.histogram.counts.tolist(), strict=True))
+        released.extend(given.pop(name, 0) for name in problem.locations)
+        if given:
+            found.add(np.arange(len(results)) == at, "it has a location that is not in the question")
+    columns = zip(*((p.original, p.lower, p.upper, p.sensitive) for p in asked), strict=True)
+    original, lower, upper, sensitive = map(np.concatenate, columns)
+    offset = np.append(0, np.cumsum([len(problem.original) for problem in asked]))
+    size = np.array([problem.size for problem in asked], np.int64)
+    return Bins(offset, original, np.array(released, np.int64), lower, upper, sensitive, size)
+
+
+def _check_constraints(bins: Bins, problems: Problems) -> None:
+    problems.add(bins.total(bins.released) != bins.size, "it has the wrong number of counts")
+    problems.add(bins.any(bins.sensitive & (bins.released != 0)), "a visit to a sensitive location is left")
+    outside = (bins.released < bins.lower) | (bins.released > bins.upper)
+    problems.add(bins.any(outside), "a count is outside its bounds")
+
+
+def _quality(bins: Bins, distance: Distance, original_size: Ints) -> _Measure:
+    length = np.diff(bins.offset)
+    sizes = (np.repeat(size.astype(np.float64), length) for size in (original_size, bins.size))
+    return _Measure(distance, bins.original.astype(np.float64), *sizes)
+
+
+def _privacy(bins: Bins, asked: Sequence[Problem]) -> _Measure:
+    measures = [problem.privacy for problem in asked if problem.privacy is not None]
+    length = np.diff(bins.offset)
+    reference = np.concatenate([measure.reference for measure in measures])
+    reference_size = np.repeat([measure.reference_size for measure in measures], length)
+    return _Measure(measures[0].distance, reference, reference_size, np.repeat(bins.size.astype(np.float64), length))
+
+
+def _hide_terms(bins: Bins, measure: _Measure) -> Floats:
+    """The quality terms of hide: one that is infinite because a location is sensitive does not count."""
+    # Where neither count nor size has changed the term of a built-in distance is 0.
+    changed = np.flatnonzero((bins.released != bins.original) | (measure.reference_size != measure.size))
+    terms = np.zeros(len(bins.original))
+    terms[changed] = measure.terms(changed, bins.released[changed])
+    terms[bins.sensitive & np.isinf(terms)] = 0.0
+    return terms
+
+
+def _distance(bins: Bins, distance: Distance, terms: Floats) -> Floats:
+    total = bins.total(terms)
+    return np.sqrt(np.maximum(total, 0.0)) if distance.root else total
+
+
+def _is_least(bins: Bins, measure: _Measure, terms: Floats) -> Flags:
+    """Whether no single count costs less elsewhere, so that the sum of convex terms is as small as it can be."""
+    grows, shrinks = np.flatnonzero(bins.released < bins.upper), np.flatnonzero(bins.released > bins.lower)
+    costs, saves = np.full(len(terms), math.inf), np.full(len(terms), -math.inf)
+    with np.errstate(invalid="ignore"):
+        costs[grows] = measure.terms(grows, bins.released[grows] + 1) - terms[grows]
+        saves[shrinks] = terms[shrinks] - measure.terms(shrinks, bins.released[shrinks] - 1)
+        gain = np.maximum.reduceat(saves, bins.offset[:-1]) - np.minimum.reduceat(costs, bins.offset[:-1])
+    # Even if all counts that may be placed anywhere gained as much, it would be rounding.
+    moves = np.maximum(bins.size - bins.total(bins.lower), 1)
+    rounding = 8.0 * _EPSILON * (1.0 + np.maximum.reduceat(terms, bins.offset[:-1]))
+    allowed = TOLERANCE * (1.0 + bins.total(terms)) / moves + rounding
+    return ~(gain > np.where(bins.size > _LARGEST_COUNTED, math.inf, allowed))
+
+
+def _check_claims(results: Sequence[Sanitized], objective: Floats, sign: float, problems: Problems) -> None:
+    """The bound and the gap, as far as they need no proof."""
+    bound, gap = (np.array([getattr(result, name) for result in results]) for name in ("bound", "gap"))
+    name = "quality_loss" if results[0].goal == "hide" else "privacy_distance"
+    claimed = np.array([getattr(result, name) for result in results], np.float64)
+    with np.errstate(invalid="ignore"):
+        apart = np.where(bound == claimed, 0.0, np.abs(claimed - bound))
+        problems.add(_differs(gap, apart), "the gap is wrong")
+        problems.add(sign * (bound - objective) > _tolerance(objective), "the bound is better than it can be")
+    optimal = np.array([result.status == "optimal" for result in results])
+    problems.add(optimal & (gap > _tolerance(objective)), "it is said to be optimal but has a gap")
+
+
+def _check_certificates(
+    results: Sequence[Sanitized], asked: Sequence[Problem], bins: Bins, measures: _Measures, problems: Problems
+) -> None:
+    """The bound that the multipliers prove, and what is claimed beyond it; nothing is beyond an infinite distance."""
+    finite = np.isfinite(np.array([result.privacy_distance for result in results], np.float64))
+    optimal = np.array([result.status == "optimal" for result in results])
+    without = np.array([result.certificate is None for result in results])
+    bound, root = np.array([result.bound for result in results]), measures.privacy.distance.root
+    problems.add(finite & without & optimal, "it is said to be optimal but has no certificate")
+    if without.any():
+        beyond = measures.sign * (bound - _trivial_bound(bins, measures)) > _tolerance(bound)
+        problems.add(finite & without & beyond, "the bound is not proven")
+    certificates = [result.certificate or _NO_CERTIFICATE for result in results]
+    cost, price, certified = np.array([(c.quality_multiplier, c.size_multiplier, c.bound) for c in certificates]).T
+    sound = np.isfinite(cost) & np.isfinite(price) & (cost >= 0.0)
+    problems.add(finite & ~without & ~sound, "the certificate's multipliers make no sense")
+    checked = np.flatnonzero(finite & ~without & problems.none)
+    if not len(checked):
+        return
+    budget = np.array([problem.budget for problem in asked])
+    dual, rounding = _Lagrangian(bins, measures, cost, price, budget, checked).bound()
+    dual, allowed = measures.sign * dual, _tolerance(dual) + TOLERANCE * 1e-3 * rounding
+    # Compared below the root, if there is one: above it, rounding errors near 0 would be magnified.
+    bound, certified = (value[checked] ** 2 if root else value[checked] for value in (bound, certified))
+    apart = np.abs((np.maximum(dual, 0.0) if root else dual) - certified)
+    wrong, weak = np.zeros_like(finite), np.zeros_like(finite)
+    wrong[checked] = ~(apart <= allowed) & ~np.isnan(dual)
+    weak[checked] = measures.sign * (dual - bound) > allowed
+    problems.add(wrong, "the certificate does not prove its bound")
+    problems.add(weak, "the bound is weaker than the certificate's")
+
+
+def _trivial_bound(bins: Bins, measures: _Measures) -> Floats:
+    """What needs no proof: a built-in distance is not negative, and a convex term is greatest at an end."""
+    if measures.sign > 0.0:
+        return np.zeros(len(bins.size))
+    ends = np.maximum(measures.privacy.terms(_ALL, bins.lower), measures.privacy.terms(_ALL, bins.upper))
+    return _distance(bins, measures.privacy.distance, ends)
+
+
+class _Lagrangian:
+    """What each count of each bin of some users adds to the bound that their multipliers prove.
+
+    A user's bins that are alike are looked at once.
+    """
+
+    def __init__(
+        self, bins: Bins, measures: _Measures, cost: Floats, price: Floats, budget: Floats, users: Ints
+    ) -> None:
+        self.cost, self.price, self.budget, self.size = cost[users], price[users], budget[users], bins.size[users]
+        chosen = np.zeros(len(bins.size), np.bool_)
+        chosen[users] = True
+        at = np.flatnonzero(np.repeat(chosen, np.diff(bins.offset)))
+        user = np.repeat(np.arange(len(users)), np.diff(bins.offset)[users])
+        columns = (bins.original[at], measures.privacy.reference[at], bins.lower[at], bins.upper[at], user)
+        order = np.lexsort(columns)
+        differs = np.zeros(len(at), np.bool_)
+        for column in columns:
+            differs[1:] |= np.diff(column[order]) != 0
+        differs[0] = True
+        first = np.flatnonzero(differs)
+        self.copies = np.diff(np.append(first, len(at)))
+        at = at[order[first]]
+        self.user = user[order[first]]
+        self.offset = np.flatnonzero(np.append(True, np.diff(self.user) > 0))
+        self.low, self.high, self.start = bins.lower[at], bins.upper[at], bins.released[at]
+        self.quality, self.privacy, self.sign = measures.quality.of(at), measures.privacy.of(at), measures.sign
+        self.nearest, self.room = self._room()
+
+    def bound(self) -> tuple[Floats, Floats]:
+        """The bound of each user on the sum that is minimised, and the size of the numbers that went into it.
+
+        NaN stands for a bound that would take too long.
+        """
+        convex = np.ones(len(self.low), np.bool_) if self.sign > 0.0 else self._is_linear()
+        least = np.empty(len(self.low))
+        for flags, least_value in ((convex, self._least_convex), (~convex, self._least_of_all)):
+            if flags.any():
+                least[flags] = least_value(np.flatnonzero(flags))
+        spent = np.where(self.cost > 0.0, self.cost * self.budget, 0.0)
+        bound = self._total(least) - spent + self.price * self.size
+        return bound, self._total(np.abs(least)) + spent + np.abs(self.price) * self.size
+
+    def _room(self) -> tuple[Ints, Floats]:
+        """The counts of least quality loss, and what a bin may cost when all others are there."""
+        scale = self.quality.size / self.quality.reference_size
+        nearest = np.clip(self.quality.reference.astype(np.int64), self.low, self.high)
+        if (scale != 1.0).any():  # else the original itself is at distance 0, and the nearest to it is best
+            start = (self.quality.reference * scale).astype(np.int64)
+            nearest = _lowest(self.quality.terms, np.arange(len(start)), start, self.low, self.high)
+        least = self.quality.terms(_ALL, nearest)
+        spare = self.budget - self._total(least) + ROOM * (1.0 + np.abs(self.budget))
+        return nearest, spare[self.user] + least
+
+    def _total(self, values: Floats) -> Floats:
+        return np.add.reduceat(values * self.copies, self.offset)
+
+    def _value(self, which: _Which, counts: Ints) -> Floats:
+        """f + lambda q - mu x."""
+        return self._value_and_quality(which, counts)[0]
+
+    def _value_and_quality(self, which: _Which, counts: Ints) -> tuple[Floats, Floats]:
+        user, quality = self.user[which], self.quality.terms(which, counts)
+        value = self.sign * self.privacy.terms(which, counts) + self.cost[user] * quality
+        return value - self.price[user] * counts, quality
+
+    def _is_linear(self) -> Flags:
+        """Where the privacy term is linear, so that its negative is convex too: at locations that the target lacks."""
+        middle = self.low + (self.high - self.low) // 2
+        first, between, last = (self.privacy.terms(_ALL, x) for x in (self.low, middle, self.high))
+        part = (middle - self.low) / np.maximum(self.high - self.low, 1)
+        # A convex term that is on its chord once, is there all along.
+        linear: Flags = np.abs(first + part * (last - first) - between) <= 4.0 * _EPSILON * (first + last)
+        return linear
+
+    def _least_convex(self, which: Ints) -> Floats:
+        """The least value of each bin, walked to from the released count: there it is in nearly all bins."""
+        counts = _lowest(self._value, which, self.start[which], self.low[which], self.high[which])
+        beyond = np.flatnonzero(self.quality.terms(which, counts) > self.room[which])
+        if len(beyond):
+            counts[beyond] = np.clip(counts[beyond], *self._within_budget(which[beyond]))
+        return self._value(which, counts)
+
+    def _least_of_all(self, which: Ints) -> Floats:
+        """The least value of each bin, found by looking at every count that fits the budget."""
+        low, high = self._within_budget(which)
+        width = high - low + 1
+        wide = np.bincount(self.user[which], width, len(self.cost))[self.user[which]] > _MOST_COUNTS
+        width[wide] = 1
+        least, end = np.empty(len(low)), np.cumsum(width)
+        begin = 0
+        while begin < len(low):
+            before = end[begin] - width[begin]
+            stop = max(begin + 1, int(np.searchsorted(end, before + _MOST_COUNTS, "right")))
+            some = np.repeat(np.arange(begin, stop), width[begin:stop])
+            first = end[begin:stop] - width[begin:stop] - before
+            counts = low[some] + np.arange(len(some)) - first[some - begin]
+            value, quality = self._value_and_quality(which[some], counts)
+            value[(quality > self.room[which[some]]) | ~np.isfinite(value)] = math.inf
+            least[begin:stop] = np.minimum.reduceat(value, first)
+            begin = stop
+        least[wide] = math.nan
+        return least
+
+    def _within_budget(self, which: Ints) -> tuple[Ints, Ints]:
+        """The first and the last count of some bins that fit the budget when all others are nearest."""
+        low, nearest, high, room = self.low[which], self.nearest[which], self.high[which], self.room[which]
+        return (
+            first_count(low, nearest, lambda x: self.quality.terms(which, x) <= room),
+            first_count(nearest, high, lambda x: self.quality.terms(which, np.minimum(x + 1, high)) > room),
+        )
+
+
+def _lowest(function: _Function, which: Ints, start: Ints, low: Ints, high: Ints) -> Ints:
+    """The count in low..high at which each bin's convex function is least, looked for from `start` on."""
+    found = np.clip(start, low, high)
+    here = function(which, found)
+    ahead = function(which, np.minimum(found + 1, high)) < here
+    behind = function(which, np.maximum(found - 1, low)) < here
+    moving = np.flatnonzero(ahead | behind)
+    if len(moving):
+        some, first = which[moving], np.where(ahead, found + 1, low)[moving]
+        last = np.where(ahead, high, found - 1)[moving]
+        found[moving] = first_count(first, last, lambda x: function(some, np.minimum(x + 1, last)) >= function(some, x))
+    return found
+
+
+def _differs(claimed: Floats, true: Floats) -> Flags:
+    with np.errstate(invalid="ignore"):
+        same: Flags = (claimed == true) | (np.abs(claimed - true) <= _tolerance(true))
+    return ~same
+
+
+def _tolerance(value: Floats) -> Floats:
+    return np.where(np.isfinite(value), TOLERANCE * (1.0 + np.abs(value)), 0.0)

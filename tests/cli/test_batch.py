@@ -1,0 +1,84 @@
+"""`elsewhere batch`: what it says when all is well, and one sentence with the option when it is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from elsewhere import cli
+from elsewhere.engines import kernel
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("in.csv").write_text("user,location,count,age\nann,gym,2,40\nann,Gym,1,40\nann,café,3,40\n", encoding="utf-8")
+    Path("policy.toml").write_text('goal = "hide"\nsensitive = ["gym"]\n', encoding="utf-8")
+    Path("typo.toml").write_text('goal = "hide"\nsensitive = ["gmy"]\n', encoding="utf-8")
+    Path("none.toml").write_text('goal = "hide"\n', encoding="utf-8")
+    Path("broken.parquet").write_bytes(b"PAR1")
+    return tmp_path
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["batch", *arguments])
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+FAILURES: list[tuple[str, int, str]] = [
+    ("policy.toml in.csv -o .", 2, "--output is '.'; name a new folder"),
+    ("policy.toml in.csv -o /", 2, "--output is '/'; name a new folder"),
+    ("policy.toml in.csv -o in.csv", 2, "--output is 'in.csv', which is a file; name a new folder"),
+    ("policy.toml in.csv -o in.csv/x", 2, "--output is 'in.csv/x'; it cannot be made (Not a directory)"),
+    ("policy.toml in.csv -o out --report in.csv", 2, "--report is 'in.csv', which is a file; name a new folder"),
+    ("policy.toml in.csv -o out --report in.csv/x", 2, "--report is 'in.csv/x'; it cannot be made (Not a directory)"),
+    ("policy.toml in.csv -o out --report out/x", 2, "--report is 'out/x', in the folder of the releases"),
+    ("policy.toml in.csv -o out --personal nowhere.csv", 2, "--personal: there is no file at 'nowhere.csv'"),
+    ("policy.toml in.csv -o out --personal broken.parquet", 2, "--personal: the table cannot be read"),
+    ("policy.toml nowhere.csv -o out", 2, "there is no file at 'nowhere.csv'"),
+    ("policy.toml broken.parquet -o out", 2, "the table cannot be read"),
+    ("nowhere.toml in.csv -o out", 2, "the policy 'nowhere.toml' cannot be read"),
+    ("none.toml in.csv -o out", 2, "the policy hides nothing"),
+    ("typo.toml in.csv -o out", 3, "called 'gmy'; did you mean 'gym'? (add --allow-unchanged"),
+]
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(("command", "status", "sentence"), FAILURES, ids=[command for command, *_ in FAILURES])
+def test_a_failure_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], folder: Path, command: str, status: int, sentence: str
+) -> None:
+    before = sorted(folder.iterdir())
+    assert run(*command.split()) == status
+    said = capsys.readouterr().err
+    assert said.startswith("elsewhere: ")
+    assert said.count("\n") == 1
+    assert sentence in said
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("policy.toml", "in.csv", "-o", "out") == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "Ignored the numeric column 'age': the counts are in 'count'.",
+        "1 of 1 users have a release in out.",
+        "'gym' hid 3 visits of 1 user.",
+        "Counted 1 spelling together with another spelling of the same place.",
+    ]
+    assert run("typo.toml", "in.csv", "-o", "insisted", "--allow-unchanged") == 0
+    assert "'gmy' hid nothing." in capsys.readouterr().err
+    assert run("policy.toml", "in.csv", "-o", "quiet", "--quiet") == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_failed_check_is_said_even_if_quiet(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel, "_failed_plain", lambda *_: {0: "a count is outside its bounds"})
+    assert run("policy.toml", "in.csv", "-o", "out", "--quiet") == 0
+    assert "1 release not written, because of a failed check" in capsys.readouterr().err
