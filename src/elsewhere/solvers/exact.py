@@ -36,11 +36,11 @@ def least_loss(problem: Problem, limits: Limits) -> Solution | None:
         bound = problem.quality.to_total(figures(problem, counts)[0])
         if problem.allows(counts):
             return Solution(counts, bound, bound, bound, 0.0, price)
-    known = None if limits.deadline == math.inf else _quick_counts(problem)
+    known = None if limits.deadline == math.inf else quick_counts(problem)
     try:
         choices = tabulate(problem, math.inf, limits.without_deadline() if known is None else limits, around=known)
     except SearchGaveUp:
-        known = _quick_counts(problem)
+        known = quick_counts(problem)
         if known is None:
             raise
         choices = tabulate(problem, math.inf, limits, around=known)
@@ -61,7 +61,7 @@ def _least_loss_of(problem: Problem, choices: Choices, limits: Limits, known: In
     return least(problem, choices, choices.quality, allowed, limits, known)
 
 
-def _quick_counts(problem: Problem) -> Ints | None:
+def quick_counts(problem: Problem) -> Ints | None:
     """Counts within all constraints but the limit on the quality loss, found without a search; None if none are.
 
     A convex distance stands in for a function of the user's. Where these counts are forbidden, one count is moved: of
