@@ -17,7 +17,7 @@ from elsewhere.model.distances import DISTANCES, Distance, Measure
 from elsewhere.model.problem import Problem
 from elsewhere.solvers import groups, knapsack, terms
 from elsewhere.solvers.bounds import bound_for_all_values
-from elsewhere.solvers.choices import KINDS, Choices, tabulate
+from elsewhere.solvers.choices import KINDS, Choices, sizes, tabulate
 from elsewhere.solvers.knapsack import Limits, OutOfTime, SearchGaveUp, Solution, Tables
 
 #: From this many bins on, equal ones are grouped before counts are allocated.
@@ -184,11 +184,8 @@ def least(
     problem: Problem, choices: Choices, objective: Floats, allowed: Flags, limits: Limits, known: Ints | None = None
 ) -> Solution | None:
     """The counts of least objective among the values allowed, with no budget; None if there are none."""
-    first = choices.start[:-1]
-    values = np.arange(len(allowed)) + np.repeat(choices.low - first, np.diff(choices.start))
-    least = np.minimum.reduceat(np.where(allowed, values, np.inf), first)
-    most = np.maximum.reduceat(np.where(allowed, values, -np.inf), first)
-    if not least.sum() <= problem.size <= most.sum():
+    smallest, largest = sizes(choices.start, choices.low, allowed)
+    if not smallest <= problem.size <= largest:
         return None
     tables = choices.tables(objective, np.zeros_like(objective), allowed)
     return knapsack.solve(tables, problem.size, math.inf, known=known, forbidden=problem.forbidden, limits=limits)
