@@ -142,6 +142,10 @@ def _known(problem: Problem, limits: Limits) -> Ints:
         problem.quality.distance.builtin or problem.quality_loss(problem.original) <= problem.limit
     ):
         return problem.original
+    if limits.deadline < math.inf:
+        counts = exact.quick_counts(problem)
+        if counts is not None and problem.quality_loss(counts) <= problem.limit:
+            return counts
     limits = limits._replace(gap=0.0)
     solution = exact.least_loss(problem, limits)
     if solution is not None and not solution.closed and problem.quality_loss(solution.counts) > problem.limit:

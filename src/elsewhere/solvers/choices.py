@@ -14,6 +14,7 @@ from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.distances import Measure
 from elsewhere.model.problem import ROOM, Problem
 from elsewhere.solvers import terms
+from elsewhere.solvers._jit import kernel
 from elsewhere.solvers.knapsack import Limits, OutOfTime, SearchGaveUp, Tables
 
 KINDS = {
@@ -117,6 +118,23 @@ def tabulate(problem: Problem, budget: float, limits: Limits, around: Ints | Non
 def _first_step(problem: Problem) -> int:
     builtin = problem.quality.distance.builtin and (problem.privacy is None or problem.privacy.distance.builtin)
     return _FIRST_TERMS if builtin else _FIRST_CALLS
+
+
+@kernel
+def sizes(start: Ints, low: Ints, allowed: Flags) -> tuple[float, float]:
+    """The smallest and the largest sum of one allowed value a bin; inf and -inf if a bin has none."""
+    smallest = largest = 0.0
+    for i in range(len(low)):
+        first, last = start[i], start[i + 1] - 1
+        while first <= last and not allowed[first]:
+            first += 1
+        while first <= last and not allowed[last]:
+            last -= 1
+        if first > last:
+            return math.inf, -math.inf
+        smallest += low[i] + first - start[i]
+        largest += low[i] + last - start[i]
+    return smallest, largest
 
 
 def values_within(problem: Problem, budget: float) -> tuple[Ints, Ints]:

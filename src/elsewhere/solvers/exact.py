@@ -17,7 +17,7 @@ from elsewhere.model.distances import DISTANCES, Distance, Measure
 from elsewhere.model.problem import Problem
 from elsewhere.solvers import groups, knapsack, terms
 from elsewhere.solvers.bounds import bound_for_all_values
-from elsewhere.solvers.choices import KINDS, Choices, tabulate
+from elsewhere.solvers.choices import KINDS, Choices, sizes, tabulate
 from elsewhere.solvers.knapsack import Limits, OutOfTime, SearchGaveUp, Solution, Tables
 
 #: From this many bins on, equal ones are grouped before counts are allocated.
@@ -36,11 +36,11 @@ def least_loss(problem: Problem, limits: Limits) -> Solution | None:
         bound = problem.quality.to_total(figures(problem, counts)[0])
         if problem.allows(counts):
             return Solution(counts, bound, bound, bound, 0.0, price)
-    known = None if limits.deadline == math.inf else _quick_counts(problem)
+    known = None if limits.deadline == math.inf else quick_counts(problem)
     try:
         choices = tabulate(problem, math.inf, limits.without_deadline() if known is None else limits, around=known)
     except SearchGaveUp:
-        known = _quick_counts(problem)
+        known = quick_counts(problem)
         if known is None:
             raise
         choices = tabulate(problem, math.inf, limits, around=known)
@@ -61,7 +61,7 @@ def _least_loss_of(problem: Problem, choices: Choices, limits: Limits, known: In
     return least(problem, choices, choices.quality, allowed, limits, known)
 
 
-def _quick_counts(problem: Problem) -> Ints | None:
+def quick_counts(problem: Problem) -> Ints | None:
     """Counts within all constraints but the limit on the quality loss, found without a search; None if none are.
 
     A convex distance stands in for a function of the user's. Where these counts are forbidden, one count is moved: of
@@ -184,11 +184,8 @@ def least(
     problem: Problem, choices: Choices, objective: Floats, allowed: Flags, limits: Limits, known: Ints | None = None
 ) -> Solution | None:
     """The counts of least objective among the values allowed, with no budget; None if there are none."""
-    first = choices.start[:-1]
-    values = np.arange(len(allowed)) + np.repeat(choices.low - first, np.diff(choices.start))
-    least = np.minimum.reduceat(np.where(allowed, values, np.inf), first)
-    most = np.maximum.reduceat(np.where(allowed, values, -np.inf), first)
-    if not least.sum() <= problem.size <= most.sum():
+    smallest, largest = sizes(choices.start, choices.low, allowed)
+    if not smallest <= problem.size <= largest:
         return None
     tables = choices.tables(objective, np.zeros_like(objective), allowed)
     return knapsack.solve(tables, problem.size, math.inf, known=known, forbidden=problem.forbidden, limits=limits)

@@ -14,7 +14,7 @@ from elsewhere.solvers.knapsack import Limits, SearchGaveUp
 
 _BYTES_PER_PAIR = 12
 #: Moves that are compared between two looks at the clock.
-_WORK_PER_CALL = 20_000_000
+_WORK_PER_CALL = 5_000_000
 
 
 def heuristic(problem: Problem, choices: Choices, known: Ints, limits: Limits) -> Ints:

@@ -167,7 +167,7 @@ def solve(
             if wider < 2 * width:
                 break
             width = wider
-        elif gap >= min(found - dual_bound, _span(tables, reduced, lam, budget) + 1e3 * _noise(dual_bound)):
+        elif gap >= found - dual_bound or gap >= _span(tables, reduced, lam, budget) + 1e3 * _noise(dual_bound):
             exhausted = True  # whatever is better than what was found has been looked at
             break
         else:
@@ -223,7 +223,7 @@ def dual_value(tables: Tables, size: int, budget: float, solution: Solution) -> 
 
 def _span(tables: Tables, reduced: Floats, lam: float, budget: float) -> float:
     """More than any choice within the budget can have above the dual bound."""
-    span = float(reduced[reduced < math.inf].max()) * len(tables.low)
+    span = float(np.max(reduced, where=reduced < math.inf, initial=0.0)) * len(tables.low)
     if lam > 0.0:
         span += lam * (budget - float(np.minimum.reduceat(tables.cost, tables.start[:-1]).sum()))
     return span
