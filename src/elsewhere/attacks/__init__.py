@@ -1,4 +1,4 @@
-"""Attacks on releases: what the paper reasons about, measured on many users."""
+"""Attacks on releases: the risks that the paper discusses, measured on many users."""
 
 from __future__ import annotations
 
@@ -38,21 +38,57 @@ def audit(
     threshold: float | None = None,
     seed: int = 1,
 ) -> AuditResult:
-    """Attack the releases that users would give away, with attackers who learn from other users.
+    """Attack the releases of many users and measure how often the attackers are right.
+
+    The attackers learn from other users than those they are tested on. With `sensitive`, they try to infer hidden
+    visits, to tell releases from genuine histograms, and to exploit two releases of one user. With `target`, they try
+    to tell who resembles or avoids it. Everything that comes out is private.
 
     Parameters
     ----------
     users
-        The histogram of every user.
-    sensitive, spared, taxonomy, quality
-        What is hidden, as a `Policy` says it. Each sensitive name is a class of places to which attackers try to
-        infer visits; all of them are hidden at once.
-    target, max_quality_loss, privacy
-        A profile's name or file that users resemble, or avoid, within a limit on the quality loss.
+        The histogram of every user, as `read_users` returns them.
+    sensitive
+        The classes of places to hide, all at once: locations in any spelling, patterns such as ``"*church*"``, nodes of
+        the taxonomy, or presets such as ``"preset:health"``. Attackers try to infer visits to each of them.
+    spared
+        Locations to keep even though `sensitive` covers them.
+    taxonomy
+        The file with a taxonomy, or ``"shipped"`` for the one that comes with this package.
+    quality
+        The name of the distance that measures quality loss. Default: ``"js"``.
+    target
+        The name or file of a profile that users resemble or avoid.
+    max_quality_loss
+        The limit on the quality loss of `resemble` and `avoid`. Required with `target`.
+    privacy
+        The name of the distance from the target. Default: ``"js"``.
     threshold
-        The privacy parameter c; by default the nearest quarter of the users are within it.
+        The privacy parameter c: users within this distance of the target count as members of its group. Default: the
+        distance that includes the closest quarter of the users.
     seed
-        The same one gives the same figures.
+        Seed of the random choices; the same seed gives the same figures.
+
+    Returns
+    -------
+    AuditResult
+        The success rate of each attack with its 95% confidence interval. ``print`` shows a table.
+
+    Raises
+    ------
+    InputError
+        An argument is not valid, or too few users are there for any attack.
+
+    See Also
+    --------
+    hide, resemble, avoid : Make the releases that are attacked.
+    evaluation.evaluate : Measure the usefulness of releases.
+
+    References
+    ----------
+    .. [1] Grigorios Loukides and George Theodorakopoulos, "Location histogram privacy by Sensitive Location Hiding and
+       Target Histogram Avoidance/Resemblance", Knowledge and Information Systems, 2020,
+       doi:10.1007/s10115-019-01432-4.
     """
     from elsewhere.attacks.setting import Setting
     from elsewhere.attacks.table import Table

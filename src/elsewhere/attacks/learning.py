@@ -80,7 +80,7 @@ def drawn(which: Flags, seed: int, most: int = MOST) -> Ints:
 
 
 class TooFewUsers(InputError):
-    """There are not enough users of a kind to attack."""
+    """There are too few users of a kind for an attack."""
 
 
 def enough(what: str, ones: str, one: Ints | Flags, others: str, other: Ints | Flags) -> None:

@@ -62,7 +62,7 @@ _HEADING = "How often an attacker says rightly which of two is which: 50% is a c
 
 @dataclass(frozen=True)
 class AuditResult:
-    """What attackers get out of the releases of many users."""
+    """How successful attackers are against the releases of many users."""
 
     users: int
     locations: int
@@ -75,7 +75,7 @@ class AuditResult:
     notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """The figures as plain numbers."""
+        """Return the figures as plain numbers."""
         return asdict(self)
 
     def __str__(self) -> str:

@@ -29,19 +29,26 @@ _HELD = 1 << 22
 
 
 def recommendation_errors(tables: Tables, neighbours: int = 25, splits: int = 10, seed: int = 1) -> Recommendation:
-    """The errors of predictions made from the original and from the sanitized histograms.
+    """Return the errors of visits predicted from the original and from the sanitized histograms.
+
+    One location of each tested user is hidden, and the visits to it are predicted from the most similar other users.
 
     Parameters
     ----------
     tables
-        The users; in each split a tenth of them, at most 1,000, is tested, and the others are whom they may be
-        similar to.
+        The original and the sanitized histograms. Each split tests a tenth of the users, at most 1,000; the others are
+        the possible neighbours.
     neighbours
-        How many of the most similar users a prediction is made from.
+        Number of neighbours per prediction. Default: 25.
     splits
-        How often users are split anew; the confidence intervals come from it.
+        Number of random splits; the confidence intervals are taken over them. At least 2. Default: 10.
     seed
-        The same one gives the same splits and hidden locations.
+        Seed of the splits and hidden locations; the same seed gives the same figures.
+
+    Raises
+    ------
+    TooFewUsers
+        There are fewer other users than `neighbours`, or a tested user has nothing to predict.
     """
     for name, value, least in (("neighbours", neighbours, 1), ("splits", splits, 2), ("seed", seed, 0)):
         check_whole(name, value, least)
@@ -73,7 +80,7 @@ def recommendation_errors(tables: Tables, neighbours: int = 25, splits: int = 10
 
 
 class TooFewUsers(InputError):
-    """There are not enough users to make and test predictions."""
+    """There are too few users to make and test predictions."""
 
 
 class Questions(NamedTuple):

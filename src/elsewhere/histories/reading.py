@@ -1,4 +1,4 @@
-"""`read` and its two sisters: which format a file is in, and what it says."""
+"""`read`, `read_weights` and `read_users`: recognise the format of a file, and read it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _FORMATS: dict[str, Export | TableFormat] = {it.name: it for it in (browser.EXPO
 
 @dataclass(frozen=True)
 class History:
-    """What a file says about where a person was."""
+    """The histogram in a file, the file's format, and notes for the reader. The verbs accept a `History`."""
 
     histogram: Histogram
     #: The name of the format that was recognised.
@@ -58,23 +58,53 @@ def read(
     user: str | None = None,
     labels: Source | None = None,
 ) -> History:
-    """The histogram in a file, a folder or a zip, whose format is recognised by its content.
+    r"""Read a history from a file, a folder or a zip; the format is recognised by the content.
 
     Parameters
     ----------
     path
-        The file; ``"-"`` is standard input, and a `InMemoryFile` is in memory already.
+        The file, folder or zip. ``"-"`` is standard input; an `InMemoryFile` is in memory already.
     format
-        The name of the format, if it is not to be recognised: csv, json, jsonl, parquet, foursquare, takeout, timeline,
-        swarm or browser.
+        The name of the format: csv, json, jsonl, parquet, foursquare, takeout, timeline, swarm or browser. Default:
+        recognise it.
     locations
-        What a location of an export is: the ``"name"`` of the place, its ``"category"`` or its ``"id"``.
-    location_column, count_column, user_column
-        The columns of a table, if they are not called location, count and user. Without counts a row is a visit.
+        What an export's location is: the ``"name"`` of the place, its ``"category"`` or its ``"id"``. Default: depends
+        on the export.
+    location_column
+        The column of a table with the locations. Default: a column with a usual name, such as location or place.
+    count_column
+        The column of a table with the counts. Default: a column with a usual name, such as count; without one, each row
+        is one visit.
+    user_column
+        The column of a table with the users. Default: a column with a usual name, such as user.
     user
-        The one whose rows are read.
+        Read only the rows of this user. Required if the table has several users.
     labels
-        A table with the columns id and label: locations that are called id become label.
+        A table with the columns id and label. A location called id is renamed to label.
+
+    Returns
+    -------
+    History
+        The `histogram`, the `format` that was recognised, and `notes`: what was left out, merged or guessed. The verbs
+        accept a `History`.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read; the message names it and says why.
+
+    See Also
+    --------
+    read_users : Read the histograms of many users.
+    read_weights : Read a target.
+    Histogram.from_frame : Read a data frame.
+
+    Examples
+    --------
+    >>> from elsewhere.histories import InMemoryFile
+    >>> history = read(InMemoryFile("history.csv", b"location,count\ncafe,7\ngym,2\n"))
+    >>> dict(history.histogram), history.format
+    ({'cafe': 7, 'gym': 2}, 'csv')
     """
     options = Options(locations, location_column, count_column, user_column, user)
     with opened(path) as documents:
@@ -87,7 +117,7 @@ def read(
 
 
 def relabelled(history: History, labels: Source) -> History:
-    """The history with each location under its label in a table with the columns id and label."""
+    """Return `history` with its locations renamed by `labels`, a table with the columns id and label."""
     with _table(labels, None) as table:
         known = pairs(table, "id", "label")
         notes = [*history.notes, *table.notes]
@@ -113,7 +143,44 @@ def read_weights(
     user_column: str | None = None,
     user: str | None = None,
 ) -> dict[str, float]:
-    """The weights in a table, for a target: any numbers that are not negative. The options are those of `read`."""
+    r"""Read a target from a table: nonnegative weights by location.
+
+    Parameters
+    ----------
+    path
+        The file. ``"-"`` is standard input; an `InMemoryFile` is in memory already.
+    format
+        The name of the table's format: csv, json, jsonl, parquet or foursquare. Default: recognise it.
+    location_column
+        The column with the locations. Default: a column with a usual name, such as location or place.
+    count_column
+        The column with the weights. Default: a column with a usual name, such as count or weight; without one, each row
+        counts as 1.
+    user_column
+        The column with the users. Default: a column with a usual name, such as user.
+    user
+        Read only the rows of this user. Required if the table has several users.
+
+    Returns
+    -------
+    dict
+        The weights by location; spellings of one place are added up.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or is not a table; the message names it and says why.
+
+    See Also
+    --------
+    resemble, avoid : Use the weights as a target.
+
+    Examples
+    --------
+    >>> from elsewhere.histories import InMemoryFile
+    >>> read_weights(InMemoryFile("target.csv", b"location,weight\ncafe,0.5\nmuseum,1.5\n"))
+    {'cafe': 0.5, 'museum': 1.5}
+    """
     options = Options(None, location_column, count_column, user_column, user)
     with _table(path, format) as table:
         return merge_spellings(count_visits(table, options, real))[0]
@@ -127,7 +194,39 @@ def read_users(
     count_column: str | None = None,
     user_column: str | None = None,
 ) -> dict[str, Counter[str]]:
-    """The counts of every user in a table, by name of the user. The options are those of `read`."""
+    """Read the counts of every user in a table.
+
+    Parameters
+    ----------
+    path
+        The file; ``"-"`` is standard input.
+    format
+        The name of the table's format: csv, json, jsonl, parquet or foursquare. Default: recognise it.
+    location_column
+        The column with the locations. Default: a column with a usual name, such as location or place.
+    count_column
+        The column with the counts. Default: a column with a usual name, such as count; without one, each row is one
+        visit.
+    user_column
+        The column with the users. Default: a column with a usual name, such as user.
+
+    Returns
+    -------
+    dict
+        A `collections.Counter` of locations for each user, by name of the user. A place that is spelt in several ways
+        has one name for all users.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or has no column of users; the message names it and says why.
+
+    See Also
+    --------
+    batch : Sanitize every user of a table that need not fit into memory.
+    profiles.learn : Learn a profile from the users.
+    audit : Attack the users' releases.
+    """
     with _table(path, format) as table:
         return count_by_user(table, Options(None, location_column, count_column, user_column))
 

@@ -1,4 +1,4 @@
-"""Check a release against the history that it was made from, without trusting what made it."""
+"""Check a release against the history that it was made from, without trusting the solvers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _TOLERANCE = 1e-9
 
 @dataclass
 class Check:
-    """What `verify` found: `problems` is a sentence for each thing that is wrong."""
+    """What `verify` found; `problems` has one sentence for each problem."""
 
     problems: list[str] = field(default_factory=list)
     quality_loss: float = math.nan
@@ -46,6 +46,7 @@ class Check:
 
     @property
     def ok(self) -> bool:
+        """Whether there are no problems."""
         return not self.problems
 
 
@@ -68,28 +69,62 @@ def verify(
     forbidden: Iterable[TableLike] = (),
     candidates: Iterable[str] = (),
 ) -> Check:
-    """Check that a release keeps to everything that was asked of it; no solver takes part.
+    """Check that a release satisfies everything that was asked of it. No solver takes part.
 
     Parameters
     ----------
     histogram
-        The true history H.
+        The true history H: a `Histogram`, what `read` returns, or anything that `Histogram` accepts.
     release
-        The histogram H' to be checked, or a whole `Sanitized`: then its figures and its bound are recomputed too, and
-        if it claims to be optimal, a better histogram is looked for. At an infinite distance, which nothing is better
-        than, the claim that the quality loss is the least is taken on trust.
+        The histogram H' to check, or a whole `Sanitized`. For a `Sanitized`, the distances and the bound are
+        recomputed, and if it claims to be optimal, a better histogram is searched for. One claim is not checked: that
+        an avoid release at an infinite distance has the least quality loss.
     target
-        The target of resemble or avoid; without it the release is taken for one of hide.
-    max_quality_loss, quality, privacy, max_distance, min_distance, size, redistribute, sensitive
-        What was asked, as in `hide`, `resemble` and `avoid`.
-    visited_only, lower, upper, forbidden, candidates
-        The same.
+        The target H'' of resemble or avoid. Default: None, the release is checked as one of hide.
+    max_quality_loss
+        The limit on d_q(H, H'). Default: no limit.
+    quality
+        The distance d_q: its name, or your own function of (original count, released count) for one location.
+    privacy
+        The distance d_p: its name, or your own function of (target count, released count) for one location.
+    max_distance
+        The greatest privacy distance d_p(H', H'') allowed (resemble).
+    min_distance
+        The least privacy distance d_p(H', H'') allowed (avoid).
+    size
+        The size that the release must have: ``"original"`` (the default) or ``"target"``.
+    redistribute
+        Number of visits that the other locations received (hide). Default: as many as are hidden.
+    sensitive
+        Names of locations that must have no visits. Any spelling of a name matches, and so do patterns such as
+        ``"*church*"``.
+    visited_only
+        If True, locations with count 0 must stay at 0.
+    lower
+        The least count of each location, by name or pattern.
+    upper
+        The greatest count of each location, by name or pattern.
+    forbidden
+        Complete histograms that the release must not equal.
+    candidates
+        Names of locations that are in neither the history nor the target but may have visits.
 
     Returns
     -------
     Check
-        `ok`, and `problems`: a sentence for each thing that is wrong.
+        `ok` is True if nothing is wrong; `problems` has one sentence for each problem.
 
+    Raises
+    ------
+    InputError
+        An argument is not valid; the message names the value.
+
+    See Also
+    --------
+    hide, resemble, avoid : Make the releases that this function checks.
+
+    Examples
+    --------
     >>> check = verify({"cafe": 7, "gym": 2}, {"cafe": 8, "gym": 1}, sensitive={"gym"})
     >>> check.ok, check.problems
     (False, ["1 visit is left at the sensitive location 'gym'"])
