@@ -347,7 +347,7 @@ def _column(frame: SupportsColumns, name: str) -> list[Any]:
     try:
         column = frame[name]
     except Exception:  # what a data frame raises for a column that it lacks is its own affair
-        known = list(getattr(frame, "columns", None) or getattr(frame, "column_names", None) or ())
+        known = list(getattr(frame, "column_names", getattr(frame, "columns", ())))
         listed = f"; it has {name_list(known)}" if known and all(isinstance(it, str) for it in known) else ""
         raise InputError(f"the frame has no column {quote(name)}{listed}") from None
     return list(column.to_pylist() if hasattr(column, "to_pylist") else column)
