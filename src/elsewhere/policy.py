@@ -111,7 +111,7 @@ class Policy:
         try:
             entries = tomllib.loads(content.decode("utf-8-sig"))
         except (ValueError, RecursionError) as error:
-            raise InputError(f"the policy {quote(name)} is not TOML: {one_line(error)}") from None
+            raise InputError(f"the policy {quote(name)} is not valid TOML: {one_line(error)}") from None
         try:
             return cls.of(entries)
         except InputError as error:
@@ -275,7 +275,7 @@ class Plan:
     def frontier(self, history: TableLike, budgets: Sequence[float]) -> Frontier:
         """Return what each limit in `budgets` would buy for `history`, in place of the policy's own limit."""
         if self.policy.goal == "hide":
-            raise InputError("hide has no frontier; it is for resemble and avoid")
+            raise InputError("hide has no frontier; only resemble and avoid have one")
         from elsewhere.solve import solve_frontier
 
         return solve_frontier(self.question(history).within(max(budgets, default=0.0)), budgets)
@@ -324,7 +324,7 @@ def _typed(content: Mapping[str, Any]) -> dict[str, Any]:
         if key not in known:
             raise InputError(f"unknown key {quote(key)}{closest(key, known)}")
     if "goal" not in content:
-        raise InputError(f"the key 'goal' is missing; it is one of {', '.join(_GOALS)}")
+        raise InputError(f"the key 'goal' is missing; it must be one of {', '.join(_GOALS)}")
     return {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
 
 
@@ -333,14 +333,14 @@ def _check(values: Mapping[str, Any]) -> None:
     for key, choices in _CHOICES.items():
         if values[key] not in choices or type(values[key]) is not type(choices[0]):
             raise InputError(
-                f"{key} is {quote(values[key])}; it is one of {', '.join(map(str, choices)).lower()}", (key,)
+                f"{key} is {quote(values[key])}; it must be one of {', '.join(map(str, choices)).lower()}", (key,)
             )
     for key in _TEXTS:
         if not isinstance(values[key], str | None):
-            raise InputError(f"{key} is {quote(values[key])}; it must be a text", (key,))
+            raise InputError(f"{key} is {quote(values[key])}; it must be a string", (key,))
     for key in _LISTS:
         if not isinstance(values[key], tuple) or not all(isinstance(item, str) for item in values[key]):
-            raise InputError(f"{key} is {quote(values[key])}; it must be a list of texts", (key,))
+            raise InputError(f"{key} is {quote(values[key])}; it must be a list of strings", (key,))
     for key in _NUMBERS:
         if values[key] is not None:
             nonnegative(key, values[key])

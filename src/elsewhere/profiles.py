@@ -39,7 +39,7 @@ __all__ = [
     "stored",
 ]
 
-#: With fewer users than this a profile is taken to tell about single ones.
+#: A profile of fewer users than this may reveal single ones.
 FEW_USERS = 20
 
 _TEXTS = ("label", "description", "source")
@@ -70,7 +70,7 @@ class StoredProfile:
         if self.users is None or self.users >= FEW_USERS:
             return None
         who = "1 user is" if self.users == 1 else f"{self.users} users are"
-        return f"only {who} behind this profile; with fewer than {FEW_USERS} it is nearly somebody's history"
+        return f"only {who} behind this profile; with fewer than {FEW_USERS} it can reveal a single person's history"
 
 
 class Repository(dict[str, StoredProfile]):
@@ -101,7 +101,7 @@ def stored(name: str) -> StoredProfile:
     """
     known = _files()
     if not isinstance(name, str) or name not in known:
-        suggestion = closest(str(name), known) or f"; there are {', '.join(sorted(known))}"
+        suggestion = closest(str(name), known) or f"; the profiles are {', '.join(sorted(known))}"
         raise InputError(f"there is no profile {quote(name)}{suggestion}")
     return _read(known[name])
 
@@ -133,7 +133,7 @@ def save(path: str | os.PathLike[str], stored: StoredProfile) -> None:
     Only you can read the file, because it may tell something about the users behind the profile.
     """
     if not isinstance(path, str | os.PathLike) or Path(path).suffix != _ENDING:
-        raise InputError(f"a profile's path ends in {_ENDING}; {quote(str(path))} does not")
+        raise InputError(f"the path of a profile is {quote(str(path))}; it must end in {_ENDING}")
     import tomli_w
 
     entries: dict[str, Any] = {key: getattr(stored, key) for key in _TEXTS}
@@ -144,7 +144,7 @@ def save(path: str | os.PathLike[str], stored: StoredProfile) -> None:
         content = text.encode()
     except UnicodeEncodeError as error:
         odd = quote(text[error.start : error.end])
-        raise InputError(f"the profile has the character {odd}, which no file can hold") from None
+        raise InputError(f"the profile has the character {odd}, which cannot be written to a file") from None
     write_atomic(path, content, private=True)
 
 
@@ -203,13 +203,13 @@ def learn(users: Users, *, visited: Collection[str] = ()) -> StoredProfile:
             if count:
                 sums[location] = sums.get(location, 0.0) + count / histogram.size
     if not kept:
-        whom = f"none of the {seen} users visited any of {quote(wanted)}" if seen else "there is no user"
-        raise InputError(f"{whom}, so there is nothing to learn a profile from")
-    among = f" They all were at one of: {', '.join(map(str, wanted))}." if wanted else ""
+        whom = f"none of the {seen} users visited any of {quote(wanted)}" if seen else "there are no users"
+        raise InputError(f"{whom}, so no profile can be learned")
+    among = f" All of them visited one of: {', '.join(map(str, wanted))}." if wanted else ""
     return StoredProfile(
         name="learned",
         label="Learned profile",
-        description=f"The mean of the shares of users, each of whom counts the same.{among}",
+        description=f"The mean of the users' shares; every user counts the same.{among}",
         source="Learned from histograms with elsewhere.",
         profile=Profile(sums),
         users=kept,
@@ -229,7 +229,7 @@ def _histograms(users: Users) -> Iterator[Histogram]:
             histogram = as_histogram(counts)
             check_size(histogram)
         except InputError as error:
-            raise InputError(f"the user {quote(user)} cannot be learned from: {error}") from None
+            raise InputError(f"the user {quote(user)}: {error}") from None
         yield histogram
 
 
@@ -267,14 +267,14 @@ def _parsed(name: str, content: bytes, what: str, shipped: bool) -> StoredProfil
     entries = _entries(content, what)
     for key in entries:
         if key not in _KEYS:
-            raise InputError(f"the {what} has the key {quote(key)}, which means nothing{closest(key, _KEYS)}")
+            raise InputError(f"the {what} has the unknown key {quote(key)}{closest(key, _KEYS)}")
     for key in _TEXTS:
         if not isinstance(entries.get(key), str) or not entries[key].strip():
-            has = f"has the {key} {quote(entries[key])}, which is not a text" if key in entries else f"has no {key}"
+            has = f"has the {key} {quote(entries[key])}, which is not a string" if key in entries else f"has no {key}"
             raise InputError(f"the {what} {has}")
     users = entries.get("users")
     if users is not None and (type(users) is not int or users < 1):
-        raise InputError(f"the {what} has the users {quote(users)}; it must be a whole number above 0")
+        raise InputError(f"the {what} has users = {quote(users)}; it must be a whole number above 0")
     texts = {key: entries[key] for key in _TEXTS}
     weights = _weights(entries.get("weights"), what)
     return StoredProfile(name, **texts, profile=weights, users=users, shipped=shipped)
@@ -286,7 +286,7 @@ def _entries(content: bytes, what: str) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise InputError(f"the {what} is not UTF-8 text at byte {error.start}") from None
     except (ValueError, RecursionError) as error:
-        raise InputError(f"the {what} is not TOML: {error}") from None
+        raise InputError(f"the {what} is not valid TOML: {error}") from None
 
 
 def _weights(weights: Any, what: str) -> Profile:

@@ -522,7 +522,7 @@ def frontier(
     from elsewhere.solve import solve_frontier
 
     if not isinstance(goal, str) or goal not in ("resemble", "avoid"):
-        raise InputError(f"goal is {quote(goal)}; it is either 'resemble' or 'avoid'")
+        raise InputError(f"goal is {quote(goal)}; it must be 'resemble' or 'avoid'", ("goal",))
     limits = [nonnegative("budgets", budget) for budget in as_list("budgets", budgets, "quality losses")]
     question = Question(
         goal,

@@ -13,7 +13,7 @@ from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import TableLike
 from elsewhere.model.question import as_list, nonnegative
 from elsewhere.policy import Plan, Policy
-from elsewhere.text import quote
+from elsewhere.text import as_sentence, plural, quote
 
 if TYPE_CHECKING:
     from elsewhere.attacks.setting import Setting
@@ -97,18 +97,16 @@ def audit(
     check_whole("seed", seed, 0)
     names = tuple(dict.fromkeys(as_list("sensitive", sensitive, "names")))
     if not names and target is None:
-        raise InputError(
-            "there is nothing to attack: name sensitive places to hide, or a target", ("sensitive", "target")
-        )
+        raise InputError("there is nothing to attack; give sensitive or target", ("sensitive", "target"))
     stay = tuple(as_list("spared", spared, "names"))
     if not names:
-        _refuse("sensitive places", spared=stay or None, taxonomy=taxonomy)
+        _refuse("sensitive", spared=stay or None, taxonomy=taxonomy)
     if target is None:
         other = None if privacy == "js" else privacy
-        _refuse("a target", max_quality_loss=max_quality_loss, privacy=other, threshold=threshold)
+        _refuse("target", max_quality_loss=max_quality_loss, privacy=other, threshold=threshold)
     limit = None if threshold is None else nonnegative("threshold", threshold)
     if limit == math.inf:
-        raise InputError("threshold is inf; everybody would belong to the group, so give a finite one", ("threshold",))
+        raise InputError("threshold is inf, so every user would be a member; give a finite number", ("threshold",))
     hiding = Policy("hide", names, stay, taxonomy, quality=quality).plan()
     targeting = None
     if target is not None:
@@ -136,7 +134,7 @@ class _Attacker:
         self._profiling: list[Profiling] = []
         self._repetition: Repetition | None = None
         if table.empty:
-            self._notes.append(f"{_users(table.empty)} left out: no visit at all.")
+            self._notes.append(f"Left out {plural(table.empty, 'user')} without any visit.")
 
     def hidden_places(self, setting: Setting) -> None:
         """The attacks on hide."""
@@ -146,8 +144,8 @@ class _Attacker:
 
         if exposed := int((~setting.releasable).sum()):
             self._notes.append(
-                f"{_users(exposed)} left out: with nothing but sensitive visits there is no release to "
-                "attack, but that there is none may tell enough."
+                f"Left out {plural(exposed, 'user')} with sensitive visits only: they get no release. "
+                "Its absence may give them away."
             )
         for name, columns in setting.classes.items():
             self._inference += self._tried(infer, setting, name, columns) or ()
@@ -166,7 +164,7 @@ class _Attacker:
         """All that was found; an error if no attack could be made."""
         users, locations = self._table.counts.shape
         if users > MOST:
-            self._notes.append(f"No more than {MOST:,} users of a kind, drawn at random, are attacked at a time.")
+            self._notes.append(f"Each attack uses at most {MOST:,} users of each kind, drawn at random.")
         found = (tuple(self._inference), tuple(self._detection), tuple(self._profiling), self._repetition)
         if not any(found):
             raise self._refused[0]
@@ -177,16 +175,12 @@ class _Attacker:
             return attack(*given, **named)
         except TooFewUsers as error:
             self._refused.append(error)
-            self._notes.append(f"{error}.")
+            self._notes.append(as_sentence(str(error)))
             return None
 
 
 def _refuse(needed: str, **given: object) -> None:
-    """Raise if something is given that means nothing without what is needed, which there is not."""
+    """Raise if an argument is given that has no effect without another one, which is missing."""
     for name, value in given.items():
         if value is not None:
-            raise InputError(f"{name} is {quote(value)}, which means nothing without {needed}", (name,))
-
-
-def _users(number: int) -> str:
-    return "1 user is" if number == 1 else f"{number:,} users are"
+            raise InputError(f"{name} is {quote(value)}, but it has no effect without {needed}", (name, needed))

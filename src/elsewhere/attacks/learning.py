@@ -86,8 +86,8 @@ class TooFewUsers(InputError):
 def enough(what: str, ones: str, one: Ints | Flags, others: str, other: Ints | Flags) -> None:
     """Raise unless there are enough users of two kinds to learn from and to be tested on."""
     if min(len(one), len(other)) < FEWEST:
-        numbers = f"the {ones} are {len(one)}, {others} {len(other)}"
-        raise TooFewUsers(f"{what}: {numbers}, and {FEWEST} of either are needed")
+        found = f"found {len(one)} {ones} and {len(other)} {others}"
+        raise TooFewUsers(f"skipped {what}: it needs at least {FEWEST} users in each group; {found}")
 
 
 def check_learners() -> None:

@@ -84,11 +84,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(0)
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx is not None else "elsewhere"
-        _fail(f"{error.format_message().rstrip('.')} ({command} --help tells more)", error.exit_code)
+        _fail(f"{error.format_message().rstrip('.')} (see {command} --help)", error.exit_code)
     except click.ClickException as error:
         _fail(error.format_message(), error.exit_code)
     except Unchanged as error:
-        _fail(f"{error} (add --allow-unchanged to write it all the same)", _NO_RELEASE)
+        _fail(f"{error} (add --allow-unchanged to write it anyway)", _NO_RELEASE)
     except (Infeasible, PrivacyNotMet) as error:
         _fail(f"{_with_options(error)}{_remedy(error)}", _NO_RELEASE)
     except ElsewhereError as error:

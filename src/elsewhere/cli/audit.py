@@ -64,6 +64,7 @@ def audit(table: str, as_json: bool, report: str | None, **given: Any) -> None:
     from elsewhere.files import write_atomic
     from elsewhere.output.report import PRIVATE
     from elsewhere.output.report import as_json as written
+    from elsewhere.text import plural
 
     options.check_paths(table, {**given, "report": report}, ("report",))
     columns = {name: given.pop(name) for name in ("user_column", "location_column", "count_column")}
@@ -76,5 +77,5 @@ def audit(table: str, as_json: bool, report: str | None, **given: Any) -> None:
         return
     for note in found.notes:
         click.echo(note, err=True)
-    click.echo(f"{found.users:,} users and {found.locations:,} locations are attacked.", err=True)
+    click.echo(f"Attacked {plural(found.users, 'user')} with {plural(found.locations, 'location')}.", err=True)
     click.echo(found)

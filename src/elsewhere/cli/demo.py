@@ -40,4 +40,4 @@ def demo() -> None:
     for check in checks:
         if not check.ok:
             raise InputError(check.problems[0])
-    click.echo("\nBoth were checked again without the solver: all in order.")
+    click.echo("\nBoth releases were checked without the solver: no problems found.")

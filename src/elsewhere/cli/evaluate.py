@@ -42,6 +42,7 @@ def evaluate(
     from elsewhere.evaluation import evaluate as measure
     from elsewhere.output.report import PRIVATE
     from elsewhere.output.report import as_json as written
+    from elsewhere.text import plural
 
     tables = Tables.read(original, sanitized, **columns)
     found = measure(tables, clusters=clusters, neighbours=neighbours, splits=splits, seed=seed)
@@ -50,5 +51,5 @@ def evaluate(
         return
     for note in found.notes:
         click.echo(note, err=True)
-    click.echo(f"{found.users:,} users and {found.locations:,} locations are compared.", err=True)
+    click.echo(f"Compared {plural(found.users, 'user')} with {plural(found.locations, 'location')}.", err=True)
     click.echo(found)

@@ -80,4 +80,4 @@ def _numbers(text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise InputError(f"--budgets is {quote(text)}; give numbers between commas") from None
+        raise InputError(f"--budgets is {quote(text)}; give numbers separated by commas") from None

@@ -213,15 +213,15 @@ def check_paths(history: str, given: Mapping[str, Any], written: Iterable[str]) 
         if path is None or (path == "-" and name == "output"):
             continue
         if path == "-":
-            raise InputError(f"{option} is '-'; only the release goes to standard output, and --json for the summary")
+            raise InputError(f"{option} is '-'; give a file, or print the summary with --json")
         other = taken.setdefault(os.path.realpath(path), option)
         if other != option:
-            raise InputError(f"{option} is {quote(path)}, which is {other} already")
+            raise InputError(f"{option} is {quote(path)}, which is also {other}; give another file")
         if Path(path).exists() and _belongs_to(path, history):
-            raise InputError(f"{option} is {quote(path)}, which is a file of HISTORY")
+            raise InputError(f"{option} is {quote(path)}, which is a file of HISTORY; give another file")
         folder = Path(os.path.realpath(path)).parent
         if not os.access(folder, os.W_OK):
-            raise InputError(f"{option} is {quote(path)}, but nothing can be written to {quote(str(folder))}")
+            raise InputError(f"{option} is {quote(path)}, but the folder {quote(str(folder))} is not writable")
     if given.get("as_json") and given["output"] == "-":
         raise InputError("--json and -o - would both print to standard output; give -o a file")
 
@@ -258,8 +258,8 @@ def _bounds(option: str, values: tuple[str, ...]) -> str | dict[str, int]:
     for value in values:
         name, equals, count = value.rpartition("=")
         if not equals or not count.isdecimal():
-            raise InputError(f"{option} is {quote(value)}; it is one file, or NAME=COUNT any number of times")
+            raise InputError(f"{option} is {quote(value)}; give one file, or NAME=COUNT once or more")
         if name in counts:
-            raise InputError(f"{option} says two things about {quote(name)}")
+            raise InputError(f"{option} has two bounds for {quote(name)}")
         counts[name] = int(count)
     return counts

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from elsewhere.model.errors import InputError
-from elsewhere.text import printable, quote
+from elsewhere.text import plural, printable, quote
 
 
 @click.group(short_help="List target profiles, or learn one.")
@@ -32,7 +32,7 @@ def list_() -> None:
         click.echo(f"{name}  {printable(stored.label)}" + ("" if stored.shipped else " (your own)"))
     for note in known.notes:
         click.echo(note, err=True)
-    click.echo(f"Your own are in {profiles.folder()}", err=True)
+    click.echo(f"Your own profiles are in {profiles.folder()}", err=True)
 
 
 @profile.command()
@@ -50,7 +50,7 @@ def show(name: str) -> None:
     for line in (stored.label, stored.description, f"Source: {stored.source}"):
         click.echo(printable(line))
     if stored.users is not None:
-        click.echo(f"Users behind it: {stored.users}")
+        click.echo(f"Users: {stored.users}")
     for location, weight in sorted(stored.profile.items(), key=lambda item: (-item[1], item[0])):
         click.echo(f"{weight:8.4f}  {printable(location)}")
 
@@ -87,7 +87,7 @@ def learn(table: str, name: str, label: str | None, visited: tuple[str, ...], ou
     from elsewhere.model.taxonomy import Taxonomy
 
     if output is None and re.fullmatch(r"[\w-]+", name) is None:
-        raise InputError(f"--name is {quote(name)}; give letters, digits, - and _ only")
+        raise InputError(f"--name is {quote(name)}; use only letters, digits, - and _")
     learned = profiles.learn(read_users(table, **given), visited=visited)
     stored = replace(learned, name=name, label=label or name)
     path = Path(output) if output is not None else profiles.folder() / f"{name}.toml"
@@ -96,11 +96,13 @@ def learn(table: str, name: str, label: str | None, visited: tuple[str, ...], ou
     shipped = {known for known, other in profiles.all_profiles().items() if other.shipped}
     profiles.save(path, stored)
     if output is None and name in shipped:
-        click.echo(f"It takes the place of the profile {name} that comes with elsewhere.", err=True)
-    click.echo(f"Learned from {learned.users} users, and written to {path}.", err=True)
+        click.echo(f"It replaces the profile {name} that comes with elsewhere.", err=True)
+    click.echo(f"Learned from {plural(learned.users or 0, 'user')} and written to {path}.", err=True)
     places = Taxonomy.shipped()
     sensitive = places.select([f"preset:{preset}" for preset in places.presets], among=learned.profile)
     if sensitive:
-        click.echo(f"It has places that may be sensitive: {', '.join(map(printable, sorted(sensitive)))}.", err=True)
+        click.echo(
+            f"It includes places that may be sensitive: {', '.join(map(printable, sorted(sensitive)))}.", err=True
+        )
     if stored.warning is not None:
-        click.echo(f"Mind that {stored.warning}.", err=True)
+        click.echo(f"Warning: {stored.warning}.", err=True)

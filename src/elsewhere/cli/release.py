@@ -110,7 +110,7 @@ def _release(goal: Goal, path: str, given: dict[str, Any]) -> None:
     given["output"] = output
     options.check_paths(path, given, ("output", "report", "plot", "save_policy"))
     if goal == "hide" and not given["sensitive"] and given["policy"] is None:
-        raise InputError("hide needs to know what to hide: name it with --sensitive")
+        raise InputError("there is nothing to hide; name sensitive places with --sensitive")
     if output is not None:
         release_format(output)
     policy = options.chosen_policy(goal, given)
@@ -120,7 +120,7 @@ def _release(goal: Goal, path: str, given: dict[str, Any]) -> None:
     result = solve(question)
     check = check_release(question, result)
     if not check.ok:
-        raise ElsewhereError(f"the release failed its check and is not written: {check.problems[0]}")
+        raise ElsewhereError(f"the release failed its check and was not written: {check.problems[0]}")
     result.check_changed(given["allow_unchanged"])
     _show_covered(question, say)
     if common := common_note(question):

@@ -7,6 +7,7 @@ from elsewhere.evaluation.quality import quality_losses
 from elsewhere.evaluation.recommendation import TooFewUsers, recommendation_errors
 from elsewhere.evaluation.result import Contrast, Errors, Estimate, Evaluation, Recommendation, Spread
 from elsewhere.evaluation.tables import Tables
+from elsewhere.text import plural
 
 __all__ = [
     "Contrast",
@@ -63,18 +64,14 @@ def evaluate(tables: Tables, *, clusters: int = 3, neighbours: int = 25, splits:
         recommended = recommendation_errors(tables, neighbours, splits, seed)
     except TooFewUsers as error:
         recommended = None
-        notes.append(f"Recommendation is not measured: {error}.")
+        notes.append(f"Skipped recommendation: {error}.")
     return Evaluation(len(tables.users), len(tables.locations), losses, clusters, groups, recommended, tuple(notes))
 
 
 def _left_out(tables: Tables) -> list[str]:
     left_out = {
-        "of the original without a release": tables.unreleased,
-        "of the original without a visit": tables.empty,
+        "without a release": tables.unreleased,
+        "without a visit": tables.empty,
         "of the sanitized table whom the original does not have": tables.unknown,
     }
-    return [
-        f"{number:,} user{'' if number == 1 else 's'} {which} {'is' if number == 1 else 'are'} left out."
-        for which, number in left_out.items()
-        if number
-    ]
+    return [f"Left out {plural(number, 'user')} {which}." for which, number in left_out.items() if number]

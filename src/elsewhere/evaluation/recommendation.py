@@ -60,8 +60,8 @@ def recommendation_errors(tables: Tables, neighbours: int = 25, splits: int = 10
     left = len(tables.users) - tested
     if left < neighbours:
         raise TooFewUsers(
-            f"{neighbours} neighbours are wanted, but the users with a release are {len(tables.users)}, of whom {left} "
-            "are left when some are set apart for testing"
+            f"neighbours is {neighbours}, but only {left} of the {len(tables.users)} users are not tested",
+            ("neighbours",),
         )
     errors = np.empty((3, 2, splits))
     for split in range(splits):
@@ -69,7 +69,7 @@ def recommendation_errors(tables: Tables, neighbours: int = 25, splits: int = 10
         order = random.permutation(len(tables.users))
         questions = _questions(tables, np.sort(order[:tested]), random)
         if not questions.users.size:
-            raise TooFewUsers(f"no user who is tested in split {split + 1} has a location in both histograms")
+            raise TooFewUsers(f"no tested user of split {split + 1} has a location in both histograms")
         others = np.sort(order[tested:])
         for case, (one, rest) in enumerate(((before, before), (after, before), (after, after))):
             predicted = predict(one[questions.users], rest[others], questions.locations, neighbours)

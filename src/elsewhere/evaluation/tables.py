@@ -85,8 +85,8 @@ class Tables:
         users = tuple(user for user in visits if user in releases and releases[user].size)
         if not users:
             raise InputError(
-                f"no user has visits in both tables; users of the original are {quote(sorted(original))}, "
-                f"users of the sanitized one {quote(sorted(sanitized))}"
+                f"no user has visits in both tables; the original has the users {quote(sorted(original))}, "
+                f"the sanitized table has {quote(sorted(sanitized))}"
             )
         unions = [visits[user].index.union(releases[user].locations) for user in users]
         locations = tuple(sorted(set().union(*(union.names for union in unions))))
@@ -134,7 +134,7 @@ def _read(path: str | PathLike[str], columns: Mapping[str, str | None]) -> dict[
         return read_users(path, **columns)
     parts = sorted(Path(path).glob("*.parquet"))
     if not parts:
-        raise InputError(f"the folder {quote(str(path))} has no Parquet file")
+        raise InputError(f"the folder {quote(str(path))} has no Parquet files")
     histories: dict[str, Counter[str]] = {}
     for part in parts:
         for user, counts in read_users(part, **columns).items():

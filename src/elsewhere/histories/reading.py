@@ -111,7 +111,7 @@ def read(
         reader, chosen = _recognised(documents, format)
         counts, notes = _counts(reader, chosen, options)
         if not counts:
-            raise InputError("there is no visit in it")
+            raise InputError("it has no visits")
         history = _history(counts, reader.name, notes)
         return history if labels is None else relabelled(history, labels)
 
@@ -235,7 +235,10 @@ def _recognised(documents: list[Document], name: str | None) -> tuple[Export | T
     """The format of the documents, and those of them that are in it."""
     if name is not None and name not in _FORMATS:
         known = ", ".join(_FORMATS)
-        raise InputError(f"the format {quote(name)} is not known{closest(str(name), _FORMATS)}; known are {known}")
+        raise InputError(
+            f"the format {quote(name)} is not supported{closest(str(name), _FORMATS)}; the formats are {known}",
+            ("format",),
+        )
     alone = [it for it in documents if not it.among_others]
     if not alone:
         return _among(documents, name)
@@ -247,7 +250,7 @@ def _recognised(documents: list[Document], name: str | None) -> tuple[Export | T
     for reader in _FORMATS.values():
         if reader.recognises(alone[0]):
             return reader, alone
-    raise InputError(f"it is in no format that is known, which are {', '.join(_FORMATS)}")
+    raise InputError(f"this file format is not supported; the formats are {', '.join(_FORMATS)}")
 
 
 def _among(documents: list[Document], name: str | None) -> tuple[Export, list[Document]]:
@@ -269,7 +272,7 @@ def _among(documents: list[Document], name: str | None) -> tuple[Export, list[Do
             document.json()  # says what is wrong with it
     if not found:
         wanted = name or " or ".join(reader.name for reader in _EXPORTS)
-        raise InputError(f"no file in it is an export in the format {wanted}")
+        raise InputError(f"it holds no export in the format {wanted}")
     return found[0]
 
 
@@ -289,18 +292,18 @@ def _check(reader: Export | TableFormat, options: Options) -> None:
     for option in fields(options):
         given = getattr(options, option.name)
         if given is not None and option.name not in reader.options:
-            understood = f", which understands {', '.join(reader.options)}" if reader.options else ""
+            used = f"; it uses {', '.join(reader.options)}" if reader.options else ""
             raise InputError(
-                f"{option.name} means nothing in the format {reader.name}{understood}", (option.name, *reader.options)
+                f"the format {reader.name} does not use {option.name}{used}", (option.name, *reader.options)
             )
     if options.locations is not None and options.locations not in reader.locations:
         if options.locations not in get_args(Locations):
             raise InputError(
-                f"locations is {quote(options.locations)}; it is 'name', 'category' or 'id'", ("locations",)
+                f"locations is {quote(options.locations)}; it must be 'name', 'category' or 'id'", ("locations",)
             )
         raise InputError(
-            f"a place has no {options.locations} in the format {reader.name}, only {' and '.join(reader.locations)}; "
-            "labels can give it one",
+            f"in the format {reader.name} a place has no {options.locations}, only {' and '.join(reader.locations)}; "
+            "add one with labels",
             ("labels",),
         )
 
@@ -310,7 +313,7 @@ def _table(path: Source, name: str | None) -> Iterator[Table]:
     with opened(path) as documents:
         reader, chosen = _recognised(documents, name)
         if not isinstance(reader, TableFormat):
-            raise InputError(f"it is in the format {reader.name}, but a table is needed here")
+            raise InputError(f"it is in the format {reader.name}; give a table")
         with reader.open(chosen[0]) as table:
             yield table
 

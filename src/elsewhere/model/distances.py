@@ -138,7 +138,7 @@ def _checked(name: str, arguments: tuple[float, int], value: float) -> float:
         number = math.nan
     if math.isnan(number) or number == -math.inf:
         raise InputError(
-            f"the distance function {name} returned {quote(value)} for {arguments}; a finite number or inf is needed"
+            f"the distance function {name} returned {quote(value)} for {arguments}, which is not a finite number or inf"
         )
     return number
 

@@ -172,7 +172,7 @@ class Histogram(_Table):
         self._locations, self._numbers, self._index, self._spellings = _sorted(locations, numbers, "histogram")
         self._size = exact_sum(self._numbers)
         if self._size > _LARGEST:
-            raise InputError(f"the counts of the histogram sum to {self._size}, which is beyond 64 bits")
+            raise InputError(f"the counts of the histogram sum to {self._size}, which does not fit in 64 bits")
         self._numbers.flags.writeable = False
 
     @classmethod
@@ -299,7 +299,7 @@ def _real(locations: list[str], values: list[Any], what: str) -> Floats:
             numbers.append(math.inf)
         if not 0 <= numbers[-1] < math.inf:
             raise InputError(
-                f"the {what} gives {quote(location)} the weight {quote(value)}; weights are finite and not negative"
+                f"the {what} gives {quote(location)} the weight {quote(value)}; weights must be finite and not negative"
             )
     return np.array(numbers)
 
@@ -314,7 +314,7 @@ def _parse(table: TableLike, what: str) -> tuple[list[str], list[Any]]:
         kind = type(table).__name__
         raise InputError(f"the {what} is a {kind}; give a mapping or pairs of location and number") from None
     if not rows:
-        raise InputError(f"the {what} is empty: it has no location at all")
+        raise InputError(f"the {what} is empty: it has no locations")
     locations = [location for location, _ in rows]
     if set(map(type, locations)) != {str} and not all(isinstance(location, str) for location in locations):
         odd = next(location for location in locations if not isinstance(location, str))
@@ -372,12 +372,12 @@ def _why_no_count(value: Any) -> str:
     if not _is_number(value):
         return ", which is not a number"
     if not isinstance(value, int) and not math.isfinite(value):
-        return "; counts are finite"
+        return "; counts must be finite"
     if value != int(value):
-        return "; counts are whole numbers"
+        return "; counts must be whole numbers"
     if value < 0:
-        return "; counts are not negative"
-    return ", which is beyond 64 bits" if value > _LARGEST else ""
+        return "; counts must not be negative"
+    return ", which does not fit in 64 bits" if value > _LARGEST else ""
 
 
 def _is_number(value: Any) -> bool:

@@ -229,7 +229,7 @@ class Frontier(list[Sanitized]):
 
     def _knee(self) -> int:
         if not self:
-            raise InputError("the frontier has no points: no budgets were given")
+            raise InputError("the frontier has no points; give budgets")
         curve = self._undominated()
         first, last = self[curve[0]], self[curve[-1]]
         spent, gained = last.quality_loss - first.quality_loss, _distance(last) - _distance(first)
@@ -259,7 +259,7 @@ class Frontier(list[Sanitized]):
 
 def _why_unchanged(result: Sanitized) -> str:
     if result.goal != "hide":
-        return "the release equals your history: no other one within these limits is better"
+        return "the release equals your history: no other release within these limits is better"
     asked = [quote(name) for name in result.question.covered]
     if not asked:
         return "nothing was hidden, because no sensitive place is named; the release would equal your history"

@@ -182,7 +182,7 @@ class Taxonomy:
             carriers = [node for node in self._by_id.values() if group in node.groups]
             if not carriers:
                 known = ", ".join(self.presets) or "none"
-                raise InputError(f"there is no preset {quote(group)} in the taxonomy; it has {known}")
+                raise InputError(f"the taxonomy has no preset {quote(group)}; its presets are {known}")
             return carriers
         found = self._find(name)
         if not found and is_pattern(name):
@@ -219,14 +219,14 @@ class Taxonomy:
 def _check(listed: list[Node], by_id: Mapping[str, Node], children: Mapping[str | None, list[Node]]) -> None:
     """Raise unless the nodes make a tree."""
     if not listed:
-        raise InputError("the taxonomy has no node")
+        raise InputError("the taxonomy has no nodes")
     seen: set[str] = set()
     for node in listed:
         if node.id in seen:
             raise InputError(f"the taxonomy has the id {quote(node.id)} more than once")
         seen.add(node.id)
         if node.parent is not None and node.parent not in by_id:
-            raise InputError(f"the taxonomy puts {quote(node.id)} below {quote(node.parent)}, which it lacks")
+            raise InputError(f"the taxonomy puts {quote(node.id)} below {quote(node.parent)}, which it does not have")
     level = children.get(None, [])
     for _ in range(_DEEPEST):
         seen.difference_update(node.id for node in level)
@@ -235,7 +235,7 @@ def _check(listed: list[Node], by_id: Mapping[str, Node], children: Mapping[str 
         raise InputError(f"the taxonomy is more than {_DEEPEST} levels deep at {quote(level[0].name)}")
     for node in listed:
         if node.id in seen:
-            raise InputError(f"the taxonomy has a cycle: {quote(node.id)} is at or below a node that is below itself")
+            raise InputError(f"the taxonomy has a cycle: the parents of {quote(node.id)} never end")
 
 
 def _spellings(listed: list[Node]) -> tuple[_Ids, _Ids]:

@@ -25,7 +25,7 @@ from elsewhere.model.question import (
     nonnegative,
 )
 from elsewhere.model.result import Certificate, Sanitized
-from elsewhere.text import quote
+from elsewhere.text import plural, quote
 from elsewhere.verification.bounds import Multipliers, better_exists
 
 #: How far a figure may be from the one recomputed, relative to its size plus one.
@@ -163,10 +163,10 @@ def check_release(question: Question, release: TableLike | Sanitized) -> Check:
     try:
         problem = question.problem
     except Infeasible as error:
-        check.problems.append(f"nothing can satisfy the constraints: {error}")
+        check.problems.append(f"no release can satisfy the constraints: {error}")
         return check
     if claims is not None and claims.goal != question.goal:
-        check.problems.append(f"the result claims to be of {claims.goal}, but it is checked as one of {question.goal}")
+        check.problems.append(f"the result is one of {claims.goal}, but it was checked as one of {question.goal}")
     counts = _counts(problem, released, check)
     _check_constraints(problem, counts, question.visited_only, check)
     check.quality_loss = problem.quality_loss(counts)
@@ -197,24 +197,31 @@ def _counts(problem: Problem, released: Histogram, check: Check) -> Ints:
         if at >= 0:
             counts[at] = count
         elif count:
-            check.problems.append(f"the release has {count} at {quote(location)}, which is no location of the question")
+            known = "the history, the target or the candidates"
+            check.problems.append(
+                f"the release has {plural(count, 'visit')} at {quote(location)}, which is not in {known}"
+            )
     return counts
 
 
 def _check_constraints(problem: Problem, counts: Ints, visited_only: bool, check: Check) -> None:
     total = int(counts.sum())
     if total != problem.size:
-        check.problems.append(f"the release has {total} counts instead of {problem.size}")
+        check.problems.append(f"the release has {plural(total, 'visit')} instead of {problem.size:,}")
     for at in np.flatnonzero((counts < problem.lower) | (counts > problem.upper)).tolist():
         location, count = problem.locations[at], int(counts[at])
         if problem.sensitive[at]:
-            visits = "1 visit is" if count == 1 else f"{count} visits are"
-            check.problems.append(f"{visits} left at the sensitive location {quote(location)}")
+            is_left = f"{plural(count, 'visit')} {'is' if count == 1 else 'are'} left"
+            check.problems.append(f"{is_left} at the sensitive location {quote(location)}")
         elif visited_only and problem.original[at] == 0 and count:
-            check.problems.append(f"the release has {count} at {quote(location)}, which was never visited")
+            check.problems.append(
+                f"the release has {plural(count, 'visit')} at {quote(location)}, which was never visited"
+            )
         else:
             least, most = int(problem.lower[at]), int(problem.upper[at])
-            check.problems.append(f"the release has {count} at {quote(location)}, where {least} to {most} are allowed")
+            check.problems.append(
+                f"the release has {plural(count, 'visit')} at {quote(location)}; {least} to {most} are allowed"
+            )
     if problem.is_forbidden(counts):
         check.problems.append("the release is one of the forbidden histograms")
 
@@ -240,13 +247,11 @@ def _check_claims(problem: Problem, counts: Ints, claims: Sanitized, check: Chec
     _compare("gap", claims.gap, 0.0 if claims.bound == claimed else abs(claimed - claims.bound), check)
     sign = -1.0 if problem.goal == "avoid" else 1.0
     if sign * (claims.bound - objective) > _tolerance(objective):
-        check.problems.append(
-            f"the bound {claims.bound:.10g} is better than the bound can be: {objective:.10g} is reached"
-        )
+        check.problems.append(f"the bound {claims.bound:.10g} is wrong: the release itself reaches {objective:.10g}")
     if claims.status not in ("optimal", "feasible"):
-        check.problems.append(f"the status is {quote(claims.status)}; it is either 'optimal' or 'feasible'")
+        check.problems.append(f"the status is {quote(claims.status)}; it must be 'optimal' or 'feasible'")
     if claims.status == "optimal" and claims.gap > _tolerance(objective):
-        check.problems.append(f"the result claims to be optimal with a gap of {claims.gap:.10g}")
+        check.problems.append(f"the result claims to be optimal, but its gap is {claims.gap:.10g}")
     if not math.isfinite(objective):
         return
     if claims.certificate is not None:
@@ -275,7 +280,7 @@ def _check_certificate(
     """The bound that the multipliers prove, and what is claimed beyond it."""
     for name, value in (("quality", certificate.quality_multiplier), ("size", certificate.size_multiplier)):
         if not math.isfinite(value) or (name == "quality" and value < 0.0):
-            check.problems.append(f"the certificate's {name} multiplier is {value!r}")
+            check.problems.append(f"the certificate has the invalid {name} multiplier {value!r}")
             return
     measure = problem.quality if problem.privacy is None else problem.privacy
     view = Multipliers(problem, certificate.quality_multiplier, certificate.size_multiplier)
@@ -303,7 +308,7 @@ def _check_certificate(
 
 def _compare(what: str, claimed: float, true: float, check: Check) -> None:
     if not (claimed == true or abs(claimed - true) <= _tolerance(true)):
-        check.problems.append(f"the {what} is {true:.10g}, not {claimed:.10g}")
+        check.problems.append(f"the {what} is {true:.10g}, not {claimed:.10g} as the result claims")
 
 
 def _tolerance(value: float) -> float:
