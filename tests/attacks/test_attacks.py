@@ -241,7 +241,7 @@ def test_command(run: Run) -> None:
     assert (status, out) == (0, f"{expected}\n")
     assert "Left out 1 user without any visit." in err
     assert "Left out 1 user with sensitive visits only" in err
-    assert "the releases are not detected: the users with something to hide who release it are 11, those" in err
+    assert "Skipped the detection of releases: it needs at least 20 users in each group; found 11 with a release" in err
     report = json.loads(Path("report.json").read_text(encoding="utf-8"))
     assert report["inference"][0]["right"]["value"] == expected.inference[0].right.value
     assert "rivate" in report["private"]
