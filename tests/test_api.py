@@ -90,10 +90,11 @@ def test_a_strict_type_checker_refuses_what_is_no_histogram(tmp_path: Path) -> N
 def test_visits_and_frames() -> None:
     pandas = pytest.importorskip("pandas")
     visits = ["cafe", "gym", "cafe"]
-    assert ew.Histogram.from_visits(visits) == ew.Histogram.from_visits(pandas.Series(visits)) == {"cafe": 2, "gym": 1}
-    frame = pandas.DataFrame({"place": [*visits, "Cafe"], "n": [1, 2, 3, 4]})
+    for given in (visits, pandas.Series(visits)):
+        assert dict(ew.Histogram.from_visits(given)) == {"cafe": 2, "gym": 1}
+    frame = pandas.DataFrame({"place": [*visits, "Cafe"], "n": [2, 2, 3, 4]})
     assert dict(ew.Histogram.from_frame(frame, location="place")) == {"cafe": 3, "gym": 1}
-    assert dict(ew.Histogram.from_frame(frame, location="place", count="n")) == {"cafe": 8, "gym": 2}
+    assert dict(ew.Histogram.from_frame(frame, location="place", count="n")) == {"cafe": 9, "gym": 2}
     odd: list[Any] = ["cafe", None]
     wrong: list[tuple[Callable[[], object], str]] = [
         (lambda: ew.Histogram.from_visits("cafe"), "'cafe'"),

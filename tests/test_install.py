@@ -28,7 +28,7 @@ _COMMANDS = {
     "frontier h.csv --target tourist -o f.png": "pip install 'elsewhere[plot]'",
     "hide h.csv --sensitive clinic --plot p.png -o r.csv": "pip install 'elsewhere[plot]'",
     "app": "pip install 'elsewhere[app]'",
-    "profile list": "Your own are in",
+    "profile list": "Your own profiles are in",
     "profile show tourist": "",
     "profile learn u.csv --name x -o x.toml": "Learned from 2 users",
     "taxonomy show": "",
@@ -90,7 +90,7 @@ def test_demo() -> None:
     assert "Alice" in result.stdout
     assert "differs from your history by 0.1204 on a scale from 0 to 1" in result.stdout
     assert "distance from the target is 0.004598 on a scale from 0 to 1" in result.stdout
-    assert "all in order" in result.stdout
+    assert "no problems found" in result.stdout
     assert "█" in result.stdout
 
 

@@ -51,17 +51,17 @@ def test_learns_the_mean_of_the_shares(users: list[dict[str, int]], visited: set
 
 def test_few_users_are_warned_about() -> None:
     assert profiles.learn({"ann": {"cafe": 1}}).warning == (
-        "only 1 user is behind this profile; with fewer than 20 it is nearly somebody's history"
+        "only 1 user is behind this profile; with fewer than 20 it can reveal a single person's history"
     )
 
 
 @pytest.mark.parametrize(
     ("users", "visited", "named"),
     [
-        ({}, (), "there is no user"),
+        ({}, (), "there are no users"),
         (None, (), "users is None"),
         (["ann"], (), "users has 'ann'"),
-        ({"ann": {"cafe": -1}}, (), "the user 'ann' cannot be learned from: the histogram gives 'cafe' the count -1"),
+        ({"ann": {"cafe": -1}}, (), "the user 'ann': the histogram gives 'cafe' the count -1"),
         ({"ann": {"cafe": 0}}, (), "the user 'ann'"),
         ({"ann": {"cafe": 1}}, "cafe", "visited is 'cafe'"),
     ],
@@ -99,24 +99,24 @@ def test_round_trip(
     ("before", "after", "named"),
     [
         ('label = "Mine"', "", "has no label"),
-        ('label = "Mine"', 'label = " "', "the label ' ', which is not a text"),
-        ('source = "Made up."', "source = 3", "the source 3, which is not a text"),
-        ("users = 3", "user = 3", "the key 'user', which means nothing; did you mean 'users'?"),
-        ("users = 3", "users = 3.5", "the users 3.5"),
-        ("users = 3", "users = true", "the users True"),
-        ("users = 3", "users = 0", "the users 0"),
-        ("[weights]", "", "the key 'Bar'"),
+        ('label = "Mine"', 'label = " "', "the label ' ', which is not a string"),
+        ('source = "Made up."', "source = 3", "the source 3, which is not a string"),
+        ("users = 3", "user = 3", "the unknown key 'user'; did you mean 'users'?"),
+        ("users = 3", "users = 3.5", "users = 3.5;"),
+        ("users = 3", "users = true", "users = True;"),
+        ("users = 3", "users = 0", "users = 0;"),
+        ("[weights]", "", "the unknown key 'Bar'"),
         ("[weights]", "[weights.all]", "gives 'all' the weight {'Bar': 3"),
         ('[weights]\n"Bar" = 3\n"Café" = 1.0', "weights = 3", "has no table of weights"),
         ('"Bar" = 3\n"Café" = 1.0', "", "is empty: it has no location"),
         ('"Bar" = 3\n"Café" = 1.0', '"Bar" = 0', "sum to 0.0"),
-        ("3\n\"Café", "-3\n\"Café", "gives 'Bar' the weight -3; weights are finite and not negative"),
+        ("3\n\"Café", "-3\n\"Café", "gives 'Bar' the weight -3; weights must be finite and not negative"),
         ("1.0", "nan", "gives 'Café' the weight nan"),
         ("1.0", "true", "gives 'Café' the weight True, which is not a number"),
         ("1.0", '"much"', "gives 'Café' the weight 'much', which is not a number"),
-        ("1.0", "2\n\"Bar\" = 4", "is not TOML: Cannot overwrite a value (at line 9"),
-        ("1.0", "9" * 5000, "is not TOML"),
-        ("1.0", "[" * 100_000, "is not TOML"),
+        ("1.0", "2\n\"Bar\" = 4", "is not valid TOML: Cannot overwrite a value (at line 9"),
+        ("1.0", "9" * 5000, "is not valid TOML"),
+        ("1.0", "[" * 100_000, "is not valid TOML"),
         ("Café", "Caf\udce9", "is not UTF-8 text at byte 9"),
     ],
 )  # fmt: skip
@@ -170,7 +170,7 @@ def test_a_folder_that_is_none(own: Path, monkeypatch: pytest.MonkeyPatch) -> No
     [
         ("turist", "'turist'; did you mean 'tourist'?"),
         ("../tourist", "'../tourist'"),
-        ("zzz", "there are budget-"),
+        ("zzz", "the profiles are budget-"),
         ([], "[]"),
     ],
 )
@@ -190,9 +190,9 @@ def test_paths_that_cannot_be(own: Path, path: Any) -> None:
 
 def test_what_is_not_saved(own: Path) -> None:
     fine = profiles.stored("tourist")
-    with pytest.raises(ew.InputError, match="csv' does not"):
+    with pytest.raises(ew.InputError, match="csv'; it must end in"):
         profiles.save(own / "mine.csv", fine)
-    with pytest.raises(ew.InputError, match="no file can hold"):
+    with pytest.raises(ew.InputError, match="cannot be written to a file"):
         profiles.save(own / "mine.toml", replace(fine, profile=ew.Profile({"\udce9": 1})))
     assert not list(own.iterdir())
 

@@ -1,9 +1,9 @@
-"""elsewhere: change a location histogram before it leaves your hands.
+"""elsewhere: edit your location history before you share it.
 
-`hide` leaves no visit at a sensitive location; `resemble` and `avoid` bring a histogram near to a profile or far from
-one within a limit on quality loss; `frontier` shows what each limit buys; `verify` checks a release without
-trusting any of them; `read` finds the histogram in a file. `elsewhere.paper` has the algorithms of the paper to the
-letter.
+`hide` removes every visit to sensitive locations. `resemble` and `avoid` move a histogram towards a target or away
+from one, within a limit on the quality loss. `frontier` shows what each limit buys. `verify` checks a release without
+trusting the solvers. `read` finds the histogram in a file. `batch` sanitizes the users of a whole table.
+`elsewhere.paper` has the algorithms of the paper as published.
 """
 
 from __future__ import annotations

@@ -26,7 +26,9 @@ def frontier_budgets(question: Question) -> list[float]:
     if most == math.inf:
         most = solve_frontier(question.within(math.inf), [math.inf])[0].quality_loss
     if not max(least, most) < math.inf:
-        raise InputError("no limit on the quality loss ends the curve; give budgets to try", ("budgets",))
+        raise InputError(
+            "the quality loss has no upper end, so the limits cannot be chosen; give budgets", ("budgets",)
+        )
     budgets = _spaced(least, max(most, 2.0 * least))
     if question.goal == "resemble":
         return budgets
@@ -41,7 +43,7 @@ def frontier_budgets(question: Question) -> list[float]:
 def _extreme(question: Question) -> TableLike:
     """The histogram that is best when quality does not matter, not rounded."""
     if question.target is None:
-        raise InputError("hide has no frontier; it is for resemble and avoid")
+        raise InputError("hide has no frontier; only resemble and avoid have one")
     weights, history = Profile(question.target), question.history
     if question.goal == "resemble":
         return {location: weight * history.size for location, weight in weights.items()}

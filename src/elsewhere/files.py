@@ -60,7 +60,7 @@ def temporary_directory(name: str, inside: Path | None = None) -> Iterator[Path]
 def _replace(path: Path, content: bytes, private: bool) -> None:
     path = Path(os.path.realpath(path))  # what a link leads to is replaced, not the link
     if path.exists() and not path.is_file():
-        raise OSError(0, "it is there, and not a file")
+        raise OSError(0, "it exists and is not a file")
     mode = 0o600 if private else _mode(path)
     temporary = path.parent / f".elsewhere-{secrets.token_hex(8)}"
     try:

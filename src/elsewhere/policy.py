@@ -1,4 +1,4 @@
-"""Policies: every choice that leads from a history to its release, as one small TOML file."""
+"""Policies: all choices that lead from a history to its release, in one small TOML file."""
 
 from __future__ import annotations
 
@@ -48,9 +48,21 @@ _MOST_BYTES = 2**24
 
 @dataclass(frozen=True)
 class Policy:
-    """What is asked of a release, without the history. The keys of the file are the names of the fields.
+    """What you ask of a release, without the history. A policy file has these fields as its keys.
 
-    Paths in a policy's file are relative to the file's folder.
+    Paths in a policy file are relative to the folder of the file. Names of locations match in any spelling, and may be
+    patterns such as ``"*church*"``.
+
+    See Also
+    --------
+    Policy.plan : Read the policy's files, then sanitize any number of histories.
+    batch : Sanitize every user of a table under one policy.
+
+    Examples
+    --------
+    >>> policy = Policy("hide", sensitive=("gym",))
+    >>> dict(policy.plan().sanitize({"cafe": 7, "gym": 2}).histogram)
+    {'cafe': 9}
     """
 
     goal: Goal
@@ -87,7 +99,7 @@ class Policy:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Policy:
-        """The policy in a file."""
+        """Read the policy in the TOML file at `path`."""
         try:
             content = read_bounded(path, _MOST_BYTES)
         except (OSError, ValueError) as error:
@@ -96,11 +108,11 @@ class Policy:
 
     @classmethod
     def parse(cls, name: str, content: bytes) -> Policy:
-        """The policy in the content of a file of that name."""
+        """Read a policy from the `content` of a file; `name` is how errors call the file."""
         try:
             entries = tomllib.loads(content.decode("utf-8-sig"))
         except (ValueError, RecursionError) as error:
-            raise InputError(f"the policy {quote(name)} is not TOML: {one_line(error)}") from None
+            raise InputError(f"the policy {quote(name)} is not valid TOML: {one_line(error)}") from None
         try:
             return cls.of(entries)
         except InputError as error:
@@ -108,15 +120,15 @@ class Policy:
 
     @classmethod
     def of(cls, entries: Mapping[str, Any]) -> Policy:
-        """The policy with these choices, as a file or a report has them."""
+        """Make a policy from `entries`: the keys and values of a policy file or a report."""
         return cls(**_typed(entries))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the policy; it may name sensitive places, so its owner alone can read it."""
+        """Write the policy to the file at `path`. Only you can read the file, because it may name sensitive places."""
         write_atomic(path, self.at(Path(path).parent).as_toml().encode(), private=True)
 
     def as_toml(self) -> str:
-        """The policy as its file has it."""
+        """Return the text of the policy's file."""
         import tomli_w
 
         chosen = self.chosen()
@@ -124,7 +136,7 @@ class Policy:
         return tomli_w.dumps({**chosen, **tables})
 
     def chosen(self) -> dict[str, Any]:
-        """The choices that are not the usual ones, as a file has them."""
+        """Return the choices that differ from the defaults, as a policy file has them."""
         standard = {item.name: item.default for item in fields(self)}
         return {
             name: list(value) if isinstance(value, tuple) else value
@@ -133,11 +145,11 @@ class Policy:
         }
 
     def at(self, folder: Path) -> Policy:
-        """The same policy with paths that are relative to another folder."""
+        """Return the same policy with its paths relative to `folder`."""
         return replace(self._paths(lambda name: _path(os.path.relpath(self._at(name), folder))), folder=folder)
 
     def fingerprint(self) -> dict[str, Any]:
-        """What tells whether the policy, or one of its files, has changed."""
+        """Return a value that changes when the policy or one of its files changes."""
         contents: dict[str, Any] = {}
         for name in ("taxonomy", "target", "lower", "upper"):
             value = getattr(self, name)
@@ -147,7 +159,10 @@ class Policy:
         return {**self.chosen(), "contents": contents}
 
     def plan(self, *, target: Mapping[str, Any] | None = None, taxonomy: Taxonomy | None = None) -> Plan:
-        """The policy with its files read, ready for any number of histories; what is given here has been read."""
+        """Read the policy's files and return a `Plan` for any number of histories.
+
+        Pass `target` or `taxonomy` if you have read them already; they replace the policy's files.
+        """
         return Plan(self, target, taxonomy)
 
     def _at(self, name: str) -> Path:
@@ -170,7 +185,7 @@ class Policy:
 
 
 class Plan:
-    """A policy whose files have been read, ready for any number of histories."""
+    """A policy whose files have been read, ready for any number of histories. `Policy.plan` makes one."""
 
     def __init__(self, policy: Policy, target: Mapping[str, Any] | None, taxonomy: Taxonomy | None) -> None:
         self.policy = policy
@@ -182,17 +197,17 @@ class Plan:
         self._forbidden = [read(policy._at(name)).histogram for name in policy.forbidden]
 
     def with_choices(self, choices: Mapping[str, Any]) -> Plan:
-        """The same plan but for some choices, none of which is a file."""
+        """Return the same plan with other `choices`, by field of `Policy`. None of them may be a file."""
         other = copy(self)
         other.__dict__.pop("_beyond", None)
         other.policy = replace(self.policy, **choices)
         return other
 
     def question(self, history: TableLike) -> Question:
-        """What the policy asks of a history, with the locations that each of its sensitive names covers.
+        """Return what the policy asks of `history`, with the locations that each sensitive name covers.
 
-        A name that means nothing is a mistake. Only if hide would hide nothing at all is that left to whoever writes
-        the release: it is refused as `Unchanged`.
+        An unknown name raises `InputError`. If `hide` would hide nothing at all, this does not raise; saving the result
+        raises `Unchanged` instead.
         """
         histogram = as_histogram(history)
         covered = self.covered_in(histogram)
@@ -205,9 +220,9 @@ class Plan:
         return self.question_about(histogram, covered)
 
     def covered_in(self, history: Histogram) -> Covered:
-        """The locations of a history, the target and the candidates that each sensitive name covers.
+        """Return the locations that each sensitive name covers in `history`, the target and the candidates.
 
-        A name that is neither a place nor a kind in the policy's taxonomy may be a kind in the shipped one.
+        A name that is neither a location nor a node of the policy's taxonomy is looked up in the shipped one.
         """
         known = self._known(history.index)
         covered = self._covered(known)
@@ -221,7 +236,7 @@ class Plan:
         return covered
 
     def question_about(self, history: Histogram, sensitive: Iterable[str] | Covered) -> Question:
-        """What the policy asks of a history whose sensitive locations are known."""
+        """Return what the policy asks of `history` when its `sensitive` locations are known already."""
         policy = self.policy
         return Question(
             policy.goal,
@@ -244,31 +259,31 @@ class Plan:
         )
 
     def covered(self, locations: Sequence[str]) -> Covered:
-        """Those of many users' locations that each sensitive name of the policy covers, in all their spellings."""
+        """Return which of the `locations` of many users each sensitive name covers, in all spellings."""
         return self._covered(NameIndex(locations))
 
     @property
     def elsewhere(self) -> frozenset[str]:
-        """The sensitive ones of the locations that the target and the candidates bring in."""
+        """The sensitive locations among those that only the target and the candidates have."""
         known = self._known(NameIndex(()))
         return frozenset(chain.from_iterable(self._covered(known).values()))
 
     def sanitize(self, history: TableLike) -> Sanitized:
-        """The release of a history, and what it cost."""
+        """Return the release of `history` and what it cost."""
         from elsewhere.solve import solve
 
         return solve(self.question(history))
 
     def frontier(self, history: TableLike, budgets: Sequence[float]) -> Frontier:
-        """What each budget of quality loss would buy, in place of the policy's own."""
+        """Return what each limit in `budgets` would buy for `history`, in place of the policy's own limit."""
         if self.policy.goal == "hide":
-            raise InputError("hide has no frontier; it is for resemble and avoid")
+            raise InputError("hide has no frontier; only resemble and avoid have one")
         from elsewhere.solve import solve_frontier
 
         return solve_frontier(self.question(history).within(max(budgets, default=0.0)), budgets)
 
     def verify(self, history: TableLike, release: TableLike | Sanitized) -> Check:
-        """Whether a release of a history satisfies the policy."""
+        """Check whether `release`, a histogram or a whole `Sanitized`, satisfies what the policy asks of `history`."""
         return check_release(self.question(history), release)
 
     @cached_property
@@ -316,7 +331,7 @@ def _typed(content: Mapping[str, Any]) -> dict[str, Any]:
         if key not in known:
             raise InputError(f"unknown key {quote(key)}{closest(key, known)}")
     if "goal" not in content:
-        raise InputError(f"the key 'goal' is missing; it is one of {', '.join(_GOALS)}")
+        raise InputError(f"the key 'goal' is missing; it must be one of {', '.join(_GOALS)}")
     return {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
 
 
@@ -325,14 +340,14 @@ def _check(values: Mapping[str, Any]) -> None:
     for key, choices in _CHOICES.items():
         if values[key] not in choices or type(values[key]) is not type(choices[0]):
             raise InputError(
-                f"{key} is {quote(values[key])}; it is one of {', '.join(map(str, choices)).lower()}", (key,)
+                f"{key} is {quote(values[key])}; it must be one of {', '.join(map(str, choices)).lower()}", (key,)
             )
     for key in _TEXTS:
         if not isinstance(values[key], str | None):
-            raise InputError(f"{key} is {quote(values[key])}; it must be a text", (key,))
+            raise InputError(f"{key} is {quote(values[key])}; it must be a string", (key,))
     for key in _LISTS:
         if not isinstance(values[key], tuple) or not all(isinstance(item, str) for item in values[key]):
-            raise InputError(f"{key} is {quote(values[key])}; it must be a list of texts", (key,))
+            raise InputError(f"{key} is {quote(values[key])}; it must be a list of strings", (key,))
     for key in _NUMBERS:
         if values[key] is not None:
             nonnegative(key, values[key])

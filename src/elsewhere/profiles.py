@@ -1,7 +1,12 @@
-"""A repository of named profiles: the distributions that one may want to resemble or to avoid.
+"""A repository of named profiles: distributions to resemble or to avoid.
 
-The paper's section 3.3 asks for one, made by experts and labelled, to choose a target from. Each profile is a TOML file
-with the keys `label`, `description`, `source` and perhaps `users`, and a table `weights` from locations to numbers.
+Section 3.3 of the paper asks for such a repository: profiles that experts made and labelled, to choose a target from.
+Each profile is a TOML file with the keys `label`, `description`, `source` and optionally `users`, and a table
+`weights` that maps locations to numbers.
+
+>>> from elsewhere import profiles
+>>> "tourist" in profiles.all_profiles()
+True
 """
 
 from __future__ import annotations
@@ -34,7 +39,7 @@ __all__ = [
     "stored",
 ]
 
-#: With fewer users than this a profile is taken to tell about single ones.
+#: A profile of fewer users than this may reveal single ones.
 FEW_USERS = 20
 
 _TEXTS = ("label", "description", "source")
@@ -46,7 +51,7 @@ Users: TypeAlias = Mapping[str, TableLike] | Iterable[tuple[str, TableLike]]
 
 @dataclass(frozen=True)
 class StoredProfile:
-    """A profile with what a person needs to know to choose it."""
+    """A profile with the text that helps a person to choose it."""
 
     #: What it is asked for by: the name of its file, without the ending.
     name: str
@@ -61,15 +66,15 @@ class StoredProfile:
 
     @property
     def warning(self) -> str | None:
-        """What to mind before it is used or given away, if so few users are behind it."""
+        """A caution if the profile was learned from fewer than `FEW_USERS` users; otherwise None."""
         if self.users is None or self.users >= FEW_USERS:
             return None
         who = "1 user is" if self.users == 1 else f"{self.users} users are"
-        return f"only {who} behind this profile; with fewer than {FEW_USERS} it is nearly somebody's history"
+        return f"only {who} behind this profile; with fewer than {FEW_USERS} it can reveal a single person's history"
 
 
 class Repository(dict[str, StoredProfile]):
-    """Profiles by name; `notes` has a sentence for each file that was passed over because it is broken."""
+    """Profiles by name. `notes` has a sentence for each broken file that was skipped."""
 
     def __init__(self, profiles: Iterable[StoredProfile], notes: Iterable[str]) -> None:
         super().__init__((stored.name, stored) for stored in profiles)
@@ -77,7 +82,7 @@ class Repository(dict[str, StoredProfile]):
 
 
 def all_profiles() -> Repository:
-    """The shipped profiles and those in the user's `folder`, by name; of two with the same name the user's."""
+    """Return the shipped profiles and those in your `folder`, by name. Your own take precedence."""
     found, notes = [], []
     for _, file in sorted(_files().items()):
         try:
@@ -88,7 +93,7 @@ def all_profiles() -> Repository:
 
 
 def stored(name: str) -> StoredProfile:
-    """The profile of that name, the user's own before a shipped one.
+    """Return the profile called `name`: your own, or else the shipped one.
 
     >>> tourist = stored("tourist")
     >>> tourist.label, tourist.profile["Museum"] > tourist.profile["Office"]
@@ -96,13 +101,13 @@ def stored(name: str) -> StoredProfile:
     """
     known = _files()
     if not isinstance(name, str) or name not in known:
-        suggestion = closest(str(name), known) or f"; there are {', '.join(sorted(known))}"
+        suggestion = closest(str(name), known) or f"; the profiles are {', '.join(sorted(known))}"
         raise InputError(f"there is no profile {quote(name)}{suggestion}")
     return _read(known[name])
 
 
 def folder() -> Path:
-    """Where the user's own profiles are: ``$ELSEWHERE_PROFILES``, or a folder among the user's settings."""
+    """Return the folder of your own profiles: ``$ELSEWHERE_PROFILES``, or a folder among your settings."""
     if chosen := os.environ.get("ELSEWHERE_PROFILES"):
         return Path(chosen)
     import click
@@ -111,21 +116,24 @@ def folder() -> Path:
 
 
 def load(path: str | os.PathLike[str]) -> StoredProfile:
-    """The profile in a file."""
+    """Read the profile in the TOML file at `path`."""
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"the path of a profile is {quote(path)}; give a string or a path")
     return _read(Path(path))
 
 
 def parse(name: str, content: bytes) -> StoredProfile:
-    """The profile in the content of a file of that name."""
+    """Read a profile from the `content` of a file; `name` is how errors call the file."""
     return _parsed(name.removesuffix(_ENDING), content, f"profile {quote(name)}", shipped=False)
 
 
 def save(path: str | os.PathLike[str], stored: StoredProfile) -> None:
-    """Write the profile to a file, which only its owner may read: it may tell about the users behind it."""
+    """Write the profile `stored` to the ``.toml`` file at `path`.
+
+    Only you can read the file, because it may tell something about the users behind the profile.
+    """
     if not isinstance(path, str | os.PathLike) or Path(path).suffix != _ENDING:
-        raise InputError(f"a profile's path ends in {_ENDING}; {quote(str(path))} does not")
+        raise InputError(f"the path of a profile is {quote(str(path))}; it must end in {_ENDING}")
     import tomli_w
 
     entries: dict[str, Any] = {key: getattr(stored, key) for key in _TEXTS}
@@ -136,27 +144,48 @@ def save(path: str | os.PathLike[str], stored: StoredProfile) -> None:
         content = text.encode()
     except UnicodeEncodeError as error:
         odd = quote(text[error.start : error.end])
-        raise InputError(f"the profile has the character {odd}, which no file can hold") from None
+        raise InputError(f"the profile has the character {odd}, which cannot be written to a file") from None
     write_atomic(path, content, private=True)
 
 
 def learn(users: Users, *, visited: Collection[str] = ()) -> StoredProfile:
-    r"""The profile of typical users: the mean of their shares, so that every user counts the same.
+    r"""Learn a profile from many users: the mean of their shares, so that every user counts the same.
 
     .. math:: h''[i] = \frac{1}{|U|} \sum_{u \in U} \frac{H_u[i]}{N_u}
+
+    where H_u is the histogram of user u and N_u its size.
 
     Parameters
     ----------
     users
-        The histograms H_u by user, or pairs of user and histogram, which are taken one at a time.
+        The histograms by user, as `read_users` returns them, or pairs of user and histogram. Pairs are read one at a
+        time.
     visited
-        If given, U is the users that visited at least one of these locations; otherwise it is all.
+        Use only users who visited at least one of these locations. Default: use all users.
 
     Returns
     -------
     StoredProfile
-        With the number of users; its `warning` says when they are few. `dataclasses.replace` gives it a label.
+        The profile with the number of users; its `warning` says if they are few. `dataclasses.replace` sets its label.
 
+    Raises
+    ------
+    InputError
+        There are no such users, or a user has no visits.
+
+    See Also
+    --------
+    read_users : Read the histograms of many users.
+    resemble : Use the profile as a target.
+
+    References
+    ----------
+    .. [1] Grigorios Loukides and George Theodorakopoulos, "Location histogram privacy by Sensitive Location Hiding and
+       Target Histogram Avoidance/Resemblance", Knowledge and Information Systems, 2020,
+       doi:10.1007/s10115-019-01432-4, section 3.3.
+
+    Examples
+    --------
     >>> users = {"ann": {"cafe": 1, "gym": 1}, "bob": {"cafe": 30, "zoo": 10}, "eve": {"bar": 9}}
     >>> learned = learn(users, visited=["cafe"])
     >>> dict(learned.profile), learned.users
@@ -174,13 +203,13 @@ def learn(users: Users, *, visited: Collection[str] = ()) -> StoredProfile:
             if count:
                 sums[location] = sums.get(location, 0.0) + count / histogram.size
     if not kept:
-        whom = f"none of the {seen} users visited any of {quote(wanted)}" if seen else "there is no user"
-        raise InputError(f"{whom}, so there is nothing to learn a profile from")
-    among = f" They all were at one of: {', '.join(map(str, wanted))}." if wanted else ""
+        whom = f"none of the {seen} users visited any of {quote(wanted)}" if seen else "there are no users"
+        raise InputError(f"{whom}, so no profile can be learned")
+    among = f" All of them visited one of: {', '.join(map(str, wanted))}." if wanted else ""
     return StoredProfile(
         name="learned",
         label="Learned profile",
-        description=f"The mean of the shares of users, each of whom counts the same.{among}",
+        description=f"The mean of the users' shares; every user counts the same.{among}",
         source="Learned from histograms with elsewhere.",
         profile=Profile(sums),
         users=kept,
@@ -200,7 +229,7 @@ def _histograms(users: Users) -> Iterator[Histogram]:
             histogram = as_histogram(counts)
             check_size(histogram)
         except InputError as error:
-            raise InputError(f"the user {quote(user)} cannot be learned from: {error}") from None
+            raise InputError(f"the user {quote(user)}: {error}") from None
         yield histogram
 
 
@@ -238,14 +267,14 @@ def _parsed(name: str, content: bytes, what: str, shipped: bool) -> StoredProfil
     entries = _entries(content, what)
     for key in entries:
         if key not in _KEYS:
-            raise InputError(f"the {what} has the key {quote(key)}, which means nothing{closest(key, _KEYS)}")
+            raise InputError(f"the {what} has the unknown key {quote(key)}{closest(key, _KEYS)}")
     for key in _TEXTS:
         if not isinstance(entries.get(key), str) or not entries[key].strip():
-            has = f"has the {key} {quote(entries[key])}, which is not a text" if key in entries else f"has no {key}"
+            has = f"has the {key} {quote(entries[key])}, which is not a string" if key in entries else f"has no {key}"
             raise InputError(f"the {what} {has}")
     users = entries.get("users")
     if users is not None and (type(users) is not int or users < 1):
-        raise InputError(f"the {what} has the users {quote(users)}; it must be a whole number above 0")
+        raise InputError(f"the {what} has users = {quote(users)}; it must be a whole number above 0")
     texts = {key: entries[key] for key in _TEXTS}
     weights = _weights(entries.get("weights"), what)
     return StoredProfile(name, **texts, profile=weights, users=users, shipped=shipped)
@@ -257,7 +286,7 @@ def _entries(content: bytes, what: str) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise InputError(f"the {what} is not UTF-8 text at byte {error.start}") from None
     except (ValueError, RecursionError) as error:
-        raise InputError(f"the {what} is not TOML: {error}") from None
+        raise InputError(f"the {what} is not valid TOML: {error}") from None
 
 
 def _weights(weights: Any, what: str) -> Profile:

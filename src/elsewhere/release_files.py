@@ -29,7 +29,7 @@ def release_format(path: str | os.PathLike[str]) -> str:
     """The ending of a release's path, which says how it is written."""
     ending = ".csv" if os.fspath(path) == "-" else Path(path).suffix.lower()
     if ending not in _ENCODERS:
-        raise InputError(f"a release's path ends in {', '.join(_ENCODERS)}; {quote(os.fspath(path))} does not")
+        raise InputError(f"the path of a release is {quote(os.fspath(path))}; it must end in .csv, .json or .parquet")
     return ending
 
 
@@ -67,7 +67,7 @@ def _utf8(text: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError as error:
         odd = quote(text[error.start : error.end])
-        raise InputError(f"a location has the character {odd}, which no file can hold") from None
+        raise InputError(f"a location has the character {odd}, which cannot be written to a file") from None
 
 
 _ENCODERS = {".csv": _csv, ".json": _json, ".parquet": _parquet}

@@ -1,6 +1,6 @@
-"""The public verbs: hide, resemble, avoid and frontier.
+"""The public verbs: `hide`, `resemble`, `avoid` and `frontier`.
 
-Each puts what it was given into a `Question` and leaves that to `elsewhere.solve`.
+Each verb builds a `Question` from its arguments and passes it to `elsewhere.solve`.
 """
 
 from __future__ import annotations
@@ -41,49 +41,86 @@ def hide(
     gap: float = 0.0,
     memory_limit: int = MEMORY_LIMIT,
 ) -> Sanitized:
-    r"""Leave no visit at a sensitive location, at the least possible loss of quality (SLH, the paper's section 3.2).
+    r"""Remove every visit to the sensitive locations, at the least possible quality loss.
+
+    This is the Sensitive Location Hiding problem (SLH) of [1]_, section 3.2:
 
     .. math::
         \min_{H'} d_q(H, H') \quad \text{s.t.} \quad H'[i] = 0 \ (i \text{ sensitive}), \quad
-        H'[i] \ge H[i] \ (\text{else}), \quad \sum_i H'[i] = N
+        H'[i] \ge H[i] \ (\text{otherwise}), \quad \sum_i H'[i] = N
 
-    where H is the histogram and N its size. With `redistribute` = r the size is N - K + r, K being the number of
-    sensitive visits (SLH_r): r = 0 just deletes them.
+    where H is the histogram, H' the release and N the size of H. With `redistribute` = r the release has size
+    N - K + r, where K is the number of sensitive visits (the problem SLH_r).
 
     Parameters
     ----------
     histogram
-        H: a `Histogram` or anything that one is made from.
+        The history H: a `Histogram`, what `read` returns, or anything that `Histogram` accepts (a mapping, pairs, a
+        `collections.Counter`, a pandas Series).
     sensitive
-        The names of the locations to hide.
+        Names of the locations to hide. Any spelling of a name matches, and so do patterns such as ``"*church*"``. The
+        result of `Taxonomy.select` is accepted too; its names need not all be in the history.
     quality
-        d_q: the name of a distance or a function of (original count, count) for one bin.
+        The distance d_q: ``"js"``, ``"jeffreys"``, ``"variational"``, ``"l2"``, ``"squared-l2"``, ``"pearson"``,
+        ``"neyman"``, or your own function of (original count, released count) for one location.
     redistribute
-        How many counts the other locations receive; by default as many as are hidden.
+        Number of visits to add to the other locations. Default: as many as are hidden, so the size stays the same.
+        0 only deletes.
     visited_only
-        Whether locations with count 0 stay at 0.
-    lower, upper
-        Bounds on the counts of single locations. An earlier release as `lower` keeps a series of releases consistent.
+        If True, locations with count 0 stay at 0. Default: they may receive visits.
+    lower
+        The least count of each location, by name or pattern. Pass an earlier release to keep a series of releases
+        consistent.
+    upper
+        The greatest count of each location, by name or pattern.
     forbidden
-        Whole histograms that must not come out; the best other one does.
+        Complete histograms that must not be released. You get the best of the others.
     candidates
-        Locations that were never visited but may receive counts.
-    time_limit, gap, memory_limit
-        When to end a search early: seconds, absolute distance to the bound, bytes. Time counts from the moment that
-        some histogram within the constraints is known, and is looked at every now and then.
+        Names of locations that you never visited but that may receive visits. Patterns are not allowed here.
+    time_limit
+        Seconds after which the search stops with the best release found so far. Default: no limit.
+    gap
+        Absolute distance to the proven bound at which the search may stop. Default: 0, an exact optimum.
+    memory_limit
+        Bytes that the search may use. Default: 1 GiB.
 
     Returns
     -------
     Sanitized
+        The release, its quality loss, and a proven bound. ``result.save(path)`` writes the release. It raises
+        `Unchanged` if the release protects nothing.
+
+    Raises
+    ------
+    InputError
+        An argument is not valid; the message names the value.
+    Infeasible
+        No histogram satisfies the constraints, for example because every visit is sensitive.
+
+    See Also
+    --------
+    resemble : Move a histogram towards a target.
+    avoid : Move a histogram away from a target.
+    verify : Check a release without trusting the solvers.
+    Taxonomy.select : Choose the sensitive locations by kind of place.
 
     Notes
     -----
-    Each next count goes where it costs least; of the places where it costs the same, to the one that received least so
-    far, and of those to the one whose name sorts first.
+    Each next visit goes to the location where it costs least. Ties go to the location that received fewest visits so
+    far, then to the name that sorts first.
 
+    References
+    ----------
+    .. [1] Grigorios Loukides and George Theodorakopoulos, "Location histogram privacy by Sensitive Location Hiding and
+       Target Histogram Avoidance/Resemblance", Knowledge and Information Systems, 2020,
+       doi:10.1007/s10115-019-01432-4.
+
+    Examples
+    --------
     >>> alice = dict(a=7, b=2, c=3, d=2, e=13, f=12, g=8, h=3)
-    >>> dict(hide(alice, sensitive={"g", "h"}).histogram)
-    {'a': 9, 'b': 3, 'c': 4, 'd': 3, 'e': 16, 'f': 15}
+    >>> result = hide(alice, sensitive={"g", "h"})
+    >>> dict(result.histogram), result.status
+    ({'a': 9, 'b': 3, 'c': 4, 'd': 3, 'e': 16, 'f': 15}, 'optimal')
     """
     from elsewhere.solve import solve
 
@@ -124,51 +161,96 @@ def resemble(
     gap: float = 0.0,
     memory_limit: int = MEMORY_LIMIT,
 ) -> Sanitized:
-    r"""Come as near to a wanted profile as a limit on the quality loss allows (TR, the paper's section 3.3).
+    r"""Move a histogram as close to a target as a limit on the quality loss allows.
+
+    This is the Target Resemblance problem (TR) of [1]_, section 3.3:
 
     .. math:: \min_{H'} d_p(H', H'') \quad \text{s.t.} \quad d_q(H, H') \le \epsilon, \quad \sum_i H'[i] = N
 
-    where H is the histogram, N its size, H'' the target scaled to N, and the limit on the quality loss is
-    `max_quality_loss`. Limits are compared with a slack of 1e-12, and of the rounding of the limit itself where that is
-    more.
+    where H is the histogram, N its size, H' the release, H'' the target scaled to size N, and :math:`\epsilon` is
+    `max_quality_loss`.
 
     Parameters
     ----------
     histogram
-        H: a `Histogram` or anything that one is made from.
+        The history H: a `Histogram`, what `read` returns, or anything that `Histogram` accepts (a mapping, pairs, a
+        `collections.Counter`, a pandas Series).
     target
-        H'': counts or other nonnegative weights by location, or a `Profile`.
+        The target H'': a `Profile`, or counts or other nonnegative weights by location. Places match the history's by
+        any spelling of their names.
     max_quality_loss
-        The limit on d_q(H, H').
-    quality, privacy
-        d_q and d_p: the name of a distance or a function of (reference count, count) for one bin.
+        The limit on d_q(H, H'). Limits allow for rounding: 1e-12, or the rounding error of the limit if that is larger.
+    quality
+        The distance d_q: ``"js"``, ``"jeffreys"``, ``"variational"``, ``"l2"``, ``"squared-l2"``, ``"pearson"``,
+        ``"neyman"``, or your own function of (original count, released count) for one location.
+    privacy
+        The distance d_p: one of the same names, or your own function of (target count, released count) for one
+        location.
     method
-        ``"optimal"`` (RO) or ``"heuristic"`` (RH).
+        ``"optimal"`` (the paper's RO, the default) or ``"heuristic"`` (RH: greedy and fast, not always optimal).
     max_distance
-        The privacy parameter c: a greater d_p(H', H'') is not acceptable.
+        The privacy parameter c. If even the best release is farther than this from the target, `PrivacyNotMet` is
+        raised. Default: any distance is accepted.
     size
-        The size of H': ``"original"`` or ``"target"``; the target is not scaled then.
+        ``"original"`` gives the release the size of the history (the default). ``"target"`` gives it the size of the
+        target, which is then not scaled.
     sensitive
-        Locations whose counts become 0.
-    visited_only, lower, upper, forbidden, candidates, time_limit, gap, memory_limit
-        As in `hide`.
+        Names of locations whose counts become 0. Any spelling of a name matches, and so do patterns such as
+        ``"*church*"``.
+    visited_only
+        If True, locations with count 0 stay at 0. Default: they may receive visits.
+    lower
+        The least count of each location, by name or pattern. Pass an earlier release to keep a series of releases
+        consistent.
+    upper
+        The greatest count of each location, by name or pattern.
+    forbidden
+        Complete histograms that must not be released. You get the best of the others.
+    candidates
+        Names of locations that are in neither the history nor the target but may receive visits. Patterns are not
+        allowed here.
+    time_limit
+        Seconds after which the search stops with the best release found so far. Default: no limit.
+    gap
+        Absolute distance to the proven bound at which the search may stop. Default: 0, an exact optimum.
+    memory_limit
+        Bytes that the search may use. Default: 1 GiB.
 
     Returns
     -------
     Sanitized
+        The release, both distances, and a proven bound. ``result.save(path)`` writes the release. It raises `Unchanged`
+        if the release equals the history.
 
     Raises
     ------
+    InputError
+        An argument is not valid; the message names the value.
     Infeasible
-        No histogram keeps to the constraints; the least quality loss that would do is said.
+        No histogram satisfies the constraints. Its `needed_quality_loss` is the least limit that would.
     PrivacyNotMet
-        The best one misses `max_distance`; it and the least quality loss that would do are said.
+        The best release misses `max_distance`. The error has that release as `best`, and `needed_quality_loss`.
+
+    See Also
+    --------
+    avoid : Move a histogram away from a target.
+    frontier : Results for many limits at once.
+    profiles : Shipped targets, and how to learn your own.
+    verify : Check a release without trusting the solvers.
 
     Notes
     -----
-    Locations are taken in the order of their names. Of equally good histograms the first found in that order comes
-    out, and locations that nothing but their name tells apart get their counts in descending order.
+    Locations are ordered by name. Of equally good histograms you get the first that is found in that order. Locations
+    that differ only in their names get their counts in descending order.
 
+    References
+    ----------
+    .. [1] Grigorios Loukides and George Theodorakopoulos, "Location histogram privacy by Sensitive Location Hiding and
+       Target Histogram Avoidance/Resemblance", Knowledge and Information Systems, 2020,
+       doi:10.1007/s10115-019-01432-4.
+
+    Examples
+    --------
     >>> bob = dict(a=7, b=2, c=3, d=2, e=13, f=12, g=8, h=3)
     >>> frugal = dict(a=10, b=8, c=6, d=2, e=13, f=4, g=4, h=3)
     >>> r = resemble(bob, frugal, max_quality_loss=0.05)
@@ -219,14 +301,92 @@ def avoid(
     gap: float = 0.0,
     memory_limit: int = MEMORY_LIMIT,
 ) -> Sanitized:
-    r"""Go as far from an unwanted profile as a limit on the quality loss allows (TA, the paper's section 3.4).
+    r"""Move a histogram as far from a target as a limit on the quality loss allows.
+
+    This is the Target Avoidance problem (TA) of [1]_, section 3.4:
 
     .. math:: \max_{H'} d_p(H', H'') \quad \text{s.t.} \quad d_q(H, H') \le \epsilon, \quad \sum_i H'[i] = N
 
-    The parameters are those of `resemble`, with the methods AO and AH, and `min_distance` in place of `max_distance`: a
-    smaller d_p(H', H'') is not acceptable. An infinite privacy distance is the best there is; of the
-    histograms that have it the one of least quality loss comes out.
+    where H is the histogram, N its size, H' the release, H'' the target scaled to size N, and :math:`\epsilon` is
+    `max_quality_loss`. An infinite privacy distance is the best possible. Of the histograms that reach it you get the
+    one with the least quality loss.
 
+    Parameters
+    ----------
+    histogram
+        The history H: a `Histogram`, what `read` returns, or anything that `Histogram` accepts (a mapping, pairs, a
+        `collections.Counter`, a pandas Series).
+    target
+        The target H'': a `Profile`, or counts or other nonnegative weights by location. Places match the history's by
+        any spelling of their names.
+    max_quality_loss
+        The limit on d_q(H, H'). Limits allow for rounding: 1e-12, or the rounding error of the limit if that is larger.
+    quality
+        The distance d_q: ``"js"``, ``"jeffreys"``, ``"variational"``, ``"l2"``, ``"squared-l2"``, ``"pearson"``,
+        ``"neyman"``, or your own function of (original count, released count) for one location.
+    privacy
+        The distance d_p: one of the same names, or your own function of (target count, released count) for one
+        location.
+    method
+        ``"optimal"`` (the paper's AO, the default) or ``"heuristic"`` (AH: greedy and fast, not always optimal).
+    min_distance
+        The privacy parameter c. If even the best release is closer than this to the target, `PrivacyNotMet` is raised.
+        Default: any distance is accepted.
+    size
+        ``"original"`` gives the release the size of the history (the default). ``"target"`` gives it the size of the
+        target, which is then not scaled.
+    sensitive
+        Names of locations whose counts become 0. Any spelling of a name matches, and so do patterns such as
+        ``"*church*"``.
+    visited_only
+        If True, locations with count 0 stay at 0. Default: they may receive visits.
+    lower
+        The least count of each location, by name or pattern. Pass an earlier release to keep a series of releases
+        consistent.
+    upper
+        The greatest count of each location, by name or pattern.
+    forbidden
+        Complete histograms that must not be released. You get the best of the others.
+    candidates
+        Names of locations that are in neither the history nor the target but may receive visits. Patterns are not
+        allowed here.
+    time_limit
+        Seconds after which the search stops with the best release found so far. Default: no limit.
+    gap
+        Absolute distance to the proven bound at which the search may stop. Default: 0, an exact optimum.
+    memory_limit
+        Bytes that the search may use. Default: 1 GiB.
+
+    Returns
+    -------
+    Sanitized
+        The release, both distances, and a proven bound. ``result.save(path)`` writes the release. It raises `Unchanged`
+        if the release equals the history.
+
+    Raises
+    ------
+    InputError
+        An argument is not valid; the message names the value.
+    Infeasible
+        No histogram satisfies the constraints. Its `needed_quality_loss` is the least limit that would.
+    PrivacyNotMet
+        The best release misses `min_distance`. The error has that release as `best`, and `needed_quality_loss`.
+
+    See Also
+    --------
+    resemble : Move a histogram towards a target.
+    frontier : Results for many limits at once.
+    profiles : Shipped targets, and how to learn your own.
+    verify : Check a release without trusting the solvers.
+
+    References
+    ----------
+    .. [1] Grigorios Loukides and George Theodorakopoulos, "Location histogram privacy by Sensitive Location Hiding and
+       Target Histogram Avoidance/Resemblance", Knowledge and Information Systems, 2020,
+       doi:10.1007/s10115-019-01432-4.
+
+    Examples
+    --------
     >>> bob = dict(a=7, b=2, c=3, d=2, e=13, f=12, g=8, h=3)
     >>> frugal = dict(a=10, b=8, c=6, d=2, e=13, f=4, g=4, h=3)
     >>> r = avoid(bob, frugal, max_quality_loss=0.05, method="heuristic")
@@ -276,12 +436,84 @@ def frontier(
     gap: float = 0.0,
     memory_limit: int = MEMORY_LIMIT,
 ) -> Frontier:
-    """What each budget of quality loss buys: a `Sanitized` for each, in the order given.
+    r"""Solve `resemble` or `avoid` for many limits on the quality loss: what each limit buys.
 
-    Each point is as good as what `resemble` or `avoid` gives for that budget; of equally good histograms it may be
-    another one, because tables are shared and the multipliers of one budget are the first guess for the next.
-    `time_limit` is for each point.
+    .. math:: f(\epsilon) = \min_{H'} d_p(H', H'') \quad \text{s.t.} \quad d_q(H, H') \le \epsilon, \quad
+        \sum_i H'[i] = N
 
+    for each :math:`\epsilon` in `budgets`; avoid has the maximum in place of the minimum. Each point is as good as what
+    `resemble` or `avoid` returns for that limit. Of equally good histograms it may be another one, because the points
+    share tables and multipliers.
+
+    Parameters
+    ----------
+    histogram
+        The history H: a `Histogram`, what `read` returns, or anything that `Histogram` accepts (a mapping, pairs, a
+        `collections.Counter`, a pandas Series).
+    target
+        The target H'': a `Profile`, or counts or other nonnegative weights by location. Places match the history's by
+        any spelling of their names.
+    budgets
+        The limits on d_q(H, H') to try.
+    goal
+        ``"resemble"`` (the default) or ``"avoid"``.
+    quality
+        The distance d_q: ``"js"``, ``"jeffreys"``, ``"variational"``, ``"l2"``, ``"squared-l2"``, ``"pearson"``,
+        ``"neyman"``, or your own function of (original count, released count) for one location.
+    privacy
+        The distance d_p: one of the same names, or your own function of (target count, released count) for one
+        location.
+    size
+        ``"original"`` gives the releases the size of the history (the default). ``"target"`` gives them the size of the
+        target, which is then not scaled.
+    sensitive
+        Names of locations whose counts become 0. Any spelling of a name matches, and so do patterns such as
+        ``"*church*"``.
+    visited_only
+        If True, locations with count 0 stay at 0. Default: they may receive visits.
+    lower
+        The least count of each location, by name or pattern.
+    upper
+        The greatest count of each location, by name or pattern.
+    forbidden
+        Complete histograms that must not be released. You get the best of the others.
+    candidates
+        Names of locations that are in neither the history nor the target but may receive visits. Patterns are not
+        allowed here.
+    time_limit
+        Seconds after which the search for each point stops with the best release found so far. Default: no limit.
+    gap
+        Absolute distance to the proven bound at which the search may stop. Default: 0, exact optima.
+    memory_limit
+        Bytes that the search may use. Default: 1 GiB.
+
+    Returns
+    -------
+    Frontier
+        A `Sanitized` for each budget, in the order given. ``suggest()`` returns the knee of the curve.
+
+    Raises
+    ------
+    InputError
+        An argument is not valid; the message names the value.
+    Infeasible
+        No histogram satisfies the constraints within the smallest budget. Its `needed_quality_loss` is the least that
+        would.
+
+    See Also
+    --------
+    resemble : One result, closest to the target.
+    avoid : One result, farthest from the target.
+    Frontier.suggest : The point after which more quality loss gains little.
+
+    References
+    ----------
+    .. [1] Grigorios Loukides and George Theodorakopoulos, "Location histogram privacy by Sensitive Location Hiding and
+       Target Histogram Avoidance/Resemblance", Knowledge and Information Systems, 2020,
+       doi:10.1007/s10115-019-01432-4, sections 3.3 and 3.4.
+
+    Examples
+    --------
     >>> bob = dict(a=7, b=2, c=3, d=2, e=13, f=12, g=8, h=3)
     >>> frugal = dict(a=10, b=8, c=6, d=2, e=13, f=4, g=4, h=3)
     >>> [round(r.privacy_distance, 4) for r in frontier(bob, frugal, [0.001, 0.01, 0.1])]
@@ -290,7 +522,7 @@ def frontier(
     from elsewhere.solve import solve_frontier
 
     if not isinstance(goal, str) or goal not in ("resemble", "avoid"):
-        raise InputError(f"goal is {quote(goal)}; it is either 'resemble' or 'avoid'")
+        raise InputError(f"goal is {quote(goal)}; it must be 'resemble' or 'avoid'", ("goal",))
     limits = [nonnegative("budgets", budget) for budget in as_list("budgets", budgets, "quality losses")]
     question = Question(
         goal,

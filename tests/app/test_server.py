@@ -282,9 +282,9 @@ def test_no_question_is_a_mistake_of_ours(odd: dict[str, Any], usual: dict[str, 
 def test_files_that_cannot_be_read(client: Client) -> None:
     for name, content, match in (
         ("empty.csv", b"", "empty.csv: it is empty"),
-        ("nothing.csv", b"location,count\n", "nothing.csv: there is no visit in it"),
+        ("nothing.csv", b"location,count\n", "nothing.csv: it has no visits"),
         ("cut.zip", b"PK\x03\x04 and no more", "cut.zip: it is damaged"),
-        ("cut.sqlite", b"SQLite format 3\0", "cut.sqlite: it is not a sound database"),
+        ("cut.sqlite", b"SQLite format 3\0", "cut.sqlite: it is not a valid database"),
         ("records.json", (EXPORTS / "google_Records.json").read_bytes(), "raw positions"),
         ("broken.json", b'{"a": ', "broken.json: it is not valid JSON"),
     ):
@@ -330,7 +330,7 @@ def test_what_becomes_too_large(client: Client, monkeypatch: pytest.MonkeyPatch)
         archive.writestr("checkins.json", content)
     monkeypatch.setattr(session, "_MOST_UNPACKED", 1000)
     for large in (gzip.compress(content), packed.getvalue()):
-        assert "too large when it is unpacked" in client.upload("large", large)["error"]
+        assert "too large when unpacked" in client.upload("large", large)["error"]
 
 
 # Overtaking and forgetting
@@ -666,9 +666,9 @@ def test_a_policy_asks_for_its_files(client: Client, history: str) -> None:
 @pytest.mark.parametrize(
     ("written", "match"),
     [
-        (b"goal = ", "the policy 'policy.toml' is not TOML"),
+        (b"goal = ", "the policy 'policy.toml' is not valid TOML"),
         (b"goal = 'hid'", "the policy 'policy.toml': goal is 'hid'"),
-        (b"\xff", "is not TOML"),
+        (b"\xff", "is not valid TOML"),
         (b'goal = "hide"\nlower = "/etc/passwd"', "cannot apply 'lower'; run the policy with: elsewhere hide"),
         (b'goal = "resemble"\ntarget = "tourist"', "resemble needs max_quality_loss"),
     ],

@@ -237,9 +237,9 @@ def test_command(run: Run) -> None:
     status, out, err = run("audit", "users.csv", "--sensitive", "clinic", "-o", "report.json")
     expected = ew.audit(dict(reversed(users.items())), ["clinic"])
     assert (status, out) == (0, f"{expected}\n")
-    assert "1 user is left out: no visit at all." in err
-    assert "1 user is left out: with nothing but sensitive visits" in err
-    assert "the releases are not detected: the users with something to hide who release it are 11, those" in err
+    assert "Left out 1 user without any visit." in err
+    assert "Left out 1 user with sensitive visits only" in err
+    assert "Skipped the detection of releases: it needs at least 20 users in each group; found 11 with a release" in err
     report = json.loads(Path("report.json").read_text(encoding="utf-8"))
     assert report["inference"][0]["right"]["value"] == expected.inference[0].right.value
     assert "rivate" in report["private"]
@@ -251,25 +251,25 @@ def test_command(run: Run) -> None:
     [
         ((), "there is nothing to attack"),
         (("--sensitive", "clinik"), "the sensitive location 'clinik' is not in the history; did you mean 'clinic'?"),
-        (("--sensitive", "preset:helth"), "there is no preset 'helth'"),
-        (("--sensitive", "preset:politics"), "20 of either are needed"),
-        (("--sensitive", "home"), "home is not inferred: the users who were there are 6, those who were not 0, and 20"),
+        (("--sensitive", "preset:helth"), "the taxonomy has no preset 'helth'"),
+        (("--sensitive", "preset:politics"), "20 users in each group"),
+        (("--sensitive", "home"), "20 users in each group; found 6 with such a visit and 0 without one"),
         (("--sensitive", "clinic", "--spare", "gym"), "the spared location 'gym' is not in the history"),
         (("--sensitive", "clinic", "--seed", "-1"), "seed is -1"),
-        (("--sensitive", "clinic", "--threshold", "0.3"), "threshold is 0.3, which means nothing without a target"),
+        (("--sensitive", "clinic", "--threshold", "0.3"), "threshold is 0.3, but it has no effect without --target"),
         (
             ("--sensitive", "clinic", "--max-quality-loss", "7"),
-            "--max-quality-loss is 7.0, which means nothing",
+            "--max-quality-loss is 7.0, but it has no effect",
         ),
-        (("--sensitive", "clinic", "--privacy", "nonsense"), "privacy is 'nonsense', which means nothing without a"),
-        (("--target", "target.csv", "--spare", "gym"), "--spare is ('gym',), which means nothing without sensitive"),
-        (("--target", "target.csv", "--taxonomy", "shipped"), "taxonomy is 'shipped', which means nothing without"),
+        (("--sensitive", "clinic", "--privacy", "nonsense"), "privacy is 'nonsense', but it has no effect without"),
+        (("--target", "target.csv", "--spare", "gym"), "--spare is ('gym',), but it has no effect without --sensitive"),
+        (("--target", "target.csv", "--taxonomy", "shipped"), "taxonomy is 'shipped', but it has no effect without"),
         (("--target", "nobody", "--max-quality-loss", "0.1"), "the target 'nobody' is neither a file nor a profile"),
         (("--target", "target.csv"), "resemble needs --max-quality-loss"),
         (("--target", "target.csv", "--max-quality-loss", "0.1", "--threshold", "-1"), "threshold is -1"),
         (("--target", "target.csv", "--max-quality-loss", "0.1", "--threshold", "inf"), "threshold is inf"),
         (("--target", "target.csv", "--max-quality-loss", "0.1", "--privacy", "jeffreys"), "infinitely far"),
-        (("--target", "target.csv", "--max-quality-loss", "0.1"), "20 of either are needed"),
+        (("--target", "target.csv", "--max-quality-loss", "0.1"), "20 users in each group"),
     ],
 )
 def test_bad_input(run: Run, arguments: tuple[str, ...], sentence: str) -> None:

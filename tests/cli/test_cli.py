@@ -60,7 +60,7 @@ def test_verify_says_what_is_wrong(run: Run) -> None:
     status, out, err = run("verify", "history.csv", "bad.csv", "--sensitive", "casino")
     assert (status, out) == (1, "")
     assert "2 visits are left at the sensitive location 'casino'" in err
-    assert "46 counts instead of 45" in err
+    assert "46 visits instead of 45" in err
 
 
 def test_report_and_json_are_the_same_private_summary(run: Run) -> None:
@@ -99,19 +99,19 @@ FAILING: list[tuple[int, str, tuple[str, ...]]] = [
      ("hide", "history.csv", "--sensitive", "casino", "--sensitive", "gymm")),
     (2, "no preset 'helth'", ("hide", "history.csv", "--sensitive", "preset:helth")),
     (2, "none.csv", ("hide", "none.csv", "--sensitive", "casino")),
-    (2, "'r.txt' does not", ("hide", "history.csv", "--sensitive", "casino", "-o", "r.txt")),
+    (2, "'r.txt'; it must end in .csv", ("hide", "history.csv", "--sensitive", "casino", "-o", "r.txt")),
     (2, "p.bmp", ("hide", "history.csv", "--sensitive", "casino", "--plot", "p.bmp")),
-    (2, "name it with --sensitive", ("hide", "history.csv")),
-    (2, "which is --target already", ("avoid", "history.csv", "--target", "target.csv", "--max-quality-loss", "0.1",
+    (2, "name sensitive places with --sensitive", ("hide", "history.csv")),
+    (2, "which is also --target", ("avoid", "history.csv", "--target", "target.csv", "--max-quality-loss", "0.1",
                                       "-o", "target.csv")),
     (2, "both print to standard output", ("hide", "history.csv", "--sensitive", "casino", "--json", "-o", "-")),
     (2, "--report is '-'", ("hide", "history.csv", "--sensitive", "casino", "--report", "-")),
-    (2, "nothing can be written to", ("hide", "history.csv", "--sensitive", "casino", "--report", "no/report.json")),
-    (2, "two things about 'gym'", ("hide", "history.csv", "--sensitive", "casino", "--lower", "gym=1", "--lower",
+    (2, "is not writable", ("hide", "history.csv", "--sensitive", "casino", "--report", "no/report.json")),
+    (2, "two bounds for 'gym'", ("hide", "history.csv", "--sensitive", "casino", "--lower", "gym=1", "--lower",
                                    "gym=2")),
     (2, "--name is '../evil'", ("profile", "learn", "history.csv", "--name", "../evil")),
-    (2, "which is HISTORY already", ("hide", "history.csv", "--sensitive", "casino", "-o", "history.csv")),
-    (2, "which is --output already", ("hide", "history.csv", "--sensitive", "casino", "--plot", "release.csv")),
+    (2, "which is also HISTORY", ("hide", "history.csv", "--sensitive", "casino", "-o", "history.csv")),
+    (2, "which is also --output", ("hide", "history.csv", "--sensitive", "casino", "--plot", "release.csv")),
     (2, "No such option", ("hide", "history.csv", "--sensitve", "casino")),
     (2, "resemble needs --target", ("resemble", "history.csv", "--max-quality-loss", "0.1")),
     (2, "resemble needs --max-quality-loss", ("resemble", "history.csv", "--target", "target.csv")),
@@ -174,13 +174,13 @@ def test_a_saved_policy_gives_the_same_bytes(run: Run) -> None:
         ('goal = "hide"\nsensitve = ["casino"]', "unknown key 'sensitve'; did you mean 'sensitive'?"),
         ('sensitive = ["casino"]', "the key 'goal' is missing"),
         ('goal = "forget"', "goal is 'forget'"),
-        ('goal = "hide"\nsensitive = "casino"', "sensitive is 'casino'; it must be a list of texts"),
+        ('goal = "hide"\nsensitive = "casino"', "sensitive is 'casino'; it must be a list of strings"),
         ('goal = "hide"\nvisited_only = 1', "visited_only is 1"),
         ('goal = "hide"\nmax_quality_loss = 0.1', "max_quality_loss is for resemble and avoid, not for hide"),
         ('goal = "avoid"\ntarget = "t"\nmax_quality_loss = "much"', "max_quality_loss is 'much'"),
         ('goal = "avoid"\ntarget = "t"\nmax_quality_loss = 1\nmax_distance = 1', "max_distance is for resemble"),
         ('goal = "hide"\nlower = 3', "lower is 3; it must be a file or a table of counts"),
-        ("goal = hide", "is not TOML"),
+        ("goal = hide", "is not valid TOML"),
     ],
 )
 def test_a_broken_policy_is_named_by_its_key(run: Run, text: str, named: str) -> None:
@@ -209,10 +209,10 @@ def test_profiles_can_be_learned_and_used(run: Run) -> None:
     status, _, err = run("profile", "learn", "users.csv", "--name", "fit", "--visited", "gym")
     assert status == 0
     assert "Learned from 3 users" in err
-    assert "nearly somebody's history" in err
+    assert "can reveal a single person's history" in err
     assert "fit" in run("profile", "list")[1]
     assert "tourist" in run("profile", "list")[1]
-    assert "Users behind it: 3" in run("profile", "show", "fit")[1]
+    assert "Users: 3" in run("profile", "show", "fit")[1]
     assert run("resemble", "history.csv", "--target", "fit", "--max-quality-loss", "0.1", "-o", "r.csv")[0] == 0
 
 

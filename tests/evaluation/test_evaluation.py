@@ -239,11 +239,11 @@ def test_users_who_are_left_out_are_counted() -> None:
     assert found.in_original.tolist() == [True, True, False]
     notes = evaluate(found).notes
     assert notes[:3] == (
-        "2 users of the original without a release are left out.",
-        "1 user of the original without a visit is left out.",
-        "1 user of the sanitized table whom the original does not have is left out.",
+        "Left out 2 users without a release.",
+        "Left out 1 user without a visit.",
+        "Left out 1 user of the sanitized table whom the original does not have.",
     )
-    assert "25 neighbours are wanted, but the users with a release are 1" in notes[3]
+    assert "neighbours is 25, but only 0 of the 1 users are not tested" in notes[3]
 
 
 def test_command_reads_files_and_folders(run: Run, tmp_path: Path) -> None:
@@ -272,7 +272,7 @@ def test_command_reads_files_and_folders(run: Run, tmp_path: Path) -> None:
     )
     status, out, err = run(*asked)
     assert (status, out) == (0, f"{expected}\n")
-    assert err == "40 users and 14 locations are compared.\n"
+    assert err == "Compared 40 users with 14 locations.\n"
 
 
 @pytest.mark.parametrize(
@@ -281,7 +281,7 @@ def test_command_reads_files_and_folders(run: Run, tmp_path: Path) -> None:
         (("history.csv", "history.csv"), "no user column is known"),
         (("nowhere.csv", "users.csv"), "nowhere.csv: it cannot be read"),
         (("users.csv", "others.csv"), "no user has visits in both tables"),
-        (("users.csv", "empty"), "the folder 'empty' has no Parquet file"),
+        (("users.csv", "empty"), "the folder 'empty' has no Parquet files"),
         (("users.csv", "huge.csv"), "the user 'ann'"),
         (("users.csv", "users.csv", "--clusters", "0"), "clusters is 0"),
         (("users.csv", "users.csv", "--splits", "1"), "splits is 1"),

@@ -131,7 +131,7 @@ def test_parquet(tmp_path: Path) -> None:
     parquet.write_table(arrow.table({"location": ["cafe", None]}), path)
     refuses("row 2 has an empty location", path)
     parquet.write_table(arrow.table({"location": ["cafe"], "count": [0.5]}), path)
-    refuses("row 1 gives 'cafe' the count 0.5; counts are whole numbers", path)
+    refuses("row 1 gives 'cafe' the count 0.5; counts must be whole numbers", path)
     refuses("not valid Parquet", write(tmp_path / "cut", path.read_bytes()[:100]))
 
 
@@ -139,25 +139,25 @@ def test_parquet(tmp_path: Path) -> None:
     ("content", "match"),
     [
         ("", "empty"),
-        ("\n\n", "no line with the names of its columns"),
+        ("\n\n", "no header line with the names of its columns"),
         ("location,count\n", "no visit"),
         ("where,count\ncafe,7\n", "no location column is known; choose one of 'where', 'count' with location_column"),
         ("place,venue,count\na,b,7\n", "several columns could be the location: 'place', 'venue'; choose one with"),
         ("location,location\na,b\n", "several columns could be the location"),
-        ('[{"location": "cafe", "count": [0, [1, 2], 0]}]', "counts are numbers"),
+        ('[{"location": "cafe", "count": [0, [1, 2], 0]}]', "counts must be numbers"),
         ("location,count\ncafe,7\n,2\n", "line 3 has an empty location"),
         ("location,count\ncafe,7\n\n\n  ,2\n", "line 5 has an empty location"),
-        ('location,count\n"ca\nfe",7\ngym,x\n', "line 4 gives 'gym' the count 'x'; counts are numbers"),
-        ("location,count\ncafe,-1\n", "line 2 gives 'cafe' the count '-1'; counts are not negative"),
-        ("location,count\ncafe,7.5\n", "the count '7.5'; counts are whole numbers"),
-        ("location,count\ncafe,nan\n", "the count 'nan'; counts are finite"),
-        ("location,count\ncafe,1e999999999\n", "counts are finite"),
-        ("location,count\ncafe,9223372036854775808\n", "within 64 bits"),
-        ("location,count\ncafe,9223372036854775807\ncafe,1\n", "beyond 64 bits"),
-        ("location,count\ncafe," + "9" * 5000 + "\n", "counts are finite"),
+        ('location,count\n"ca\nfe",7\ngym,x\n', "line 4 gives 'gym' the count 'x'; counts must be numbers"),
+        ("location,count\ncafe,-1\n", "line 2 gives 'cafe' the count '-1'; counts must not be negative"),
+        ("location,count\ncafe,7.5\n", "the count '7.5'; counts must be whole numbers"),
+        ("location,count\ncafe,nan\n", "the count 'nan'; counts must be finite"),
+        ("location,count\ncafe,1e999999999\n", "counts must be finite"),
+        ("location,count\ncafe,9223372036854775808\n", "fit in 64 bits"),
+        ("location,count\ncafe,9223372036854775807\ncafe,1\n", "does not fit in 64 bits"),
+        ("location,count\ncafe," + "9" * 5000 + "\n", "counts must be finite"),
         ("location,count\ncafe,\n", "the count ''"),
-        ("location,count\ncafe\n", "line 2 has 1 value, the table 2 columns"),
-        ("location\nthe cafe, by the sea\n", "line 2 has 2 values, the table 1 column"),
+        ("location,count\ncafe\n", "line 2 has 1 value, but the table has 2 columns"),
+        ("location\nthe cafe, by the sea\n", "line 2 has 2 values, but the table has 1 column"),
         ('location,count\n"cafe,7\n', "cannot be read"),
         ('location,count\n"Blue" cafe,7\n', "line 2 cannot be read"),
         ("location,count\n" + "x" * 200_000 + ",7\n", "field larger than field limit"),
@@ -166,25 +166,25 @@ def test_parquet(tmp_path: Path) -> None:
         ('{"cafe": 7', "not valid JSON"),
         ('{"cafe": 7, "cafe": 2}', "the key 'cafe' twice"),
         ('{"cafe": NaN}', "NaN"),
-        ('{"cafe": 1e999}', "counts are finite"),
+        ('{"cafe": 1e999}', "counts must be finite"),
         ('{"cafe": ' + "9" * 5000 + "}", "not valid JSON"),
         ('{"cafe": true}', "item 1 gives 'cafe' the count True"),
         ('{"cafe": null}', "item 1 gives 'cafe' the count None"),
-        ('{"cafe": {"a": 1}}', "the count {'a': 1}; counts are numbers"),
+        ('{"cafe": {"a": 1}}', "the count {'a': 1}; counts must be numbers"),
         ('{"\\ud800": 1}', "not valid Unicode"),
         ("[" * 100_000, "nested too deeply"),
         ('["cafe", 1.5]', "item 2 has the location 1.5, which is not a name"),
         ('["cafe", ["gym"]]', "item 2 has the location \\['gym'\\]"),
         ('[{"location": "cafe"}, 3]', "item 2 is 3"),
         ('[{"location": "cafe"}, {}]', "item 2 has an empty location"),
-        ('{"location": ["cafe", "gym"], "count": [7]}', "not equally long: 'location' 2, 'count' 1"),
+        ('{"location": ["cafe", "gym"], "count": [7]}', "differ in length: 'location' 2, 'count' 1"),
         ("{}", "no visit"),
         ("[]", "no visit"),
         ('{"location": "cafe"}\n{"location": 3.5}\n', "line 2 has the location 3.5"),
         ('{"location": "cafe"}\n{"location": \n', "line 2: it is not valid JSON"),
         ('{"location": "cafe"}\n{"location": "gym"}\n7\n', "line 3 is 7"),
-        (b"\x00\x01\x02", "no format that is known, which are"),
-        (b"\xff\xfel\x00o\x00c", "not valid utf-16"),
+        (b"\x00\x01\x02", "this file format is not supported; the formats are"),
+        (b"\xff\xfel\x00o\x00c", "not valid utf-16-le text"),
         (gzip.compress(b"location\ncafe\n" * 999, mtime=0)[:-9], "damaged"),
     ],
     ids=lambda value: repr(value[:30]),
@@ -214,9 +214,9 @@ def test_weights_of_a_target(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", "location,weight\ncafe,0.5\ngym,1e-3\ncafe,1\n")
     assert ew.read_weights(path) == {"cafe": 1.5, "gym": 0.001}
     assert ew.read_weights(write(tmp_path / "v.csv", "location\ncafe\ncafe\n")) == {"cafe": 2}
-    with pytest.raises(ew.InputError, match=r"line 2 gives 'cafe' the count '-0\.5'; counts are not negative"):
+    with pytest.raises(ew.InputError, match=r"line 2 gives 'cafe' the count '-0\.5'; counts must not be negative"):
         ew.read_weights(write(tmp_path / "n.csv", "location,count\ncafe,-0.5\n"))
-    with pytest.raises(ew.InputError, match="in the format swarm, but a table is needed"):
+    with pytest.raises(ew.InputError, match="in the format swarm; give a table"):
         ew.read_weights(EXPORTS / "swarm_export")
 
 
@@ -353,17 +353,17 @@ def test_folders_and_zips(tmp_path: Path, takeout: dict[str, bytes]) -> None:
     swarm = {f"export/{file.name}": file.read_bytes() for file in (EXPORTS / "swarm_export").iterdir()}
     history = ew.read(zipped(tmp_path / "swarm", swarm))
     assert dict(history.histogram) == BY_NAME
-    assert history.notes == ("1 check-in without a venue left out.",)
+    assert history.notes == ("Left out 1 check-in without a venue.",)
     assert ew.read(EXPORTS, format="timeline").histogram.size == 20  # of one person, twice
     refuses("several formats, takeout and timeline and swarm", EXPORTS)
-    refuses("no file in it is an export in the format takeout", zipped(tmp_path / "s", swarm), format="takeout")
+    refuses("it holds no export in the format takeout", zipped(tmp_path / "s", swarm), format="takeout")
 
 
 def test_folders_and_zips_that_are_wrong(tmp_path: Path, takeout: dict[str, bytes]) -> None:
-    refuses("no file in it is an export in the format takeout or timeline or swarm", tmp_path)
+    refuses("it holds no export in the format takeout or timeline or swarm", tmp_path)
     month = next(name for name in takeout if "MARCH" in name)
     for name in ("../evil.json", "/etc/evil.json", "a\\..\\..\\evil.json", "C:\\evil.json", "a/../../b.txt"):
-        refuses("points out of it", zipped(tmp_path / "evil", {name: takeout[month], "fine.json": takeout[month]}))
+        refuses("points outside of it", zipped(tmp_path / "evil", {name: takeout[month], "fine.json": takeout[month]}))
     raw = {name: content for name, content in takeout.items() if "Semantic" not in name}
     refuses("raw positions, not visits; give the folder Semantic", zipped(tmp_path / "raw", raw))
     whole = zipped(tmp_path / "whole", takeout).read_bytes()
@@ -383,7 +383,7 @@ def test_a_month_that_is_there_twice(tmp_path: Path, name: str, number: int) -> 
     once = ew.read(zipped(tmp_path / "once", {"a/2023_MARCH.json": month}))
     twice = ew.read(zipped(tmp_path / "twice", {"a/2023_MARCH.json": month, "b/2023_MARCH (1).json": month}))
     assert twice.histogram == once.histogram
-    assert f"{number} visits found twice, counted once." in twice.notes
+    assert f"Counted {number} repeated visits only once." in twice.notes
     untimed = re.sub(rb'"(start|end)Time', rb'"no\1Time', month)
     assert ew.read(zipped(tmp_path / "untimed", {"1.json": untimed, "2.json": untimed})).histogram.size == 2 * number
 
@@ -393,7 +393,7 @@ def test_a_month_in_both_forms_of_time(tmp_path: Path) -> None:
               ("google_takeout_2023_MARCH.json", "google_takeout_2023_MARCH_ms.json")}  # fmt: skip
     history = ew.read(zipped(tmp_path / "both", months))
     assert dict(history.histogram) == BY_NAME
-    assert history.notes == ("4 visits found twice, counted once.",)
+    assert history.notes == ("Counted 4 repeated visits only once.",)
 
 
 def test_broken_files_of_an_export(tmp_path: Path, takeout: dict[str, bytes]) -> None:
@@ -419,9 +419,9 @@ def test_broken_files_of_an_export(tmp_path: Path, takeout: dict[str, bytes]) ->
 
 def test_bombs(tmp_path: Path) -> None:
     bomb = b'{"timelineObjects": [' + b" " * 60_000_000 + b"]}"
-    refuses("far too large when it is unpacked", zipped(tmp_path / "bomb", {"a.json": bomb}))
+    refuses("far too large when unpacked", zipped(tmp_path / "bomb", {"a.json": bomb}))
     refuses(
-        "far too large when it is unpacked",
+        "far too large when unpacked",
         write(tmp_path / "bomb.gz", gzip.compress(b"location\n" + b"a\n" * 30_000_000)),
     )
     lying = bytearray((tmp_path / "bomb").read_bytes())
@@ -443,7 +443,7 @@ def test_more_files_than_any_export_has(tmp_path: Path, monkeypatch: pytest.Monk
 def test_raw_positions_and_noticed_visits_are_refused() -> None:
     refuses("raw positions, not visits; give the folder Semantic Location History", EXPORTS / "google_Records.json")
     refuses("raw positions, not visits", EXPORTS / "google_Records.json", user="1")
-    refuses("noticed by itself", EXPORTS / "swarm_export" / "visits.json")
+    refuses("detected by itself", EXPORTS / "swarm_export" / "visits.json")
 
 
 def test_visits_without_a_name(tmp_path: Path) -> None:
@@ -460,8 +460,8 @@ def test_visits_without_a_name(tmp_path: Path) -> None:
     history = ew.read(path)
     assert dict(history.histogram) == {"1 Example Quay": 1, "b": 1, "cafe": 1}
     assert history.notes == (
-        "2 places without a name, called by address or id: '1 Example Quay', 'b'.",
-        "2 visits left out: nothing says where.",
+        "2 places without a name, listed by address or id: '1 Example Quay', 'b'.",
+        "Left out 2 visits without a place.",
     )
     assert read(path, locations="id") == {"a": 1, "b": 1, "c": 1}
 
@@ -471,7 +471,7 @@ def test_notes_on_the_timeline() -> None:
     assert "ids instead of names" in notes[0]
     assert notes[1:] == (
         "The phone knows some of them: 'ChIJexampleHOME0000000000001' is home, 'ChIJexampleWORK0000000000002' is work.",
-        "1 visit within a visit to a larger place, not counted again.",
+        "Left out 1 visit within a visit to a larger place.",
     )
 
 
@@ -485,8 +485,8 @@ def test_checkins_found_twice_or_without_a_category(tmp_path: Path) -> None:
     history = ew.read(write(tmp_path / "c", json.dumps({"response": {"checkins": {"items": items}}})))
     assert dict(history.histogram) == {"Café": 1, "Pier": 1}
     assert history.notes == (
-        "1 venue without a category, called by name or id: 'Pier'.",
-        "1 check-in found twice, counted once.",
+        "1 venue without a category, listed by name or id: 'Pier'.",
+        "Counted 1 repeated check-in only once.",
     )
 
 
@@ -514,17 +514,21 @@ def test_exports_that_are_wrong(tmp_path: Path, content: str, match: str) -> Non
 def test_options_that_make_no_sense(tmp_path: Path) -> None:
     table = write(tmp_path / "t.csv", "location\ncafe\n")
     month = EXPORTS / "google_takeout_2023_MARCH.json"
-    refuses("the format 'swarn' is not known; did you mean 'swarm'.*known are browser, takeout", table, format="swarn")
+    refuses(
+        "the format 'swarn' is not supported; did you mean 'swarm'.*the formats are browser, takeout",
+        table,
+        format="swarn",
+    )
     refuses("not valid JSON", table, format="takeout")
     refuses("not valid Parquet", month, format="parquet")
-    refuses("not a sound database", month, format="browser")
-    refuses("the table 8 columns", table, format="foursquare")
+    refuses("not a valid database", month, format="browser")
+    refuses("the table has 8 columns", table, format="foursquare")
     refuses("no location column is known", month, format="csv")
-    refuses("user means nothing in the format takeout, which understands locations", month, user="1")
-    refuses("locations means nothing in the format csv", table, locations="id")
+    refuses("the format takeout does not use user; it uses locations", month, user="1")
+    refuses("the format csv does not use locations", table, locations="id")
     refuses("no category in the format takeout, only name and id; labels can", month, locations="category")
     refuses("locations is 'kind'; it is 'name', 'category' or 'id'", month, locations="kind")
-    refuses("no categories, which only the API gives", EXPORTS / "swarm_export", locations="category")
+    refuses("no categories; add them with labels", EXPORTS / "swarm_export", locations="category")
 
 
 def test_paths_that_make_no_sense(tmp_path: Path) -> None:
@@ -555,7 +559,7 @@ def test_labels(tmp_path: Path) -> None:
     table = write(tmp_path / "t.csv", "location,count\ncafe,7\ngym,2\n")
     assert ew.read(table, labels=mapping) == ew.History(ew.Histogram({"fun": 7, "sport": 2}), "csv")
     refuses("labels.csv: it needs the columns id and label", table, labels=write(path, "a,b\n1,2\n"))
-    refuses("two of label for 'a': 'b' and 'c'", table, labels=write(path, "id,label\na,b\na,c\n"))
+    refuses("two values of label for 'a': 'b' and 'c'", table, labels=write(path, "id,label\na,b\na,c\n"))
     refuses("missing: it cannot be read", table, labels=tmp_path / "missing")
     refuses("it needs the columns id and label", table, labels=table)
 
@@ -585,7 +589,7 @@ def test_browsers_at_rest(tmp_path: Path, mode: str) -> None:
         assert dict(history.histogram) == {"cafe.example": 3, "gym.example": 1}
         assert history.format == "browser"
         left_out = {"firefox": "2 visits", "chromium": "1 visit"}[make.__name__]
-        assert history.notes == (f"{left_out} to addresses that are no web sites left out.",)
+        assert history.notes == (f"Left out {left_out} to addresses that are not web sites.",)
     assert {file.name for file in path.parent.iterdir()} == {"firefox", "chromium"}
 
 
@@ -639,6 +643,6 @@ def test_databases_that_are_wrong(tmp_path: Path) -> None:
     with closing(firefox(tmp_path / "places")):
         pass
     whole = (tmp_path / "places").read_bytes()
-    refuses("not a sound database", write(tmp_path / "cut", whole[:5000]))
+    refuses("not a valid database", write(tmp_path / "cut", whole[:5000]))
     write(tmp_path / "cut-wal", b"not a log")
-    refuses("not a sound database", tmp_path / "cut")
+    refuses("not a valid database", tmp_path / "cut")

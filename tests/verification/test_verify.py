@@ -35,8 +35,11 @@ def test_what_is_right_passes_and_is_proven() -> None:
 def test_tampered_histogram() -> None:
     moved = dict(BOB.histogram) | {"a": 11, "b": 5}
     assert "not" in problems(replace(BOB, histogram=ew.Histogram(moved)))[0]
-    assert problems({**moved, "a": 12}) == ["the release has 51 counts instead of 50"]
-    assert problems({**moved, "a": 10, "z": 1})[0] == "the release has 1 at 'z', which is no location of the question"
+    assert problems({**moved, "a": 12}) == ["the release has 51 visits instead of 50"]
+    assert (
+        problems({**moved, "a": 10, "z": 1})[0]
+        == "the release has 1 visit at 'z', which is not in the history, the target or the candidates"
+    )
     assert "above the limit 0.05" in problems(TARGET)[0]
     assert problems(BOB.histogram, sensitive={"h"}) == ["3 visits are left at the sensitive location 'h'"]
     assert "9 to 50 are allowed" in problems(BOB.histogram, lower={"b": 9})[0]
@@ -45,14 +48,19 @@ def test_tampered_histogram() -> None:
     assert "below min_distance 0.1" in problems(BOB.histogram, min_distance=0.1)[0]
     elsewhere_too = {**dict(BOB.histogram), "a": 9, "z": 1}
     asked = {"candidates": ["z"], "visited_only": True, "max_quality_loss": 1.0}
-    assert problems(elsewhere_too, **asked) == ["the release has 1 at 'z', which was never visited"]
+    assert problems(elsewhere_too, **asked) == ["the release has 1 visit at 'z', which was never visited"]
 
 
 def test_wrong_figure() -> None:
-    assert problems(replace(BOB, quality_loss=0.01)) == ["the quality loss is 0.0493116909, not 0.01"]
-    assert problems(replace(BOB, privacy_distance=0.001))[0] == "the privacy distance is 0.004598273784, not 0.001"
-    assert problems(replace(BOB, gap=0.1))[0] == "the gap is 0, not 0.1"
-    assert "claims to be of hide" in problems(replace(BOB, goal="hide"))[0]
+    assert problems(replace(BOB, quality_loss=0.01)) == [
+        "the quality loss is 0.0493116909, not 0.01 as the result claims"
+    ]
+    assert (
+        problems(replace(BOB, privacy_distance=0.001))[0]
+        == "the privacy distance is 0.004598273784, not 0.001 as the result claims"
+    )
+    assert problems(replace(BOB, gap=0.1))[0] == "the gap is 0, not 0.1 as the result claims"
+    assert "the result is one of hide" in problems(replace(BOB, goal="hide"))[0]
     perfect: Any = "perfect"
     assert "the status is 'perfect';" in problems(replace(BOB, status=perfect))[0]
 

@@ -1,4 +1,4 @@
-"""Attacks on releases: what the paper reasons about, measured on many users."""
+"""Attacks on releases: the risks that the paper discusses, measured on many users."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import TableLike
 from elsewhere.model.question import as_list, nonnegative
 from elsewhere.policy import Plan, Policy
-from elsewhere.text import quote
+from elsewhere.text import as_sentence, plural, quote
 
 if TYPE_CHECKING:
     from elsewhere.attacks.setting import Setting
@@ -38,21 +38,57 @@ def audit(
     threshold: float | None = None,
     seed: int = 1,
 ) -> AuditResult:
-    """Attack the releases that users would give away, with attackers who learn from other users.
+    """Attack the releases of many users and measure how often the attackers are right.
+
+    The attackers learn from other users than those they are tested on. With `sensitive`, they try to infer hidden
+    visits, to tell releases from genuine histograms, and to exploit two releases of one user. With `target`, they try
+    to tell who resembles or avoids it. Everything that comes out is private.
 
     Parameters
     ----------
     users
-        The histogram of every user.
-    sensitive, spared, taxonomy, quality
-        What is hidden, as a `Policy` says it. Each sensitive name is a class of places to which attackers try to
-        infer visits; all of them are hidden at once.
-    target, max_quality_loss, privacy
-        A profile's name or file that users resemble, or avoid, within a limit on the quality loss.
+        The histogram of every user, as `read_users` returns them.
+    sensitive
+        The classes of places to hide, all at once: locations in any spelling, patterns such as ``"*church*"``, nodes of
+        the taxonomy, or presets such as ``"preset:health"``. Attackers try to infer visits to each of them.
+    spared
+        Locations to keep even though `sensitive` covers them.
+    taxonomy
+        The file with a taxonomy, or ``"shipped"`` for the one that comes with this package.
+    quality
+        The name of the distance that measures quality loss. Default: ``"js"``.
+    target
+        The name or file of a profile that users resemble or avoid.
+    max_quality_loss
+        The limit on the quality loss of `resemble` and `avoid`. Required with `target`.
+    privacy
+        The name of the distance from the target. Default: ``"js"``.
     threshold
-        The privacy parameter c; by default the nearest quarter of the users are within it.
+        The privacy parameter c: users within this distance of the target count as members of its group. Default: the
+        distance that includes the closest quarter of the users.
     seed
-        The same one gives the same figures.
+        Seed of the random choices; the same seed gives the same figures.
+
+    Returns
+    -------
+    AuditResult
+        The success rate of each attack with its 95% confidence interval. ``print`` shows a table.
+
+    Raises
+    ------
+    InputError
+        An argument is not valid, or too few users are there for any attack.
+
+    See Also
+    --------
+    hide, resemble, avoid : Make the releases that are attacked.
+    evaluation.evaluate : Measure the usefulness of releases.
+
+    References
+    ----------
+    .. [1] Grigorios Loukides and George Theodorakopoulos, "Location histogram privacy by Sensitive Location Hiding and
+       Target Histogram Avoidance/Resemblance", Knowledge and Information Systems, 2020,
+       doi:10.1007/s10115-019-01432-4.
     """
     from elsewhere.attacks.setting import Setting
     from elsewhere.attacks.table import Table
@@ -61,18 +97,16 @@ def audit(
     check_whole("seed", seed, 0)
     names = tuple(dict.fromkeys(as_list("sensitive", sensitive, "names")))
     if not names and target is None:
-        raise InputError(
-            "there is nothing to attack: name sensitive places to hide, or a target", ("sensitive", "target")
-        )
+        raise InputError("there is nothing to attack; give sensitive or target", ("sensitive", "target"))
     stay = tuple(as_list("spared", spared, "names"))
     if not names:
-        _refuse("sensitive places", spared=stay or None, taxonomy=taxonomy)
+        _refuse("sensitive", spared=stay or None, taxonomy=taxonomy)
     if target is None:
         other = None if privacy == "js" else privacy
-        _refuse("a target", max_quality_loss=max_quality_loss, privacy=other, threshold=threshold)
+        _refuse("target", max_quality_loss=max_quality_loss, privacy=other, threshold=threshold)
     limit = None if threshold is None else nonnegative("threshold", threshold)
     if limit == math.inf:
-        raise InputError("threshold is inf; everybody would belong to the group, so give a finite one", ("threshold",))
+        raise InputError("threshold is inf, so every user would be a member; give a finite number", ("threshold",))
     hiding = Policy("hide", names, stay, taxonomy, quality=quality).plan()
     targeting = None
     if target is not None:
@@ -100,7 +134,7 @@ class _Attacker:
         self._profiling: list[Profiling] = []
         self._repetition: Repetition | None = None
         if table.empty:
-            self._notes.append(f"{_users(table.empty)} left out: no visit at all.")
+            self._notes.append(f"Left out {plural(table.empty, 'user')} without any visit.")
 
     def hidden_places(self, setting: Setting) -> None:
         """The attacks on hide."""
@@ -110,8 +144,8 @@ class _Attacker:
 
         if exposed := int((~setting.releasable).sum()):
             self._notes.append(
-                f"{_users(exposed)} left out: with nothing but sensitive visits there is no release to "
-                "attack, but that there is none may tell enough."
+                f"Left out {plural(exposed, 'user')} with sensitive visits only: they get no release. "
+                "Its absence may give them away."
             )
         for name, columns in setting.classes.items():
             self._inference += self._tried(infer, setting, name, columns) or ()
@@ -130,7 +164,7 @@ class _Attacker:
         """All that was found; an error if no attack could be made."""
         users, locations = self._table.counts.shape
         if users > MOST:
-            self._notes.append(f"No more than {MOST:,} users of a kind, drawn at random, are attacked at a time.")
+            self._notes.append(f"Each attack uses at most {MOST:,} users of each kind, drawn at random.")
         found = (tuple(self._inference), tuple(self._detection), tuple(self._profiling), self._repetition)
         if not any(found):
             raise self._refused[0]
@@ -141,16 +175,12 @@ class _Attacker:
             return attack(*given, **named)
         except TooFewUsers as error:
             self._refused.append(error)
-            self._notes.append(f"{error}.")
+            self._notes.append(as_sentence(str(error)))
             return None
 
 
 def _refuse(needed: str, **given: object) -> None:
-    """Raise if something is given that means nothing without what is needed, which there is not."""
+    """Raise if an argument is given that has no effect without another one, which is missing."""
     for name, value in given.items():
         if value is not None:
-            raise InputError(f"{name} is {quote(value)}, which means nothing without {needed}", (name,))
-
-
-def _users(number: int) -> str:
-    return "1 user is" if number == 1 else f"{number:,} users are"
+            raise InputError(f"{name} is {quote(value)}, but it has no effect without {needed}", (name, needed))

@@ -21,7 +21,7 @@ def detect(setting: Setting) -> list[Attack]:
     """How well each kind of release is told from genuine histograms; deletion leaves nothing else, so it is a coin."""
     from scipy.sparse import vstack
 
-    changed, genuine = halves(setting, "the releases are not detected")
+    changed, genuine = halves(setting, "the detection of releases")
     labels = np.arange(len(changed) + len(genuine)) < len(changed)
     others = deleted(setting.table.counts[genuine], setting.sensitive)
     kinds = protections(setting, setting.table.counts[changed])
@@ -39,5 +39,5 @@ def halves(setting: Setting, what: str) -> tuple[Ints, Ints]:
     rows = drawn(setting.hiding & setting.releasable, setting.seed, 2 * MOST)
     order = np.random.default_rng(setting.seed).permutation(rows)
     changed, genuine = np.sort(order[: len(rows) // 2]), np.sort(order[len(rows) // 2 :])
-    enough(what, "users with something to hide who release it", changed, "those who do not", genuine)
+    enough(what, "with a release", changed, "without one", genuine)
     return changed, genuine

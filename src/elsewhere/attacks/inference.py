@@ -20,7 +20,7 @@ def infer(setting: Setting, name: str, columns: Flags) -> list[Attack]:
     """How well visits to a class of places are inferred from each kind of release, and from its size alone."""
     visits = setting.table.counts @ columns
     there, not_there = (drawn(which & setting.releasable, setting.seed) for which in (visits > 0, visits == 0))
-    enough(f"{name} is not inferred", "users who were there", there, "those who were not", not_there)
+    enough(f"the inference of {name}", "with such a visit", there, "without one", not_there)
     rows = np.append(there, not_there)
     labels = np.arange(len(rows)) < len(there)
     counts = setting.table.counts[rows]

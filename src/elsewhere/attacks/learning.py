@@ -80,14 +80,14 @@ def drawn(which: Flags, seed: int, most: int = MOST) -> Ints:
 
 
 class TooFewUsers(InputError):
-    """There are not enough users of a kind to attack."""
+    """There are too few users of a kind for an attack."""
 
 
 def enough(what: str, ones: str, one: Ints | Flags, others: str, other: Ints | Flags) -> None:
     """Raise unless there are enough users of two kinds to learn from and to be tested on."""
     if min(len(one), len(other)) < FEWEST:
-        numbers = f"the {ones} are {len(one)}, {others} {len(other)}"
-        raise TooFewUsers(f"{what}: {numbers}, and {FEWEST} of either are needed")
+        found = f"found {len(one)} {ones} and {len(other)} {others}"
+        raise TooFewUsers(f"skipped {what}: it needs at least {FEWEST} users in each group; {found}")
 
 
 def check_learners() -> None:

@@ -54,8 +54,9 @@ class Group:
         limit = float(np.quantile(distances, _BELONG, method="lower")) if threshold is None else threshold
         if limit == np.inf:
             raise TooFewUsers(
-                f"profiles are not attacked: most users are infinitely far from the target by {plan.policy.privacy}; "
-                "give a threshold, or the privacy distance js"
+                f"skipped profiling: most users are infinitely far from the target by {plan.policy.privacy}; "
+                "give a threshold, or privacy 'js'",
+                ("threshold", "privacy"),
             )
         return cls(part, plan, limit, meets_distance("resemble", distances, limit), seed)
 
@@ -66,7 +67,7 @@ def profile(group: Group, goal: Literal["resemble", "avoid"]) -> Profiling:
     rows, genuine = drawn(concerned, group.seed), drawn(~concerned, group.seed)
     where = ("outside", "inside") if goal == "resemble" else ("inside", "outside")
     within = f"distance {group.threshold:.4g} of the target"
-    enough(f"{goal} is not attacked", f"users {where[0]} the {within}", rows, f"those {where[1]} it", genuine)
+    enough(f"the attack on {goal}", f"{where[0]} the {within}", rows, f"{where[1]} it", genuine)
     plan = group.plan.with_choices({"goal": goal, limit: group.threshold})
     originals = group.table.counts[rows]
     releases = sanitized(plan, group.table.locations, originals)

@@ -30,20 +30,14 @@ def repeat(setting: Setting) -> Repetition:
     """How well releases are told from genuine histograms by one release and by two, and how often two prove it."""
     from scipy.sparse import vstack
 
-    changed, genuine = halves(setting, "repeated releases are not attacked")
+    changed, genuine = halves(setting, "repeated releases")
     rows = np.append(changed, genuine)
     later = setting.table.counts[rows]
     early = with_counts(later, np.random.default_rng(setting.seed).binomial(later.data, _EARLY))
     both = deleted(early, setting.sensitive).sum(axis=1) > 0
     labels = (np.arange(len(rows)) < len(changed))[both]
     later, early = later[both], early[both]
-    enough(
-        "repeated releases are not attacked",
-        "users with two releases",
-        labels[labels],
-        "those with none",
-        labels[~labels],
-    )
+    enough("repeated releases", "with two releases", labels[labels], "without any", labels[~labels])
 
     others = [deleted(counts[~labels], setting.sensitive) for counts in (early, later)]
     pairs = _pairs(setting, early[labels], later[labels])

@@ -57,12 +57,12 @@ class Repetition:
     proven: Mapping[str, Rate]
 
 
-_HEADING = "How often an attacker says rightly which of two is which: 50% is a coin. With 95% confidence intervals."
+_HEADING = "How often an attacker tells two users apart correctly (50% is guessing), with 95% confidence intervals."
 
 
 @dataclass(frozen=True)
 class AuditResult:
-    """What attackers get out of the releases of many users."""
+    """How successful attackers are against the releases of many users."""
 
     users: int
     locations: int
@@ -75,7 +75,7 @@ class AuditResult:
     notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """The figures as plain numbers."""
+        """Return the figures as plain numbers."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -112,10 +112,10 @@ def _repeated(found: Repetition | None) -> list[str]:
     if found is None:
         return []
     return [
-        "Repeated release: the same, of users of whom two histograms are known",
+        "Repeated release: the same, when two histograms of each user are known",
         f"  {found.attacks[0].yes:,} with releases, {found.attacks[0].no:,} with genuine histograms",
         *_rows((attack.protection, attack.right) for attack in found.attacks),
-        "  users with releases of whom a count falls, which proves that something is hidden",
+        "  users whose releases show a falling count, which proves that something is hidden",
         *_rows(found.proven.items()),
     ]
 
@@ -123,13 +123,15 @@ def _repeated(found: Repetition | None) -> list[str]:
 def _profiled(found: tuple[Profiling, ...]) -> list[str]:
     if not found:
         return []
-    lines = [f"Profiling: who is within distance {found[0].threshold:.4g} of the target belongs to the group"]
+    lines = [f"Profiling: users within distance {found[0].threshold:.4g} of the target count as members"]
     for one in found:
-        kind = "do not belong, and resemble" if one.goal == "resemble" else "belong, and avoid"
+        kind = "are not members, and resemble" if one.goal == "resemble" else "are members, and avoid"
         lines.append(f"  {one.goal}: {one.users:,} users who {kind} the target")
         lines += _rows([("the paper's adversary is wrong", one.wrong)])
         if one.attacks:
-            lines.append(f"  one who learns is right: {one.attacks[0].yes:,} releases, {one.attacks[0].no:,} genuine")
+            lines.append(
+                f"  an attacker who learns is right: {one.attacks[0].yes:,} releases, {one.attacks[0].no:,} genuine"
+            )
             lines += _rows((attack.protection, attack.right) for attack in one.attacks)
     return lines
 

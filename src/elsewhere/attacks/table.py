@@ -43,7 +43,7 @@ class Table:
         _check_users(users)
         rows = [history for user in sorted(users) if (history := _histogram(user, users[user])).size]
         if not rows:
-            raise InputError(f"none of the {len(users)} users has a visit, so there is nothing to attack")
+            raise InputError(f"none of the {len(users)} users has a visit, so there are no releases to attack")
         names = NameIndex(sorted(set(others).union(*(history.locations for history in rows))))
         place = {name: names.find(name) or name for name in names.names}  # of several spellings the first
         locations = tuple(sorted(set(place.values())))
@@ -89,7 +89,7 @@ def with_counts(counts: csr_array, data: Ints | Floats) -> csr_array:
 
 def _check_users(users: object) -> None:
     if not isinstance(users, Mapping):
-        raise InputError(f"users is {quote(users)}; give a mapping from users to histograms, as read_users does")
+        raise InputError(f"users is {quote(users)}; give a mapping from users to histograms, as read_users returns")
     for user in users:
         if not isinstance(user, str):
             raise InputError(f"users has the name {quote(user)}, which is not a string")
@@ -101,5 +101,5 @@ def _histogram(user: str, counts: TableLike) -> Histogram:
     except InputError as error:
         raise InputError(f"the user {quote(user)}: {error}") from None
     if history.size > _MOST_VISITS:
-        raise InputError(f"the user {quote(user)} has {history.size} visits; attacks take up to {_MOST_VISITS}")
+        raise InputError(f"the user {quote(user)} has {history.size} visits; at most {_MOST_VISITS} are supported")
     return history

@@ -1,4 +1,4 @@
-"""The command line. It holds no algorithm: every command asks the package and shows the answer."""
+"""The command line. It has no algorithms: each command calls the package and shows the result."""
 
 from __future__ import annotations
 
@@ -34,23 +34,24 @@ _OPTIONS = {"spared": "--spare", "candidates": "--candidate", "as_json": "--json
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="elsewhere")
 def commands() -> None:
-    """Change a location histogram (how often I went where) before it leaves your hands.
+    """Edit your location history before you share it.
 
     \b
-    hide      no visit to a sensitive place is left
-    resemble  it comes near to a profile that you choose
-    avoid     it goes far from a profile that you do not want to fit
+    hide      remove every visit to sensitive places
+    resemble  make the history look more like a target profile
+    avoid     make the history look less like a target profile
 
-    HISTORY is a table with the columns location,count (or location alone, a row a visit), an export of
-    Google, Swarm or a browser, or - for standard input. Everything happens on this machine.
+    HISTORY is a table with the columns location,count (or location alone, one row per visit), an export of Google or
+    Swarm, a browser's history, or - for standard input. Everything happens on this machine.
 
     \b
-    Two numbers come back with every release, both 0 when nothing differs:
-      quality loss      how far the release is from your true history; a recommender that
-                        gets it serves you the better the smaller this is
-      privacy distance  how far the release is from the target profile
-    With the usual distance, js, both are on a scale from 0 to 1: at 0.01 hardly anything has
-    moved, at 0.1 a good part of the visits has, and at 1 no place is left in common.
+    Two numbers describe a release. Both are 0 when nothing differs:
+      quality loss      distance from your true history; a recommender serves
+                        you better if it is small
+      privacy distance  distance from the target profile
+
+    The default distance, js, runs from 0 to 1. At 0.01 hardly any visit has moved, at 0.1 a good part of them has, and
+    at 1 no place is left in common.
 
     \b
     Example:
@@ -83,11 +84,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         sys.exit(0)
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx is not None else "elsewhere"
-        _fail(f"{error.format_message().rstrip('.')} ({command} --help tells more)", error.exit_code)
+        _fail(f"{error.format_message().rstrip('.')} (see {command} --help)", error.exit_code)
     except click.ClickException as error:
         _fail(error.format_message(), error.exit_code)
     except Unchanged as error:
-        _fail(f"{error} (add --allow-unchanged to write it all the same)", _NO_RELEASE)
+        _fail(f"{error} (add --allow-unchanged to write it anyway)", _NO_RELEASE)
     except (Infeasible, PrivacyNotMet) as error:
         _fail(f"{_with_options(error)}{_remedy(error)}", _NO_RELEASE)
     except ElsewhereError as error:

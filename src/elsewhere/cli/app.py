@@ -1,17 +1,18 @@
-"""``elsewhere app``: the same in the browser."""
+"""``elsewhere app``: edit a history in the browser."""
 
 from __future__ import annotations
 
 import click
 
 
-@click.command(short_help="Do it in the browser.")
-@click.option("--port", type=click.IntRange(1, 65535), metavar="NUMBER", help="The port; by default one that is free.")
-@click.option("--no-browser", is_flag=True, help="Print the address, and leave it to you to open it.")
+@click.command(short_help="Edit a history in your browser.")
+@click.option("--port", type=click.IntRange(1, 65535), metavar="NUMBER", help="Use this port. Default: a free one.")
+@click.option("--no-browser", is_flag=True, help="Print the address instead of opening it.")
 def app(port: int | None, no_browser: bool) -> None:
-    """Open a page on this machine: drop a file, tick what nobody should know, watch what it costs, save the release.
+    """Open a page on this machine where you can edit a history.
 
-    Nothing leaves the machine, and nothing is written but what you save. Ctrl-C ends it.
+    Drop a file, tick the places to hide, see what it costs, and save the release. Nothing leaves this machine, and only
+    what you save is written. Press Ctrl-C to stop.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""``elsewhere audit``: what attackers get out of releases."""
+"""``elsewhere audit``: attack releases and measure how often the attackers are right."""
 
 from __future__ import annotations
 
@@ -7,43 +7,56 @@ from typing import Any
 import click
 
 
-@click.command(short_help="Attack the releases of many users, and measure what comes out.")
+@click.command(short_help="Attack the releases of many users.")
 @click.argument("table", metavar="TABLE")
 @click.option(
     "--sensitive",
     metavar="NAME",
     multiple=True,
-    help="A class of places that is hidden: a location, a node of the taxonomy, or a preset. Repeatable.",
+    help="Hide this class of places: a location, a pattern such as '*church*', a node of the taxonomy, or a preset. "
+    "Required without --target. Repeatable.",
 )
-@click.option("--spare", "spared", metavar="NAME", multiple=True, help="A location that stays all the same.")
-@click.option("--taxonomy", metavar="FILE", help="Kinds of place in a tree; 'shipped' is the one that comes along.")
-@click.option("--quality", metavar="DISTANCE", default="js", show_default=True, help="How quality loss is measured.")
-@click.option("--target", metavar="TARGET", help="A profile, or a table of weights, to resemble and to avoid.")
-@click.option("--max-quality-loss", type=float, metavar="NUMBER", help="The limit on quality loss, with --target.")
-@click.option("--privacy", metavar="DISTANCE", default="js", show_default=True, help="How the target is compared with.")
+@click.option("--spare", "spared", metavar="NAME", multiple=True,
+              help="Keep this location even though --sensitive covers it. Repeatable.")  # fmt: skip
+@click.option("--taxonomy", metavar="FILE", help="Use the taxonomy in this file; 'shipped' comes with elsewhere.")
+@click.option(
+    "--quality", metavar="DISTANCE", default="js", show_default=True, help="Measure quality loss by this distance."
+)
+@click.option("--target", metavar="TARGET",
+              help="Resemble and avoid this profile or weights file. Required without --sensitive.")  # fmt: skip
+@click.option("--max-quality-loss", type=float, metavar="NUMBER",
+              help="Limit on the quality loss. Required with --target.")  # fmt: skip
+@click.option("--privacy", metavar="DISTANCE", default="js", show_default=True,
+              help="Measure how far the target is by this distance.")  # fmt: skip
 @click.option(
     "--threshold",
     type=float,
     metavar="C",
-    help="Who is this near to the target belongs to its group; by default the nearest quarter of the users.",
+    help="Users within this distance count as members. Default: the closest quarter of the users.",
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="The same one gives the same figures.")
-@click.option("--user-column", metavar="NAME", help="The column that has the users.")
-@click.option("--location-column", metavar="NAME", help="The column that has the locations.")
-@click.option("--count-column", metavar="NAME", help="The column that has the counts.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the random choices.")
+@click.option("--user-column", metavar="NAME", help="Column with the users. Default: user or a similar name.")
+@click.option(
+    "--location-column", metavar="NAME", help="Column with the locations. Default: location or a similar name."
+)
+@click.option(
+    "--count-column",
+    metavar="NAME",
+    help="Column with the counts. Default: count or a similar name; without one, each row is one visit.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
-@click.option("-o", "--report", metavar="FILE", help="Write the figures as JSON. Private.")
+@click.option("-o", "--report", metavar="FILE", help="Write the figures to this private file, as JSON.")
 def audit(table: str, as_json: bool, report: str | None, **given: Any) -> None:
-    """Attack the releases that the users of TABLE would give away, and say how often the attackers are right.
+    """Attack the releases of the users in TABLE and report how often the attackers are right.
 
-    With --sensitive: are visits to a hidden class of places inferred from the rest, is a release told from a genuine
-    histogram, and what do two releases tell? With --target: how often is the adversary of the paper wrong about those
-    who resemble or avoid it, and how often is one right who knows the method? Attackers learn from other users than
-    those whom they are tested on. All of it is private.
+    TABLE has a user, a location and a count, or one row per visit. With --sensitive, attackers try to infer hidden
+    visits, to tell releases from genuine histograms, and to exploit two releases of one user. With --target, the
+    adversary of the paper and one who knows the method try to see through resemble and avoid. Attackers learn from
+    other users than those they are tested on. The figures are private.
 
     \b
     Examples:
-      elsewhere audit checkins.parquet --sensitive preset:health --sensitive preset:religion
+      elsewhere audit checkins.parquet --sensitive preset:health
       elsewhere audit checkins.parquet --target tourist --max-quality-loss 0.05
     """
     import elsewhere as ew
@@ -51,6 +64,7 @@ def audit(table: str, as_json: bool, report: str | None, **given: Any) -> None:
     from elsewhere.files import write_atomic
     from elsewhere.output.report import PRIVATE
     from elsewhere.output.report import as_json as written
+    from elsewhere.text import plural
 
     options.check_paths(table, {**given, "report": report}, ("report",))
     columns = {name: given.pop(name) for name in ("user_column", "location_column", "count_column")}
@@ -63,5 +77,5 @@ def audit(table: str, as_json: bool, report: str | None, **given: Any) -> None:
         return
     for note in found.notes:
         click.echo(note, err=True)
-    click.echo(f"{found.users:,} users and {found.locations:,} locations are attacked.", err=True)
+    click.echo(f"Attacked {plural(found.users, 'user')} with {plural(found.locations, 'location')}.", err=True)
     click.echo(found)

@@ -11,9 +11,9 @@ _HISTORY = (7, 2, 3, 2, 13, 12, 8, 3)
 _FRUGAL = (10, 8, 6, 2, 13, 4, 4, 3)
 
 
-@click.command(short_help="See it on the example of the paper.")
+@click.command(short_help="Show the example of the paper.")
 def demo() -> None:
-    """Show what elsewhere does, on the example of the paper.
+    """Show what elsewhere does, with the example of the paper.
 
     \b
     Example:
@@ -40,4 +40,4 @@ def demo() -> None:
     for check in checks:
         if not check.ok:
             raise InputError(check.problems[0])
-    click.echo("\nBoth were checked again without the solver: all in order.")
+    click.echo("\nBoth releases were checked without the solver: no problems found.")

@@ -1,4 +1,4 @@
-"""``elsewhere frontier``: what each limit on the quality loss would buy."""
+"""``elsewhere frontier``: show what each limit on the quality loss buys."""
 
 from __future__ import annotations
 
@@ -16,24 +16,25 @@ if TYPE_CHECKING:
 _COLUMNS = ("budget", "quality_loss", "privacy_distance", "bound", "gap", "status")
 
 
-@click.command(short_help="Show what each limit would buy.")
+@click.command(short_help="Show what each limit on the quality loss buys.")
 @click.argument("history", metavar="HISTORY")
 @options.target
 @click.option("--goal", type=click.Choice(["resemble", "avoid"]), default="resemble", show_default=True,
-              help="Whether to come near to the target or to go far from it.")  # fmt: skip
-@click.option("--budgets", metavar="A,B,...", help="The limits to try; by default, about twenty from none to all.")
-@options.max_quality_loss
-@click.option("--suggest", is_flag=True, help="Say from which limit on more quality loss stops paying.")
+              help="Move towards the target or away from it.")  # fmt: skip
+@click.option("--budgets", metavar="A,B,...", help="Try these limits. Default: about twenty over the whole range.")
+@click.option("--max-quality-loss", type=float, metavar="NUMBER", help="Add this limit, and mark it in the curve.")
+@click.option("--suggest", is_flag=True, help="Suggest a limit: the knee of the curve.")
 @options.asking
 @options.limits
 @options.reading
-@click.option("-o", "--output", metavar="FILE", help="A table (.csv, or -) or a curve (.png, .svg, .pdf, .html).")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@click.option("-o", "--output", metavar="FILE",
+              help="Write a table (.csv) or a curve (.png, .svg, .pdf, .html). Default: print a table.")  # fmt: skip
+@click.option("--quiet", is_flag=True, help="Print only errors.")
 def frontier(history: str, goal: Any, budgets: str | None, suggest: bool, **given: Any) -> None:
-    """Show what each limit on the quality loss would buy. What comes out is private.
+    """Show which privacy distance each limit on the quality loss buys.
 
-    The first steps buy most and the later ones less; --suggest names the place where it bends, and --max-quality-loss
-    marks a choice of your own.
+    The first steps buy most and later ones less. --suggest names the knee of the curve, and --max-quality-loss marks
+    your own choice. The output is private.
 
     \b
     Example:
@@ -79,4 +80,4 @@ def _numbers(text: str) -> list[float]:
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise InputError(f"--budgets is {quote(text)}; give numbers between commas") from None
+        raise InputError(f"--budgets is {quote(text)}; give numbers separated by commas") from None

@@ -1,4 +1,4 @@
-"""The options that commands share, and what they say: how to read, what is asked, where the answer goes."""
+"""The options that commands share: how to read a history, what to ask of it, where to write the release."""
 
 from __future__ import annotations
 
@@ -21,48 +21,92 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_DISTANCES = "js (the default), jeffreys, variational, l2, squared-l2, pearson or neyman"
+_DISTANCES = "js, jeffreys, variational, l2, squared-l2, pearson or neyman. Default: js"
 _READING = (
-    click.option("--format", help="The format of HISTORY, if it is not to be recognised: csv, takeout, browser ..."),
-    click.option("--locations", type=click.Choice(["name", "category", "id"]), help="What a location of an export is."),
-    click.option("--location-column", metavar="NAME", help="The column of a table that has the locations."),
-    click.option("--count-column", metavar="NAME", help="The column that has the counts."),
-    click.option("--user-column", metavar="NAME", help="The column that has the users."),
-    click.option("--user", metavar="NAME", help="The user whose rows are read."),
-    click.option("--labels", metavar="FILE", help="A table id,label: places called id are called label."),
+    click.option(
+        "--format",
+        metavar="FORMAT",
+        help="Read HISTORY as csv, json, jsonl, parquet, foursquare, takeout, timeline, swarm or browser. "
+        "Default: recognise the format.",
+    ),
+    click.option(
+        "--locations",
+        type=click.Choice(["name", "category", "id"]),
+        help="Count visits by this property of a place. Default: depends on the export.",
+    ),
+    click.option(
+        "--location-column",
+        metavar="NAME",
+        help="Column of a table with the locations. Default: location or a similar name.",
+    ),
+    click.option(
+        "--count-column",
+        metavar="NAME",
+        help="Column with the counts. Default: count or a similar name; without one, each row is one visit.",
+    ),
+    click.option("--user-column", metavar="NAME", help="Column with the users. Default: user or a similar name."),
+    click.option("--user", metavar="NAME", help="Read only this user's rows. Required if the table has several users."),
+    click.option("--labels", metavar="FILE", help="Rename locations by this table with the columns id and label."),
 )
 _ASKING = (
-    click.option("--policy", metavar="FILE", help="Take the choices from a policy; options come before it."),
+    click.option("--policy", metavar="FILE", help="Read choices from this policy file. Options override it."),
     click.option(
         "--sensitive",
         metavar="NAME",
         multiple=True,
-        help="A location, a node of the taxonomy with all below it, or a preset such as preset:health. Repeatable.",
+        help="Treat this as sensitive: a location in any spelling, a pattern such as '*church*', a node of the "
+        "taxonomy or a preset such as preset:health. Required for hide, here or in --policy. Repeatable.",
     ),
-    click.option("--spare", "spared", metavar="NAME", multiple=True, help="A location that stays all the same."),
-    click.option("--taxonomy", metavar="FILE", help="Kinds of place in a tree; 'shipped' is the one that comes along."),
-    click.option("--quality", metavar="DISTANCE", help=f"How quality loss is measured: {_DISTANCES}."),
-    click.option("--visited-only", is_flag=True, default=None, help="Locations with count 0 stay at 0."),
+    click.option(
+        "--spare",
+        "spared",
+        metavar="NAME",
+        multiple=True,
+        help="Keep this location even though --sensitive covers it. Repeatable.",
+    ),
+    click.option(
+        "--taxonomy",
+        metavar="FILE",
+        help="Use the taxonomy in this file for --sensitive. "
+        "Default: 'shipped', for presets and names that are not in HISTORY.",
+    ),
+    click.option("--quality", metavar="DISTANCE", help=f"Measure the quality loss by {_DISTANCES}."),
+    click.option(
+        "--visited-only",
+        is_flag=True,
+        default=None,
+        help="Keep locations with count 0 at 0. Default: they may receive visits.",
+    ),
     click.option(
         "--lower",
         metavar="FILE|NAME=COUNT",
         multiple=True,
-        help="Counts that must be reached; an earlier release keeps a series of releases consistent.",
+        help="Require at least these counts. Give an earlier release to keep a series of releases consistent.",
     ),
-    click.option("--upper", metavar="FILE|NAME=COUNT", multiple=True, help="Counts that must not be exceeded."),
+    click.option("--upper", metavar="FILE|NAME=COUNT", multiple=True, help="Allow at most these counts."),
     click.option(
         "--candidate",
         "candidates",
         metavar="NAME",
         multiple=True,
-        help="A location that was never visited but may receive counts. Repeatable.",
+        help="Allow visits at this location although you never visited it. Repeatable.",
     ),
-    click.option("--forbidden", metavar="FILE", multiple=True, help="A histogram that must not come out. Repeatable."),
+    click.option("--forbidden", metavar="FILE", multiple=True, help="Do not release this histogram. Repeatable."),
 )
 _LIMITS = (
-    click.option("--time-limit", type=float, metavar="SECONDS", help="End the search after so long."),
-    click.option("--gap", type=float, help="End the search this near to the best possible."),
-    click.option("--memory-limit", type=int, metavar="BYTES", help="What the search may take."),
+    click.option(
+        "--time-limit",
+        type=float,
+        metavar="SECONDS",
+        help="Stop the search after this time with the best release so far. Default: no limit.",
+    ),
+    click.option(
+        "--gap",
+        type=float,
+        metavar="NUMBER",
+        help="Stop the search this close to the proven bound. Default: 0, an exact optimum.",
+    ),
+    click.option("--memory-limit", type=int, metavar="BYTES", help="Limit the search's memory. Default: 1 GiB."),
 )
 #: A release is checked in the same way however it was searched for.
 _SEARCH_IGNORED = tuple(
@@ -70,9 +114,18 @@ _SEARCH_IGNORED = tuple(
     for name in ("--method", "--time-limit", "--gap", "--memory-limit")
 )
 _TARGET = (
-    click.option("--target", metavar="TARGET", help="A table of weights by location, or the name of a profile."),
-    click.option("--privacy", metavar="DISTANCE", help=f"How the distance to the target is measured: {_DISTANCES}."),
-    click.option("--size", type=click.Choice(["original", "target"]), help="How many counts the release has."),
+    click.option(
+        "--target",
+        metavar="TARGET",
+        help="Name of a profile, or file with weights by location. "
+        "Required for resemble and avoid, here or in --policy.",
+    ),
+    click.option("--privacy", metavar="DISTANCE", help=f"Measure the distance to the target by {_DISTANCES}."),
+    click.option(
+        "--size",
+        type=click.Choice(["original", "target"]),
+        help="Give the release the size of HISTORY or of the target. Default: original.",
+    ),
 )
 _OUTPUT = (
     click.option(
@@ -81,12 +134,14 @@ _OUTPUT = (
         metavar="RELEASE",
         help="Write the release to this file (.csv, .json or .parquet). Default: standard output.",
     ),
-    click.option("--allow-unchanged", is_flag=True, help="Write the release even if it hides nothing."),
-    click.option("--report", metavar="FILE", help="Write the private summary as JSON."),
-    click.option("--json", "as_json", is_flag=True, help="Print the private summary as JSON."),
-    click.option("--plot", metavar="FILE", help="Draw before and after: .png, .svg, .pdf or .html. Private."),
-    click.option("--save-policy", metavar="FILE", help="Write these choices as a policy. Private."),
-    click.option("--quiet", is_flag=True, help="Print nothing but errors."),
+    click.option("--allow-unchanged", is_flag=True, help="Write the release even if it protects nothing."),
+    click.option("--report", metavar="FILE", help="Write the private summary to this file, as JSON."),
+    click.option("--json", "as_json", is_flag=True, help="Print the private summary as JSON instead of the release."),
+    click.option(
+        "--plot", metavar="FILE", help="Draw before and after to this private .png, .svg, .pdf or .html file."
+    ),
+    click.option("--save-policy", metavar="FILE", help="Save these choices to this private policy file."),
+    click.option("--quiet", is_flag=True, help="Print only errors."),
 )
 
 
@@ -105,7 +160,12 @@ limits = _together(_LIMITS)
 search_ignored = _together(_SEARCH_IGNORED)
 target = _together(_TARGET)
 output = _together(_OUTPUT)
-max_quality_loss = click.option("--max-quality-loss", type=float, metavar="NUMBER", help="The limit on quality loss.")
+max_quality_loss = click.option(
+    "--max-quality-loss",
+    type=float,
+    metavar="NUMBER",
+    help="Limit on the quality loss. Required, here or in --policy.",
+)
 
 
 def read_history(path: str, given: Mapping[str, Any], say: Callable[[str], None]) -> History:
@@ -153,15 +213,15 @@ def check_paths(history: str, given: Mapping[str, Any], written: Iterable[str]) 
         if path is None or (path == "-" and name == "output"):
             continue
         if path == "-":
-            raise InputError(f"{option} is '-'; only the release goes to standard output, and --json for the summary")
+            raise InputError(f"{option} is '-'; give a file, or print the summary with --json")
         other = taken.setdefault(os.path.realpath(path), option)
         if other != option:
-            raise InputError(f"{option} is {quote(path)}, which is {other} already")
+            raise InputError(f"{option} is {quote(path)}, which is also {other}; give another file")
         if Path(path).exists() and _belongs_to(path, history):
-            raise InputError(f"{option} is {quote(path)}, which is a file of HISTORY")
+            raise InputError(f"{option} is {quote(path)}, which is a file of HISTORY; give another file")
         folder = Path(os.path.realpath(path)).parent
         if not os.access(folder, os.W_OK):
-            raise InputError(f"{option} is {quote(path)}, but nothing can be written to {quote(str(folder))}")
+            raise InputError(f"{option} is {quote(path)}, but the folder {quote(str(folder))} is not writable")
     if given.get("as_json") and given["output"] == "-":
         raise InputError("--json and -o - would both print to standard output; give -o a file")
 
@@ -198,8 +258,8 @@ def _bounds(option: str, values: tuple[str, ...]) -> str | dict[str, int]:
     for value in values:
         name, equals, count = value.rpartition("=")
         if not equals or not count.isdecimal():
-            raise InputError(f"{option} is {quote(value)}; it is one file, or NAME=COUNT any number of times")
+            raise InputError(f"{option} is {quote(value)}; give one file, or NAME=COUNT once or more")
         if name in counts:
-            raise InputError(f"{option} says two things about {quote(name)}")
+            raise InputError(f"{option} has two bounds for {quote(name)}")
         counts[name] = int(count)
     return counts

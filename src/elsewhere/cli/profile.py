@@ -9,17 +9,17 @@ from pathlib import Path
 import click
 
 from elsewhere.model.errors import InputError
-from elsewhere.text import printable, quote
+from elsewhere.text import plural, printable, quote
 
 
-@click.group(short_help="Look at target profiles, or learn one.")
+@click.group(short_help="List target profiles, or learn one.")
 def profile() -> None:
-    """Look at profiles that --target can name, or learn one from many users."""
+    """List and show the profiles that --target can name, or learn one from many users."""
 
 
 @profile.command("list")
 def list_() -> None:
-    """List the profiles: those that come with elsewhere, and your own.
+    """List the profiles that come with elsewhere, and your own.
 
     \b
     Example:
@@ -32,13 +32,13 @@ def list_() -> None:
         click.echo(f"{name}  {printable(stored.label)}" + ("" if stored.shipped else " (your own)"))
     for note in known.notes:
         click.echo(note, err=True)
-    click.echo(f"Your own are in {profiles.folder()}", err=True)
+    click.echo(f"Your own profiles are in {profiles.folder()}", err=True)
 
 
 @profile.command()
 @click.argument("name", metavar="NAME|FILE")
 def show(name: str) -> None:
-    """Show a profile: what it is, where it comes from, and its weights.
+    """Show a profile: its description, its source and its weights.
 
     \b
     Example:
@@ -50,25 +50,33 @@ def show(name: str) -> None:
     for line in (stored.label, stored.description, f"Source: {stored.source}"):
         click.echo(printable(line))
     if stored.users is not None:
-        click.echo(f"Users behind it: {stored.users}")
+        click.echo(f"Users: {stored.users}")
     for location, weight in sorted(stored.profile.items(), key=lambda item: (-item[1], item[0])):
         click.echo(f"{weight:8.4f}  {printable(location)}")
 
 
-@profile.command()
+@profile.command(short_help="Learn a profile from many users.")
 @click.argument("table", metavar="TABLE")
-@click.option("--name", required=True, help="What --target will call it.")
-@click.option("--label", help="What it is, in a few words.")
-@click.option("--visited", metavar="NAME", multiple=True, help="Only users who were at this location. Repeatable.")
-@click.option("--format", help="The format of TABLE, if it is not to be recognised.")
-@click.option("--location-column", metavar="NAME", help="The column that has the locations.")
-@click.option("--count-column", metavar="NAME", help="The column that has the counts.")
-@click.option("--user-column", metavar="NAME", help="The column that has the users.")
-@click.option("-o", "--output", metavar="FILE", help="Where to write it (.toml); by default among your own profiles.")
+@click.option("--name", required=True, metavar="NAME", help="Name of the profile, for --target.")
+@click.option("--label", metavar="TEXT", help="Describe the profile in a few words. Default: its name.")
+@click.option("--visited", metavar="NAME", multiple=True, help="Use only users who visited this location. Repeatable.")
+@click.option("--format", metavar="FORMAT", help="Read TABLE as csv, json, jsonl, parquet or foursquare. "
+              "Default: recognise the format.")  # fmt: skip
+@click.option(
+    "--location-column", metavar="NAME", help="Column with the locations. Default: location or a similar name."
+)
+@click.option(
+    "--count-column",
+    metavar="NAME",
+    help="Column with the counts. Default: count or a similar name; without one, each row is one visit.",
+)
+@click.option("--user-column", metavar="NAME", help="Column with the users. Default: user or a similar name.")
+@click.option("-o", "--output", metavar="FILE", help="Write the profile here (.toml). Default: to your own profiles.")
 def learn(table: str, name: str, label: str | None, visited: tuple[str, ...], output: str | None, **given: str) -> None:
-    """Learn a profile from a TABLE of many users' histograms: user,location,count, or a row a visit.
+    """Learn a profile from the histograms of many users.
 
-    It is the mean of the users' shares, so that every user counts the same.
+    TABLE has the columns user,location,count, or user,location with one row per visit. The profile is the mean of the
+    users' shares, so every user counts the same.
 
     \b
     Example:
@@ -79,7 +87,7 @@ def learn(table: str, name: str, label: str | None, visited: tuple[str, ...], ou
     from elsewhere.model.taxonomy import Taxonomy
 
     if output is None and re.fullmatch(r"[\w-]+", name) is None:
-        raise InputError(f"--name is {quote(name)}; give letters, digits, - and _ only")
+        raise InputError(f"--name is {quote(name)}; use only letters, digits, - and _")
     learned = profiles.learn(read_users(table, **given), visited=visited)
     stored = replace(learned, name=name, label=label or name)
     path = Path(output) if output is not None else profiles.folder() / f"{name}.toml"
@@ -88,11 +96,13 @@ def learn(table: str, name: str, label: str | None, visited: tuple[str, ...], ou
     shipped = {known for known, other in profiles.all_profiles().items() if other.shipped}
     profiles.save(path, stored)
     if output is None and name in shipped:
-        click.echo(f"It takes the place of the profile {name} that comes with elsewhere.", err=True)
-    click.echo(f"Learned from {learned.users} users, and written to {path}.", err=True)
+        click.echo(f"It replaces the profile {name} that comes with elsewhere.", err=True)
+    click.echo(f"Learned from {plural(learned.users or 0, 'user')} and written to {path}.", err=True)
     places = Taxonomy.shipped()
     sensitive = places.select([f"preset:{preset}" for preset in places.presets], among=learned.profile)
     if sensitive:
-        click.echo(f"It has places that may be sensitive: {', '.join(map(printable, sorted(sensitive)))}.", err=True)
+        click.echo(
+            f"It includes places that may be sensitive: {', '.join(map(printable, sorted(sensitive)))}.", err=True
+        )
     if stored.warning is not None:
-        click.echo(f"Mind that {stored.warning}.", err=True)
+        click.echo(f"Warning: {stored.warning}.", err=True)

@@ -1,4 +1,4 @@
-"""``elsewhere hide``, ``resemble`` and ``avoid``: from a history to its release."""
+"""``elsewhere hide``, ``resemble`` and ``avoid``: make a release from a history."""
 
 from __future__ import annotations
 
@@ -16,66 +16,82 @@ if TYPE_CHECKING:
     from elsewhere.model.question import Goal, Question
 
 _HISTORY = click.argument("history", metavar="HISTORY")
-_METHOD = click.option("--method", type=click.Choice(["optimal", "heuristic"]), help="Exact (the default), or greedy.")
+_METHOD = click.option(
+    "--method", type=click.Choice(["optimal", "heuristic"]), help="Search exactly or greedily. Default: optimal."
+)
 
 
-@click.command(short_help="Leave no visit at a sensitive place.")
+@click.command(short_help="Remove every visit to sensitive places.")
 @_HISTORY
 @options.asking
-@click.option("--redistribute", type=int, metavar="COUNT", help="Give the other places so many counts; 0 just deletes.")
+@click.option("--redistribute", type=int, metavar="COUNT", help="Add this many visits to the other places; 0 only "
+              "deletes. Default: as many as are hidden.")  # fmt: skip
 @options.limits
 @options.reading
 @options.output
 def hide(history: str, **given: Any) -> None:
-    """Leave no visit at a sensitive place, and change the rest as little as possible.
+    """Remove every visit to sensitive places, and change the rest as little as possible.
 
-    The visits to sensitive places are given to the others, so that the size stays the same, in the way that keeps the
-    quality loss least. What --sensitive catches is shown before anything is written.
+    The hidden visits move to the other places, so the size stays the same and the quality loss is as small as possible.
+    The places that --sensitive covers are shown first. If no visit is hidden, nothing is written.
 
     \b
     Examples:
-      elsewhere hide history.csv --sensitive clinic --sensitive casino -o release.csv
+      elsewhere hide history.csv --sensitive clinic -o release.csv
+      elsewhere hide history.csv --sensitive '*church*' -o release.csv
       elsewhere hide Takeout.zip --sensitive preset:health -o release.csv
     """
     _release("hide", history, given)
 
 
-@click.command(short_help="Come near to a profile.")
+@click.command(short_help="Make a history look more like a target.")
 @_HISTORY
 @options.target
 @options.max_quality_loss
-@click.option("--max-distance", type=float, metavar="C", help="No release that is farther than this from the target.")
+@click.option(
+    "--max-distance",
+    type=float,
+    metavar="C",
+    help="Refuse a release farther than this from the target. Default: accept any.",
+)
 @_METHOD
 @options.asking
 @options.limits
 @options.reading
 @options.output
 def resemble(history: str, **given: Any) -> None:
-    """Come as near to a wanted profile as a limit on the quality loss allows.
+    """Move a history as close to a target profile as a limit on the quality loss allows.
 
     \b
     Example:
-      elsewhere resemble history.csv --target tourist --max-quality-loss 0.05 -o release.csv
+      elsewhere resemble history.csv --target tourist \\
+        --max-quality-loss 0.05 -o release.csv
     """
     _release("resemble", history, given)
 
 
-@click.command(short_help="Go far from a profile.")
+@click.command(short_help="Make a history look less like a target.")
 @_HISTORY
 @options.target
 @options.max_quality_loss
-@click.option("--min-distance", type=float, metavar="C", help="No release that is nearer than this to the target.")
+@click.option(
+    "--min-distance",
+    type=float,
+    metavar="C",
+    help="Refuse a release closer than this to the target. Default: accept any.",
+)
 @_METHOD
 @options.asking
 @options.limits
 @options.reading
 @options.output
 def avoid(history: str, **given: Any) -> None:
-    """Go as far from an unwanted profile as a limit on the quality loss allows.
+    """Move a history as far from a target profile as a limit on the quality loss allows.
 
     \b
     Example:
-      elsewhere avoid history.csv --target student --max-quality-loss 0.05 -o release.csv
+      elsewhere avoid history.csv --target student \\
+        --max-quality-loss 0.05 -o release.csv
     """
     _release("avoid", history, given)
 
@@ -94,7 +110,7 @@ def _release(goal: Goal, path: str, given: dict[str, Any]) -> None:
     given["output"] = output
     options.check_paths(path, given, ("output", "report", "plot", "save_policy"))
     if goal == "hide" and not given["sensitive"] and given["policy"] is None:
-        raise InputError("hide needs to know what to hide: name it with --sensitive")
+        raise InputError("there is nothing to hide; name sensitive places with --sensitive")
     if output is not None:
         release_format(output)
     policy = options.chosen_policy(goal, given)
@@ -104,7 +120,7 @@ def _release(goal: Goal, path: str, given: dict[str, Any]) -> None:
     result = solve(question)
     check = check_release(question, result)
     if not check.ok:
-        raise ElsewhereError(f"the release failed its check and is not written: {check.problems[0]}")
+        raise ElsewhereError(f"the release failed its check and was not written: {check.problems[0]}")
     result.check_changed(given["allow_unchanged"])
     _show_covered(question, say)
     if common := common_note(question):

@@ -1,4 +1,4 @@
-"""``elsewhere reproduce``: the paper's evaluation once more."""
+"""``elsewhere reproduce``: repeat the paper's evaluation."""
 
 from __future__ import annotations
 
@@ -7,21 +7,26 @@ from typing import Any
 import click
 
 
-@click.command(short_help="Run the paper's experiments again, and check what it says about them.")
-@click.option("--data", metavar="FOLDER", help="Tables of users, or the research files; made up if there is none.")
-@click.option("-o", "--output", "report", metavar="REPORT", required=True, help="The folder for the report.")
-@click.option("--quick", is_flag=True, help="A look in under two minutes: fewer users, splits and runs.")
-@click.option("--seed", type=int, default=1, show_default=True, help="The same one gives the same figures.")
-@click.option("--only", metavar="EXPERIMENT", multiple=True, help="Run this experiment and no other. Repeatable.")
-@click.option("--user-column", metavar="NAME", help="The column that has the users.")
-@click.option("--location-column", metavar="NAME", help="The column that has the locations.")
-@click.option("--count-column", metavar="NAME", help="The column that has the counts.")
+@click.command(short_help="Repeat the paper's experiments and check its claims.")
+@click.option("--data", metavar="FOLDER", help="Read tables of users, or the research files. Default: synthetic users.")
+@click.option("-o", "--output", "report", metavar="REPORT", required=True, help="Write the report to this folder.")
+@click.option("--quick", is_flag=True, help="Finish in under two minutes, with fewer users, splits and runs.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the random choices.")
+@click.option("--only", metavar="EXPERIMENT", multiple=True, help="Run only this experiment. Repeatable.")
+@click.option("--user-column", metavar="NAME", help="Column with the users. Default: user or a similar name.")
+@click.option(
+    "--location-column", metavar="NAME", help="Column with the locations. Default: location or a similar name."
+)
+@click.option(
+    "--count-column",
+    metavar="NAME",
+    help="Column with the counts. Default: count or a similar name; without one, each row is one visit.",
+)
 def reproduce(report: str, **choices: Any) -> None:
-    """Run the experiments of the paper's evaluation section and write a report.
+    """Repeat the experiments of the paper's evaluation section and write a report.
 
-    REPORT/report.html has every figure and a table of the paper's claims with what was measured. The figures, and
-    their numbers as CSV, are in REPORT/quality and REPORT/runtime. Started again after an interruption, it goes on from
-    the experiments that were finished.
+    REPORT/report.html has every figure, and a table of the paper's claims beside the measurements. The figures and
+    their numbers (CSV) are in REPORT/quality and REPORT/runtime. Rerunning resumes an interrupted run.
 
     \b
     Example:
@@ -32,5 +37,5 @@ def reproduce(report: str, **choices: Any) -> None:
     try:
         done = run(report, **choices, say=lambda sentence: click.echo(sentence, err=True))
     except KeyboardInterrupt:
-        raise KeyboardInterrupt("what is finished is kept, and the same command goes on from there") from None
+        raise KeyboardInterrupt("finished experiments are kept; rerun the same command to resume") from None
     click.echo(f"{done.verdicts} The report is {done.page}.")

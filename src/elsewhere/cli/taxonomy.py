@@ -1,4 +1,4 @@
-"""``elsewhere taxonomy``: the tree of kinds of place, and what of it a history has."""
+"""``elsewhere taxonomy``: show kinds of place as a tree, and the visits of a history in it."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ from elsewhere.cli import options
 from elsewhere.text import printable
 
 
-@click.group(short_help="Look at kinds of place in a tree.")
+@click.group(short_help="Show kinds of place as a tree.")
 def taxonomy() -> None:
-    """Look at a taxonomy: kinds of place in a tree, from which sensitive ones are chosen by the branch."""
+    """Show a taxonomy: a tree of kinds of place, from which --sensitive can choose a whole branch."""
 
 
-@taxonomy.command()
+@taxonomy.command(short_help="Print a tree.")
 @click.argument("file", metavar="FILE", default="shipped")
-@click.option("--node", metavar="NAME", help="Show what is at or below this node or preset.")
-@click.option("--history", metavar="HISTORY", help="Show how often you were at each node and below it.")
+@click.option("--node", metavar="NAME", help="Show only this node or preset, with all below it.")
+@click.option("--history", metavar="HISTORY", help="Show the visits of this history at each node and below.")
 @options.reading
 def show(file: str, node: str | None, history: str | None, **given: Any) -> None:
-    """Print the tree in FILE; without one, the taxonomy that comes with elsewhere.
+    """Print the tree in FILE. Default: the taxonomy that comes with elsewhere.
 
-    With a history each node has the visits at it and, in brackets, at or below it; nodes without any are left out.
+    With --history, each node shows the visits there and, in brackets, the visits there or below. Nodes without visits
+    are left out.
 
     \b
     Examples:
       elsewhere taxonomy show --node preset:health
-      elsewhere taxonomy show taxonomy.csv --node "Medical Center" --history history.csv
+      elsewhere taxonomy show taxonomy.csv --history history.csv
     """
     from elsewhere.model.taxonomy import Taxonomy
 
@@ -46,7 +47,7 @@ def show(file: str, node: str | None, history: str | None, **given: Any) -> None
         click.echo(f"not in the taxonomy: {', '.join(map(printable, counts.unknown))}")
 
 
-@taxonomy.command()
+@taxonomy.command(short_help="List the presets.")
 def presets() -> None:
     """List the presets: groups of kinds of place that people often want to hide.
 

@@ -1,4 +1,4 @@
-"""``elsewhere verify``: someone's release, checked again."""
+"""``elsewhere verify``: check a release."""
 
 from __future__ import annotations
 
@@ -20,26 +20,32 @@ _SECONDS = 10.0
 _GOAL_FROM = ("policy", "max_distance", "min_distance")
 
 
-@click.command(short_help="Check a release again.")
+@click.command(short_help="Check a release.")
 @click.argument("history", metavar="HISTORY")
 @click.argument("release", metavar="RELEASE")
 @options.target
-@options.max_quality_loss
+@click.option("--max-quality-loss", type=float, metavar="NUMBER", help="Require at most this quality loss.")
 @click.option("--max-distance", type=float, metavar="C", help="Require at most this distance from the target.")
 @click.option("--min-distance", type=float, metavar="C", help="Require at least this distance from the target.")
-@click.option("--redistribute", type=int, metavar="COUNT", help="How many counts the other places received.")
+@click.option(
+    "--redistribute",
+    type=int,
+    metavar="COUNT",
+    help="Number of visits that were added to the other places. Default: as many as are hidden.",
+)
 @options.asking
 @options.search_ignored
 @options.reading
-@click.option("--report", metavar="FILE", help="Check the private report of the release too, with its certificate.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
-@click.option("--quiet", is_flag=True, help="Print nothing but what is wrong.")
+@click.option("--report", metavar="FILE", help="Also check this private report of the release, with its certificate.")
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@click.option("--quiet", is_flag=True, help="Print only problems.")
 def verify(history: str, release: str, **given: Any) -> None:
-    """Check that RELEASE satisfies what was asked of HISTORY, and that its file holds nothing else.
+    """Check that RELEASE satisfies every constraint, and that its file holds nothing else.
 
-    No solver takes part in the check. With a target the release is checked as one of resemble or avoid, whichever
-    --max-distance or --min-distance is for; otherwise as one of hide. With --report, what was asked is taken from the
-    report unless options say otherwise. Each problem is one sentence on standard error, and the exit status is then 1.
+    No solver takes part in the check. Give the options that you made the release with, or --report to read them from
+    the report. Without --target, the release is checked as one of hide. With --target, add --max-distance to check it
+    as one of resemble, or --min-distance as one of avoid. Each problem is one sentence on standard error, and the exit
+    status is 1.
 
     \b
     Examples:

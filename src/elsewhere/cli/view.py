@@ -36,7 +36,7 @@ def suggestion(points: Frontier) -> str:
     reaches = "an infinite privacy distance"
     if knee.privacy_distance < math.inf:
         reaches = f"a privacy distance of {figure(knee.privacy_distance)}"
-    beyond = "which is the best there is" if at == len(points) - 1 else "and beyond it each step buys less"
+    beyond = "which is the best possible" if at == len(points) - 1 else "and beyond it each step buys less"
     return f"A good choice is --max-quality-loss {points.budgets[at]:.4g}: it reaches {reaches}, {beyond}."
 
 

@@ -1,4 +1,4 @@
-"""What may be chosen."""
+"""Checks of arguments."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from elsewhere.text import quote
 
 
 def check_whole(name: str, value: object, least: int) -> None:
-    """Raise unless the choice is a whole number that is large enough."""
+    """Raise unless the value is a whole number of at least `least`."""
     if not isinstance(value, Integral) or value < least:
-        raise InputError(f"{name} is {quote(value)}; it is a whole number from {least} on", (name,))
+        raise InputError(f"{name} is {quote(value)}; it must be a whole number, at least {least}", (name,))

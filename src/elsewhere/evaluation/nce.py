@@ -13,13 +13,21 @@ from elsewhere.model.arrays import Floats, Ints
 
 
 def conditional_entropies(tables: Tables, clusters: int = 3) -> Floats:
-    r"""The normalized conditional entropy of every user, from 0 (the clusters tell all of the new ones) to 1 (nothing).
+    r"""Return the normalized conditional entropy (NCE) of every user, in the order of ``tables.users``.
 
     .. math:: \mathrm{NCE}(C' | C) = \frac{\sum_{c, c'} \Pr(c, c') \ln(\Pr(c) / \Pr(c, c'))}
                                           {-\sum_{c'} \Pr(c') \ln \Pr(c')}
 
-    where C and C' are the optimal clusters of the counts before and after, and the probability of a set of bins is its
-    share of the bins of the original. With a single new cluster NCE is 0.
+    where C and C' are the optimal clusters of the counts before and after. The probability of a set of bins is its
+    share of the bins of the original. NCE is 0 if the old clusters determine the new ones, or if there is only one new
+    cluster. It is 1 if they tell nothing about the new ones.
+
+    Parameters
+    ----------
+    tables
+        The original and the sanitized histograms.
+    clusters
+        Number of clusters. A histogram with fewer distinct counts gets fewer.
 
     >>> before, after = {"a": 1, "b": 1, "c": 9, "d": 9}, {"a": 2, "b": 9, "c": 1, "d": 9}
     >>> conditional_entropies(Tables.of({"ann": before}, {"ann": after}), clusters=2).tolist()

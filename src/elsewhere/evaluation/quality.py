@@ -10,7 +10,7 @@ from elsewhere.model.distances import DISTANCES
 
 
 def quality_losses(tables: Tables) -> dict[str, Floats]:
-    """By name of the distance, that of every user's release from the original; infinite where it says so.
+    """Return the quality loss of every user in `tables`, by name of the distance. It can be infinite.
 
     >>> tables = Tables.of({"ann": {"gym": 3}, "bob": {"gym": 2}}, {"ann": {"spa": 4}, "bob": {"gym": 2}})
     >>> quality_losses(tables)["l2"].tolist()

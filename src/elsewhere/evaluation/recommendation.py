@@ -29,19 +29,26 @@ _HELD = 1 << 22
 
 
 def recommendation_errors(tables: Tables, neighbours: int = 25, splits: int = 10, seed: int = 1) -> Recommendation:
-    """The errors of predictions made from the original and from the sanitized histograms.
+    """Return the errors of visits predicted from the original and from the sanitized histograms.
+
+    One location of each tested user is hidden, and the visits to it are predicted from the most similar other users.
 
     Parameters
     ----------
     tables
-        The users; in each split a tenth of them, at most 1,000, is tested, and the others are whom they may be
-        similar to.
+        The original and the sanitized histograms. Each split tests a tenth of the users, at most 1,000; the others are
+        the possible neighbours.
     neighbours
-        How many of the most similar users a prediction is made from.
+        Number of neighbours per prediction. Default: 25.
     splits
-        How often users are split anew; the confidence intervals come from it.
+        Number of random splits; the confidence intervals are taken over them. At least 2. Default: 10.
     seed
-        The same one gives the same splits and hidden locations.
+        Seed of the splits and hidden locations; the same seed gives the same figures.
+
+    Raises
+    ------
+    TooFewUsers
+        There are fewer other users than `neighbours`, or a tested user has nothing to predict.
     """
     for name, value, least in (("neighbours", neighbours, 1), ("splits", splits, 2), ("seed", seed, 0)):
         check_whole(name, value, least)
@@ -53,8 +60,8 @@ def recommendation_errors(tables: Tables, neighbours: int = 25, splits: int = 10
     left = len(tables.users) - tested
     if left < neighbours:
         raise TooFewUsers(
-            f"{neighbours} neighbours are wanted, but the users with a release are {len(tables.users)}, of whom {left} "
-            "are left when some are set apart for testing"
+            f"neighbours is {neighbours}, but only {left} of the {len(tables.users)} users are not tested",
+            ("neighbours",),
         )
     errors = np.empty((3, 2, splits))
     for split in range(splits):
@@ -62,7 +69,7 @@ def recommendation_errors(tables: Tables, neighbours: int = 25, splits: int = 10
         order = random.permutation(len(tables.users))
         questions = _questions(tables, np.sort(order[:tested]), random)
         if not questions.users.size:
-            raise TooFewUsers(f"no user who is tested in split {split + 1} has a location in both histograms")
+            raise TooFewUsers(f"no tested user of split {split + 1} has a location in both histograms")
         others = np.sort(order[tested:])
         for case, (one, rest) in enumerate(((before, before), (after, before), (after, after))):
             predicted = predict(one[questions.users], rest[others], questions.locations, neighbours)
@@ -73,7 +80,7 @@ def recommendation_errors(tables: Tables, neighbours: int = 25, splits: int = 10
 
 
 class TooFewUsers(InputError):
-    """There are not enough users to make and test predictions."""
+    """There are too few users to make and test predictions."""
 
 
 class Questions(NamedTuple):

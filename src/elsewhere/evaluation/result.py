@@ -14,7 +14,7 @@ from elsewhere.model.arrays import Floats
 
 @dataclass(frozen=True)
 class Spread:
-    """How a figure is spread over users. A quantile is the figure of a user: the least that so many do not exceed."""
+    """How a figure is distributed over users. A quantile is the figure of one user."""
 
     median: float
     #: What nine users in ten do not exceed.
@@ -28,7 +28,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Floats) -> Spread:
-        """The spread of one value a user.
+        """Return the spread of `values`, one for each user.
 
         >>> Spread.of(np.array([0.0, 1.0, 2.0, np.inf]))
         Spread(median=1.0, ninth_decile=inf, mean=inf, greatest=inf, zero=0.25, infinite=0.25)
@@ -41,7 +41,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over splits, and the 95% confidence interval of it."""
+    """A mean over splits with its 95% confidence interval."""
 
     mean: float
     low: float
@@ -53,7 +53,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Contrast:
-    """An error on the original histograms, on the sanitized ones, and the second minus the first, split by split."""
+    """An error on the original histograms, on the sanitized ones, and the difference: sanitized minus original."""
 
     original: Estimate
     sanitized: Estimate
@@ -86,7 +86,7 @@ class Recommendation:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How much of the original histograms' use the sanitized ones keep."""
+    """How useful the sanitized histograms still are, compared with the originals."""
 
     users: int
     locations: int
@@ -99,7 +99,7 @@ class Evaluation:
     notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """The figures as plain numbers."""
+        """Return the figures as plain numbers."""
         return asdict(self)
 
     def __str__(self) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tables:
-    """The histograms of the users that have both, over the union of all locations.
+    """The histograms of the users who are in both tables, over the union of all locations.
 
     An entry is a location that a user has in either histogram; those of user u are offset[u]:offset[u + 1].
     """
@@ -53,16 +53,28 @@ class Tables:
         location_column: str | None = None,
         count_column: str | None = None,
     ) -> Tables:
-        """The tables in two files, or folders of Parquet parts as a batch writes them.
+        """Read the tables from two files, or from folders of Parquet parts such as `batch` writes.
 
-        The columns are those of the original, if they are not called user, location and count.
+        Parameters
+        ----------
+        original
+            The table of the original histograms: user, location and count, or one row per visit.
+        sanitized
+            The table of the releases: user, location and count.
+        user_column
+            The column of `original` with the users. Default: a column with a usual name, such as user.
+        location_column
+            The column of `original` with the locations. Default: a column with a usual name, such as location.
+        count_column
+            The column of `original` with the counts. Default: a column with a usual name, such as count; without one,
+            each row is one visit.
         """
         columns = {"user_column": user_column, "location_column": location_column, "count_column": count_column}
         return cls.of(_read(original, columns), _read(sanitized, {}))
 
     @classmethod
     def of(cls, original: Mapping[str, TableLike], sanitized: Mapping[str, TableLike]) -> Tables:
-        """The tables that map users to histograms.
+        """Put the histograms of users side by side; `original` and `sanitized` map users to histograms.
 
         >>> tables = Tables.of({"ann": {"gym": 2, "spa": 1}, "bob": {"spa": 4}}, {"ann": {"gym": 3}})
         >>> tables.users, tables.locations, tables.before.tolist(), tables.after.tolist(), tables.unreleased
@@ -73,8 +85,8 @@ class Tables:
         users = tuple(user for user in visits if user in releases and releases[user].size)
         if not users:
             raise InputError(
-                f"no user has visits in both tables; users of the original are {quote(sorted(original))}, "
-                f"users of the sanitized one {quote(sorted(sanitized))}"
+                f"no user has visits in both tables; the original has the users {quote(sorted(original))}, "
+                f"the sanitized table has {quote(sorted(sanitized))}"
             )
         unions = [visits[user].index.union(releases[user].index) for user in users]
         locations = tuple(sorted(set().union(*(union.names for union in unions))))
@@ -95,15 +107,15 @@ class Tables:
 
     @property
     def rows(self) -> Ints:
-        """The number of each entry's user."""
+        """The number of the user of each entry."""
         return np.repeat(np.arange(len(self.users)), np.diff(self.offset))
 
     def sums(self, values: Floats | Ints) -> Floats:
-        """The sum over the entries of each user."""
+        """Return the sum of `values`, one for each entry, over the entries of each user."""
         return np.add.reduceat(values.astype(np.float64), self.offset[:-1])
 
     def matrices(self) -> tuple[csr_array, csr_array]:
-        """The positive counts before and after as sparse matrices, a row a user and a column a location."""
+        """Return the positive counts before and after as sparse matrices: one row per user, one column per location."""
         from scipy.sparse import csr_array
 
         shape = (len(self.users), len(self.locations))
@@ -122,7 +134,7 @@ def _read(path: str | PathLike[str], columns: Mapping[str, str | None]) -> dict[
         return read_users(path, **columns)
     parts = sorted(Path(path).glob("*.parquet"))
     if not parts:
-        raise InputError(f"the folder {quote(str(path))} has no Parquet file")
+        raise InputError(f"the folder {quote(str(path))} has no Parquet files")
     histories: dict[str, Counter[str]] = {}
     for part in parts:
         for user, counts in read_users(part, **columns).items():

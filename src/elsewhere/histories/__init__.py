@@ -1,4 +1,4 @@
-"""Reading the files that people have: tables, Google's and Foursquare's exports, browser histories."""
+"""Read the files that people have: tables, exports of Google and Foursquare, browser histories."""
 
 from elsewhere.histories.documents import InMemoryFile
 from elsewhere.histories.reading import History, read, read_users, read_weights, relabelled

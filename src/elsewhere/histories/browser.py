@@ -44,7 +44,7 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
     for url, times in _visits_in_memory(documents[0]) if path is None else _visits(path.resolve()):
         counts[_site(url)] += times
     elsewhere = counts.pop("", 0)
-    notes = [f"{plural(elsewhere, 'visit')} to addresses that are no web sites left out."] if elsewhere else []
+    notes = [f"Left out {plural(elsewhere, 'visit')} to addresses that are not web sites."] if elsewhere else []
     if path is None and documents[0].head[_VERSIONS] == _THROUGH_A_LOG:
         notes.append("If the browser was running, its newest visits are missing: close it, and load the file again.")
     return Reading(counts, notes)
@@ -125,7 +125,7 @@ def _query(database: Connection) -> list[tuple[object, int]]:
     tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     known = [query for table, query in _QUERIES.items() if table in tables]
     if not known:
-        raise InputError("it is a database, but not the history of Firefox or of a relative of Chromium")
+        raise InputError("it is a database, but not the history of Firefox, Chrome or a related browser")
     return database.execute(f"{known[0]} GROUP BY 1").fetchall()
 
 
@@ -137,7 +137,7 @@ def _sound() -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as error:
-        raise InputError(f"it is not a sound database ({one_line(error)})") from None
+        raise InputError(f"it is not a valid database ({one_line(error)})") from None
 
 
 def _site(url: object) -> str:

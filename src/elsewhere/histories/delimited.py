@@ -53,7 +53,7 @@ def open_table(document: Document) -> Iterator[Table]:
         rows = csv.reader(text, delimiter=guess_delimiter(head), strict=True)
         header = _first(rows)
         if not header:
-            raise InputError("it has no line with the names of its columns")
+            raise InputError("it has no header line with the names of its columns")
         chunks = chunks_of(rows)
         first = next(chunks, (0, []))
         numeric = numeric_columns(header, first[1])
@@ -69,7 +69,7 @@ def batches(chunks: Iterable[Chunk], width: int, wanted: list[int]) -> Iterator[
         whole = chunk if all(chunk) else [row for row in chunk if row]
         if set(map(len, whole)) - {width}:
             at, row = next((at, row) for at, row in enumerate(whole) if len(row) != width)
-            told = f"{where(at)} has {plural(len(row), 'value')}, the table {plural(width, 'column')}"
+            told = f"{where(at)} has {plural(len(row), 'value')}, but the table has {plural(width, 'column')}"
             raise InputError(f"{told}: {quote(row)}")
         yield Batch([list(map(itemgetter(at), whole)) for at in wanted], where)
 

@@ -50,7 +50,7 @@ class InMemoryFile:
 
     name: str
     content: bytes | Mapping[str, bytes] = field(repr=False)
-    #: Is on_progress, now and then, how many bytes have been gone through; each is gone through about twice.
+    #: Called now and then with the number of bytes read since; each byte is read about twice.
     on_progress: Callable[[int], None] | None = field(default=None, repr=False)
     #: Bytes that it may become if it is packed.
     most_unpacked: int = field(default=_MOST_UNPACKED, repr=False)
@@ -96,7 +96,7 @@ class Document:
     path: Path | None = None
     #: Whether it is one of the files of a folder or of a zip.
     among_others: bool = False
-    #: Is on_progress how many bytes have been parsed, if anybody wants to know.
+    #: Called with the number of bytes parsed since.
     on_progress: Callable[[int], None] | None = None
 
     @cached_property
@@ -148,7 +148,7 @@ class Document:
             try:
                 yield text
             except UnicodeDecodeError as error:
-                raise InputError(f"it is not valid {error.encoding}") from None
+                raise InputError(f"it is not valid {error.encoding} text") from None
 
     def json(self) -> Any:
         """The JSON value that the document is."""
@@ -268,7 +268,7 @@ def _bounded(pipe: BinaryIO) -> bytes:
     while chunk := pipe.read(_CHUNK):
         content.write(chunk)
         if content.tell() > _MOST_UNPACKED:
-            raise TooLarge(f"it has more than {_MOST_UNPACKED:,} bytes; save it to a file and give that")
+            raise TooLarge(f"it has more than {_MOST_UNPACKED:,} bytes; save it to a file and give the file")
     return content.getvalue()
 
 
@@ -334,7 +334,7 @@ def _in_zip(stack: ExitStack, packed: BinaryIO, most: int = _MOST_UNPACKED) -> l
     for member in members:
         name = PureWindowsPath(member.filename)  # which knows both kinds of slashes, and drives
         if name.anchor or ".." in name.parts:
-            raise InputError(f"it has a file named {quote(member.filename)}, which points out of it")
+            raise InputError(f"it has a file named {quote(member.filename)}, which points outside of it")
     return [
         Document(member.filename, _member(archive, member, budget), among_others=True)
         for member in members
@@ -375,7 +375,7 @@ class _Unpacked(io.RawIOBase):
         self._left -= len(content)
         self._budget.left -= len(content)
         if min(self._left, self._budget.left) < 0:
-            raise TooLarge("it becomes far too large when it is unpacked")
+            raise TooLarge("it is far too large when unpacked")
         buffer[: len(content)] = content
         return len(content)
 

@@ -55,7 +55,7 @@ def _rows(text: IO[str]) -> Iterator[tuple[int, dict[str, Any]]]:
         except InputError as error:
             raise InputError(f"line {line}: {error}") from None
         if not isinstance(row, dict):
-            raise InputError(f"line {line} is {quote(row)}, but not an object")
+            raise InputError(f"line {line} is {quote(row)}, which is not an object")
         yield line, row
 
 

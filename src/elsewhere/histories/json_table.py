@@ -29,13 +29,13 @@ def open_table(document: Document) -> Iterator[Table]:
     elif isinstance(content, list):
         yield _of_rows(content)
     else:
-        raise InputError(f"it is the JSON value {quote(content)}; a table is an object or a list")
+        raise InputError(f"it is the JSON value {quote(content)}; a table must be an object or a list")
 
 
 def _of_rows(rows: list[Any]) -> Table:
     for at, row in enumerate(rows):
         if not isinstance(row, dict):
-            raise InputError(f"item {at + 1} is {quote(row)}, but others are objects")
+            raise InputError(f"item {at + 1} is {quote(row)}, but other items are objects")
     names = list(dict.fromkeys(chain.from_iterable(rows)))
     return _of_columns(names, [[row.get(name) for row in rows] for name in names])
 
@@ -43,7 +43,7 @@ def _of_rows(rows: list[Any]) -> Table:
 def _of_columns(names: Sequence[str], columns: list[list[Any]]) -> Table:
     if len(set(map(len, columns))) > 1:
         lengths = ", ".join(f"{quote(name)} {len(column)}" for name, column in zip(names, columns, strict=True))
-        raise InputError(f"its columns are not equally long: {lengths}")
+        raise InputError(f"its columns differ in length: {lengths}")
     numeric = numeric_columns(names, zip(*columns, strict=True))
     return Table(
         names, lambda wanted: iter([Batch([columns[at] for at in wanted], lambda at: f"item {at + 1}")]), numeric

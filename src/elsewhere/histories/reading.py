@@ -1,4 +1,4 @@
-"""`read` and its two sisters: which format a file is in, and what it says."""
+"""`read`, `read_weights` and `read_users`: recognise the format of a file, and read it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _FORMATS: dict[str, Export | TableFormat] = {it.name: it for it in (browser.EXPO
 
 @dataclass(frozen=True)
 class History:
-    """What a file says about where a person was."""
+    """The histogram in a file, the file's format, and notes for the reader. The verbs accept a `History`."""
 
     histogram: Histogram
     #: The name of the format that was recognised.
@@ -58,36 +58,66 @@ def read(
     user: str | None = None,
     labels: Source | None = None,
 ) -> History:
-    """The histogram in a file, a folder or a zip, whose format is recognised by its content.
+    r"""Read a history from a file, a folder or a zip; the format is recognised by the content.
 
     Parameters
     ----------
     path
-        The file; ``"-"`` is standard input, and a `InMemoryFile` is in memory already.
+        The file, folder or zip. ``"-"`` is standard input; an `InMemoryFile` is in memory already.
     format
-        The name of the format, if it is not to be recognised: csv, json, jsonl, parquet, foursquare, takeout, timeline,
-        swarm or browser.
+        The name of the format: csv, json, jsonl, parquet, foursquare, takeout, timeline, swarm or browser. Default:
+        recognise it.
     locations
-        What a location of an export is: the ``"name"`` of the place, its ``"category"`` or its ``"id"``.
-    location_column, count_column, user_column
-        The columns of a table, if they are not called location, count and user. Without counts a row is a visit.
+        What an export's location is: the ``"name"`` of the place, its ``"category"`` or its ``"id"``. Default: depends
+        on the export.
+    location_column
+        The column of a table with the locations. Default: a column with a usual name, such as location or place.
+    count_column
+        The column of a table with the counts. Default: a column with a usual name, such as count; without one, each row
+        is one visit.
+    user_column
+        The column of a table with the users. Default: a column with a usual name, such as user.
     user
-        The one whose rows are read.
+        Read only the rows of this user. Required if the table has several users.
     labels
-        A table with the columns id and label: locations that are called id become label.
+        A table with the columns id and label. A location called id is renamed to label.
+
+    Returns
+    -------
+    History
+        The `histogram`, the `format` that was recognised, and `notes`: what was left out, merged or guessed. The verbs
+        accept a `History`.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read; the message names it and says why.
+
+    See Also
+    --------
+    read_users : Read the histograms of many users.
+    read_weights : Read a target.
+    Histogram.from_frame : Read a data frame.
+
+    Examples
+    --------
+    >>> from elsewhere.histories import InMemoryFile
+    >>> history = read(InMemoryFile("history.csv", b"location,count\ncafe,7\ngym,2\n"))
+    >>> dict(history.histogram), history.format
+    ({'cafe': 7, 'gym': 2}, 'csv')
     """
     options = Options(locations, location_column, count_column, user_column, user)
     with opened(path) as documents:
         reader, chosen = _recognised(documents, format)
         counts, notes = _counts(reader, chosen, options)
         if not counts:
-            raise InputError("there is no visit in it")
+            raise InputError("it has no visits")
         history = _history(counts, reader.name, notes)
         return history if labels is None else relabelled(history, labels)
 
 
 def relabelled(history: History, labels: Source) -> History:
-    """The history with each location under its label in a table with the columns id and label."""
+    """Return `history` with its locations renamed by `labels`, a table with the columns id and label."""
     with _table(labels, None) as table:
         known = pairs(table, "id", "label")
         notes = [*history.notes, *table.notes]
@@ -113,7 +143,44 @@ def read_weights(
     user_column: str | None = None,
     user: str | None = None,
 ) -> dict[str, float]:
-    """The weights in a table, for a target: any numbers that are not negative. The options are those of `read`."""
+    r"""Read a target from a table: nonnegative weights by location.
+
+    Parameters
+    ----------
+    path
+        The file. ``"-"`` is standard input; an `InMemoryFile` is in memory already.
+    format
+        The name of the table's format: csv, json, jsonl, parquet or foursquare. Default: recognise it.
+    location_column
+        The column with the locations. Default: a column with a usual name, such as location or place.
+    count_column
+        The column with the weights. Default: a column with a usual name, such as count or weight; without one, each row
+        counts as 1.
+    user_column
+        The column with the users. Default: a column with a usual name, such as user.
+    user
+        Read only the rows of this user. Required if the table has several users.
+
+    Returns
+    -------
+    dict
+        The weights by location; spellings of one place are added up.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or is not a table; the message names it and says why.
+
+    See Also
+    --------
+    resemble, avoid : Use the weights as a target.
+
+    Examples
+    --------
+    >>> from elsewhere.histories import InMemoryFile
+    >>> read_weights(InMemoryFile("target.csv", b"location,weight\ncafe,0.5\nmuseum,1.5\n"))
+    {'cafe': 0.5, 'museum': 1.5}
+    """
     options = Options(None, location_column, count_column, user_column, user)
     with _table(path, format) as table:
         return merge_spellings(count_visits(table, options, real))[0]
@@ -127,7 +194,39 @@ def read_users(
     count_column: str | None = None,
     user_column: str | None = None,
 ) -> dict[str, Counter[str]]:
-    """The counts of every user in a table, by name of the user. The options are those of `read`."""
+    """Read the counts of every user in a table.
+
+    Parameters
+    ----------
+    path
+        The file; ``"-"`` is standard input.
+    format
+        The name of the table's format: csv, json, jsonl, parquet or foursquare. Default: recognise it.
+    location_column
+        The column with the locations. Default: a column with a usual name, such as location or place.
+    count_column
+        The column with the counts. Default: a column with a usual name, such as count; without one, each row is one
+        visit.
+    user_column
+        The column with the users. Default: a column with a usual name, such as user.
+
+    Returns
+    -------
+    dict
+        A `collections.Counter` of locations for each user, by name of the user. A place that is spelt in several ways
+        has one name for all users.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or has no column of users; the message names it and says why.
+
+    See Also
+    --------
+    batch : Sanitize every user of a table that need not fit into memory.
+    profiles.learn : Learn a profile from the users.
+    audit : Attack the users' releases.
+    """
     with _table(path, format) as table:
         return count_by_user(table, Options(None, location_column, count_column, user_column))
 
@@ -136,7 +235,10 @@ def _recognised(documents: list[Document], name: str | None) -> tuple[Export | T
     """The format of the documents, and those of them that are in it."""
     if name is not None and name not in _FORMATS:
         known = ", ".join(_FORMATS)
-        raise InputError(f"the format {quote(name)} is not known{closest(str(name), _FORMATS)}; known are {known}")
+        raise InputError(
+            f"the format {quote(name)} is not supported{closest(str(name), _FORMATS)}; the formats are {known}",
+            ("format",),
+        )
     alone = [it for it in documents if not it.among_others]
     if not alone:
         return _among(documents, name)
@@ -148,7 +250,7 @@ def _recognised(documents: list[Document], name: str | None) -> tuple[Export | T
     for reader in _FORMATS.values():
         if reader.recognises(alone[0]):
             return reader, alone
-    raise InputError(f"it is in no format that is known, which are {', '.join(_FORMATS)}")
+    raise InputError(f"this file format is not supported; the formats are {', '.join(_FORMATS)}")
 
 
 def _among(documents: list[Document], name: str | None) -> tuple[Export, list[Document]]:
@@ -170,7 +272,7 @@ def _among(documents: list[Document], name: str | None) -> tuple[Export, list[Do
             document.json()  # says what is wrong with it
     if not found:
         wanted = name or " or ".join(reader.name for reader in _EXPORTS)
-        raise InputError(f"no file in it is an export in the format {wanted}")
+        raise InputError(f"it holds no export in the format {wanted}")
     return found[0]
 
 
@@ -190,18 +292,18 @@ def _check(reader: Export | TableFormat, options: Options) -> None:
     for option in fields(options):
         given = getattr(options, option.name)
         if given is not None and option.name not in reader.options:
-            understood = f", which understands {', '.join(reader.options)}" if reader.options else ""
+            used = f"; it uses {', '.join(reader.options)}" if reader.options else ""
             raise InputError(
-                f"{option.name} means nothing in the format {reader.name}{understood}", (option.name, *reader.options)
+                f"the format {reader.name} does not use {option.name}{used}", (option.name, *reader.options)
             )
     if options.locations is not None and options.locations not in reader.locations:
         if options.locations not in get_args(Locations):
             raise InputError(
-                f"locations is {quote(options.locations)}; it is 'name', 'category' or 'id'", ("locations",)
+                f"locations is {quote(options.locations)}; it must be 'name', 'category' or 'id'", ("locations",)
             )
         raise InputError(
-            f"a place has no {options.locations} in the format {reader.name}, only {' and '.join(reader.locations)}; "
-            "labels can give it one",
+            f"in the format {reader.name} a place has no {options.locations}, only {' and '.join(reader.locations)}; "
+            "add one with labels",
             ("labels",),
         )
 
@@ -211,7 +313,7 @@ def _table(path: Source, name: str | None) -> Iterator[Table]:
     with opened(path) as documents:
         reader, chosen = _recognised(documents, name)
         if not isinstance(reader, TableFormat):
-            raise InputError(f"it is in the format {reader.name}, but a table is needed here")
+            raise InputError(f"it is in the format {reader.name}; give a table")
         with reader.open(chosen[0]) as table:
             yield table
 

@@ -29,7 +29,7 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
     venues, nowhere, again = _venues(documents, notes)
     categorised = any(_location(venue, "category") for venue in venues)
     if options.locations == "category" and not categorised:
-        told = "these check-ins have no categories, which only the API gives; labels can give them"
+        told = "these check-ins have no categories; add them with labels"
         raise InputError(told, ("labels",))
     wanted = options.locations or ("category" if categorised else "name")
     counts: Counter[str] = Counter()
@@ -45,11 +45,11 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
         counts[location] += 1
     if fallen_back:
         told = name_list(sorted(fallen_back))
-        notes.append(f"{plural(len(fallen_back), 'venue')} without a {wanted}, called by name or id: {told}.")
+        notes.append(f"{plural(len(fallen_back), 'venue')} without a {wanted}, listed by name or id: {told}.")
     if nowhere:
-        notes.append(f"{plural(nowhere, 'check-in')} without a venue left out.")
+        notes.append(f"Left out {plural(nowhere, 'check-in')} without a venue.")
     if again:
-        notes.append(f"{plural(again, 'check-in')} found twice, counted once.")
+        notes.append(f"Counted {plural(again, 'repeated check-in')} only once.")
     return Reading(counts, notes)
 
 

@@ -110,12 +110,14 @@ def pairs(table: Table, key: str, value: str) -> dict[str, str]:
     for (keys, values), where in table.batches(columns):
         for name, meant in zip(_names(keys, where, key), _names(values, where, value), strict=True):
             if found.setdefault(name, meant) != meant:
-                raise InputError(f"it has two of {value} for {quote(name)}: {quote(found[name])} and {quote(meant)}")
+                raise InputError(
+                    f"it has two values of {value} for {quote(name)}: {quote(found[name])} and {quote(meant)}"
+                )
     return found
 
 
 def whole(values: list[Any]) -> list[int]:
-    """The values as counts; ValueError with a clause that says what counts are if one is none."""
+    """The values as counts; a ValueError has a clause that says what is wrong."""
     if set(map(type, values)) == {str}:
         try:
             counts = list(map(int, values))
@@ -127,7 +129,7 @@ def whole(values: list[Any]) -> list[int]:
 
 
 def real(values: list[Any]) -> list[float]:
-    """The values as weights; ValueError with a clause that says what weights are if one is none."""
+    """The values as weights; a ValueError has a clause that says what is wrong."""
     return [float(_decimal(value)) for value in values]
 
 
@@ -197,22 +199,22 @@ def _numbers(
 def _whole(value: Any) -> int:
     number = _decimal(value)
     if number > _LARGEST:
-        raise ValueError("counts are within 64 bits")
+        raise ValueError("counts must fit in 64 bits")
     if number != number.to_integral_value():
-        raise ValueError("counts are whole numbers")
+        raise ValueError("counts must be whole numbers")
     return int(number)
 
 
 def _decimal(value: Any) -> Decimal:
     """The number that a cell holds, without rounding."""
     if isinstance(value, list | tuple):  # which Decimal takes for a sign, digits and an exponent
-        raise ValueError("counts are numbers")
+        raise ValueError("counts must be numbers")
     try:
         number = Decimal("NaN" if isinstance(value, bool) else value)
     except (InvalidOperation, TypeError, ValueError):
-        raise ValueError("counts are numbers") from None
+        raise ValueError("counts must be numbers") from None
     if number.is_finite() and number < 0:
-        raise ValueError("counts are not negative")
+        raise ValueError("counts must not be negative")
     if not number.is_finite() or number > _MOST:
-        raise ValueError("counts are finite numbers")
+        raise ValueError("counts must be finite numbers")
     return number

@@ -43,11 +43,11 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
                 fallen_back.add(visit.location)
     if fallen_back:
         told = name_list(sorted(fallen_back))
-        notes.append(f"{plural(len(fallen_back), 'place')} without a name, called by address or id: {told}.")
+        notes.append(f"{plural(len(fallen_back), 'place')} without a name, listed by address or id: {told}.")
     if nowhere:
-        notes.append(f"{plural(nowhere, 'visit')} left out: nothing says where.")
+        notes.append(f"Left out {plural(nowhere, 'visit')} without a place.")
     if repeats.number:
-        notes.append(f"{plural(repeats.number, 'visit')} found twice, counted once.")
+        notes.append(f"Counted {plural(repeats.number, 'repeated visit')} only once.")
     return Reading(counts, notes)
 
 

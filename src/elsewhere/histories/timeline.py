@@ -63,16 +63,16 @@ def _visits(document: Document) -> Iterator[_Visit]:
 
 
 def _notes(marks: dict[str, str], inner: int, nowhere: int, repeated: int) -> list[str]:
-    notes = ["The phone gives ids instead of names; a table of labels, with the columns id and label, can name them."]
+    notes = ["The phone gives ids instead of names. To name them, add labels: a table with the columns id and label."]
     if marks:
         told = ", ".join(f"{quote(location)} is {mark}" for location, mark in sorted(marks.items())[:20])
         notes.append(f"The phone knows some of them: {told}.")
     if inner:
-        notes.append(f"{plural(inner, 'visit')} within a visit to a larger place, not counted again.")
+        notes.append(f"Left out {plural(inner, 'visit')} within a visit to a larger place.")
     if nowhere:
-        notes.append(f"{plural(nowhere, 'visit')} left out: nothing says where.")
+        notes.append(f"Left out {plural(nowhere, 'visit')} without a place.")
     if repeated:
-        notes.append(f"{plural(repeated, 'visit')} found twice, counted once.")
+        notes.append(f"Counted {plural(repeated, 'repeated visit')} only once.")
     return notes
 
 

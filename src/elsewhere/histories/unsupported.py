@@ -14,7 +14,7 @@ _REFUSALS = {
         "or export the Timeline on the phone"
     ),
     re.compile(rb'"items"\s*:\s*\[.*"timeArrived"', re.DOTALL): (
-        "it holds what Swarm noticed by itself, which names no venue; give checkins1.json or the whole folder"
+        "it holds visits that Swarm detected by itself, without venues; give checkins1.json or the whole folder"
     ),
 }
 

@@ -138,7 +138,7 @@ def _checked(name: str, arguments: tuple[float, int], value: float) -> float:
         number = math.nan
     if math.isnan(number) or number == -math.inf:
         raise InputError(
-            f"the distance function {name} returned {quote(value)} for {arguments}; a finite number or inf is needed"
+            f"the distance function {name} returned {quote(value)} for {arguments}, which is not a finite number or inf"
         )
     return number
 
@@ -177,25 +177,34 @@ class Measure(NamedTuple):
 
 
 def distance(name: DistanceLike, reference: TableLike, x: TableLike) -> float:
-    r"""The distance of `x` from `reference`.
+    r"""Return the distance of `x` from `reference`.
 
     .. math:: d(H, X) = \sum_i \mathrm{term}(H[i], X[i])
 
-    where i runs over the union of their locations and a missing count is 0.
+    where i runs over the union of the two sets of locations and a missing count is 0. The root of the sum is taken for
+    ``"l2"``.
 
     Parameters
     ----------
     name
-        ``"js"``, ``"jeffreys"``, ``"variational"``, ``"l2"``, ``"squared-l2"``, ``"pearson"``, ``"neyman"``, or a
-        function of (reference count, count) for one bin.
-    reference, x
-        Histograms, profiles, or anything that these are made from.
+        ``"js"``, ``"jeffreys"``, ``"variational"``, ``"l2"``, ``"squared-l2"``, ``"pearson"``, ``"neyman"``, or your
+        own function of (reference count, count) for one location.
+    reference
+        A `Histogram`, a `Profile`, or anything that these accept. Any spelling of a name matches.
+    x
+        The histogram or profile to compare with `reference`.
 
     Returns
     -------
     float
-        Infinity where the distance says so, for example `pearson` when `x` visits what `reference` never does.
+        Infinite for some distances, for example ``"pearson"`` when `x` has visits where `reference` has none.
 
+    See Also
+    --------
+    verify : Check the distances of a release against limits.
+
+    Examples
+    --------
     >>> distance("js", {"a": 1, "b": 1}, {"a": 1, "c": 1})
     0.5
     >>> distance("l2", {"a": 3}, {"b": 4})

@@ -1,4 +1,4 @@
-"""What can go wrong, as types that a program can tell apart and sentences that a person can read."""
+"""The errors of this package: types that a program can tell apart, and sentences that a person can read."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ if TYPE_CHECKING:
 
 
 class ElsewhereError(ValueError):
-    """Anything that this package refuses to do; the message is one sentence for the person who asked.
+    """Base class of all errors of this package; the message is one sentence.
 
-    `arguments` are the arguments that the message tells the reader to change, under their names in Python. The command
-    line puts its options in their place.
+    `arguments` has the names of the Python arguments that the message mentions. The command line replaces them by its
+    options.
     """
 
     arguments: tuple[str, ...] = ()
 
 
 class InputError(ElsewhereError):
-    """The input makes no sense; the message names the offending value."""
+    """An argument or a file is not valid; the message names the value."""
 
     def __init__(self, message: str, arguments: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -30,7 +30,7 @@ class InputError(ElsewhereError):
 class Infeasible(ElsewhereError):
     """No histogram satisfies the constraints.
 
-    `needed_quality_loss` is the least quality loss with which one would; infinity if none would at any.
+    `needed_quality_loss` is the least quality loss with which one would, or infinity if none would at any.
     """
 
     arguments = ("candidates", "redistribute")
@@ -44,15 +44,15 @@ class Infeasible(ElsewhereError):
 
 
 class Unchanged(ElsewhereError):
-    """The release would protect nothing: no visit is hidden, or it equals the history."""
+    """The release protects nothing: no visit is hidden, or it equals the history."""
 
 
 class PrivacyNotMet(ElsewhereError):
-    """The best histogram within the quality limit misses the wanted privacy distance, so nothing may be released.
+    """The best histogram within the quality limit misses the privacy parameter, so nothing may be released.
 
-    `best` is that best result, and `needed_quality_loss` the least quality loss with which the wanted distance
-    would be met; infinity if it never would. A limit that ended the search for it makes it any loss that would do
-    (the message says so), or NaN if none was found.
+    `best` is that best result. `needed_quality_loss` is the least quality loss that would meet the parameter, or
+    infinity if none would. If a limit ended the search early, it is some quality loss that suffices (the message says
+    so), or NaN if none was found.
     """
 
     arguments = ("max_distance", "min_distance")

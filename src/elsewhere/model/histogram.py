@@ -124,17 +124,39 @@ class _Table(Mapping[str, Any]):
 
 
 class Histogram(_Table):
-    """How often a person was where: locations with nonnegative integer counts, never changed once made.
+    """How often a person visited each location: nonnegative integer counts by location.
 
-    Made from a mapping, an iterable of pairs, a `collections.Counter`, a pandas Series or another histogram. A location
-    with count 0 is a bin as well: it may receive counts. Spellings of one place (see `elsewhere.model.names`) are one
-    location: their counts are added under the commonest spelling, and any spelling finds it.
+    A histogram is an immutable mapping, sorted by location. A location that it does not have counts as 0. A location
+    with count 0 is still a bin: `hide`, `resemble` and `avoid` may give it visits.
 
+    Names are compared by one key: case, surrounding and repeated blanks, invisible characters and Unicode forms do not
+    matter. Spellings of one place are one location. Their counts are added under the commonest spelling, and every
+    spelling finds it.
+
+    Parameters
+    ----------
+    counts
+        A mapping from locations to counts, pairs of location and count, a `collections.Counter`, a pandas Series, what
+        `read` returns, or another histogram.
+
+    Raises
+    ------
+    InputError
+        A name is not a string, or a count is not a nonnegative whole number.
+
+    See Also
+    --------
+    Histogram.from_visits : Count a list of visits.
+    Histogram.from_frame : Read columns of a data frame.
+    read : Find the histogram in a file.
+
+    Examples
+    --------
     >>> h = Histogram({"gym": 2, "cafe": 7})
     >>> h.size, h.length, h.locations
     (9, 2, ('cafe', 'gym'))
-    >>> h["cafe"], h["nowhere"]
-    (7, 0)
+    >>> h["cafe"], h["CAFE "], h["nowhere"]
+    (7, 7, 0)
     >>> h == Histogram({"cafe": 7, "gym": 2, "museum": 0})
     True
     """
@@ -150,7 +172,7 @@ class Histogram(_Table):
         self._locations, self._numbers, self._index, self._spellings = _sorted(locations, numbers, "histogram")
         self._size = exact_sum(self._numbers)
         if self._size > _LARGEST:
-            raise InputError(f"the counts of the histogram sum to {self._size}, which is beyond 64 bits")
+            raise InputError(f"the counts of the histogram sum to {self._size}, which does not fit in 64 bits")
         self._numbers.flags.writeable = False
 
     @classmethod
@@ -169,7 +191,7 @@ class Histogram(_Table):
 
     @classmethod
     def from_visits(cls, visits: Iterable[str]) -> Histogram:
-        """The histogram of visits: a list, a pandas Series or any other iterable of names, one for each visit.
+        """Count `visits`: a list, a pandas Series or any other iterable of names, one for each visit.
 
         >>> dict(Histogram.from_visits(["cafe", "gym", "cafe"]))
         {'cafe': 2, 'gym': 1}
@@ -180,16 +202,16 @@ class Histogram(_Table):
 
     @classmethod
     def from_frame(cls, frame: SupportsColumns, location: str, count: str | None = None) -> Histogram:
-        """The histogram in two columns of a data frame (pandas, Polars, Arrow).
+        """Read a histogram from one or two columns of a data frame (pandas, Polars, Arrow).
 
         Parameters
         ----------
         frame
             The data frame: anything whose columns are ``frame[name]``.
         location
-            The column with the names of the locations; a name may be in several rows.
+            The column with the names of the locations; the counts of equal names are added.
         count
-            The column with the counts; None if each row is one visit.
+            The column with the counts. Default: None, one row per visit.
 
         >>> dict(Histogram.from_frame({"place": ["cafe", "gym", "cafe"], "n": [2, 1, 3]}, "place", "n"))
         {'cafe': 5, 'gym': 1}
@@ -204,7 +226,7 @@ class Histogram(_Table):
 
     @property
     def spellings(self) -> Mapping[str, tuple[str, ...]]:
-        """The other spellings that were counted with a location, by location."""
+        """The other spellings whose counts were added to a location, by location."""
         return self._spellings
 
     @property
@@ -221,8 +243,19 @@ class Histogram(_Table):
 class Profile(_Table):
     """A probability distribution over locations, for example of the visits of a typical tourist.
 
-    Made like a `Histogram`, from any nonnegative numbers; they are scaled to sum to 1.
+    A profile is an immutable mapping, sorted by location, whose weights sum to 1. Any spelling of a name finds it.
 
+    Parameters
+    ----------
+    weights
+        Anything that `Histogram` accepts, with any nonnegative numbers; they are scaled to sum to 1.
+
+    See Also
+    --------
+    profiles : Shipped profiles, and how to learn your own.
+
+    Examples
+    --------
     >>> Profile({"museum": 3, "hotel": 1})["museum"]
     0.75
     """
@@ -236,7 +269,7 @@ class Profile(_Table):
 
     @property
     def weights(self) -> Floats:
-        """The shares in the order of `locations`, read-only; they sum to 1."""
+        """The shares in the order of `locations`, read-only. They sum to 1."""
         return self._numbers
 
 
@@ -266,7 +299,7 @@ def _real(locations: list[str], values: list[Any], what: str) -> Floats:
             numbers.append(math.inf)
         if not 0 <= numbers[-1] < math.inf:
             raise InputError(
-                f"the {what} gives {quote(location)} the weight {quote(value)}; weights are finite and not negative"
+                f"the {what} gives {quote(location)} the weight {quote(value)}; weights must be finite and not negative"
             )
     return np.array(numbers)
 
@@ -281,7 +314,7 @@ def _parse(table: TableLike, what: str) -> tuple[list[str], list[Any]]:
         kind = type(table).__name__
         raise InputError(f"the {what} is a {kind}; give a mapping or pairs of location and number") from None
     if not rows:
-        raise InputError(f"the {what} is empty: it has no location at all")
+        raise InputError(f"the {what} is empty: it has no locations")
     locations = [location for location, _ in rows]
     if set(map(type, locations)) != {str} and not all(isinstance(location, str) for location in locations):
         odd = next(location for location in locations if not isinstance(location, str))
@@ -314,7 +347,7 @@ def _column(frame: SupportsColumns, name: str) -> list[Any]:
     try:
         column = frame[name]
     except Exception:  # what a data frame raises for a column that it lacks is its own affair
-        known = list(getattr(frame, "columns", None) or getattr(frame, "column_names", None) or ())
+        known = list(getattr(frame, "column_names", getattr(frame, "columns", ())))
         listed = f"; it has {name_list(known)}" if known and all(isinstance(it, str) for it in known) else ""
         raise InputError(f"the frame has no column {quote(name)}{listed}") from None
     return list(column.to_pylist() if hasattr(column, "to_pylist") else column)
@@ -339,12 +372,12 @@ def _why_no_count(value: Any) -> str:
     if not _is_number(value):
         return ", which is not a number"
     if not isinstance(value, int) and not math.isfinite(value):
-        return "; counts are finite"
+        return "; counts must be finite"
     if value != int(value):
-        return "; counts are whole numbers"
+        return "; counts must be whole numbers"
     if value < 0:
-        return "; counts are not negative"
-    return ", which is beyond 64 bits" if value > _LARGEST else ""
+        return "; counts must not be negative"
+    return ", which does not fit in 64 bits" if value > _LARGEST else ""
 
 
 def _is_number(value: Any) -> bool:

@@ -69,7 +69,7 @@ class Problem(NamedTuple):
         return len(self.forbidden) > 0 and bool((self.forbidden == counts).all(axis=1).any())
 
     def allows(self, counts: Ints) -> bool:
-        """Whether the counts, which keep to size and bounds, are not forbidden otherwise."""
+        """Whether the counts, which have the right size and satisfy the bounds, are otherwise allowed."""
         if self.is_forbidden(counts):
             return False
         # Bounds keep built-in distances finite; a function of the user's may be infinite anywhere.
@@ -79,7 +79,7 @@ class Problem(NamedTuple):
         return not own or self.privacy_distance(counts) != math.inf
 
     def is_within(self, counts: Ints) -> bool:
-        """Whether the counts keep to everything but the limit on the quality loss."""
+        """Whether the counts satisfy every constraint except the limit on the quality loss."""
         return (
             int(counts.sum()) == self.size
             and bool((counts >= self.lower).all() and (counts <= self.upper).all())
@@ -125,7 +125,7 @@ def _targeting(question: Question) -> Problem:
     quality_distance, privacy_distance = find_distance(question.quality), find_distance(question.privacy)
     limit = nonnegative("max_quality_loss", question.max_quality_loss)
     if question.target is None:
-        raise InputError(f"{question.goal} needs a target")
+        raise InputError(f"{question.goal} needs a target", ("target",))
     target, weights = parse_weights(question.target, "target")
     weights, wanted, size = _sized(question, weights)
     index, original = _union(question, target)
@@ -151,12 +151,13 @@ def _sized(question: Question, weights: Floats) -> tuple[Floats, float, int]:
         scaled = weights * (size / total) if size / total < math.inf else weights / total * size
         return scaled, float(size), size
     if isinstance(question.target, Profile):
-        raise InputError("a profile has no size of its own; give size='original' or a target with counts", ("size",))
+        raise InputError("a profile has only shares; give size='original' or a target with counts", ("size",))
     size = round(total)
     if abs(total - size) > 1e-9 or not 0 < size <= LARGEST_SIZE:
         raise InputError(
-            f"the target's size is {total!r}; with size='target' it must be a whole number above 0, "
-            f"at most {LARGEST_SIZE:.0e}"
+            f"size='target' needs a target whose counts sum to a whole number from 1 to {LARGEST_SIZE:.0e}; "
+            f"they sum to {total!r}",
+            ("size",),
         )
     return weights, total, size
 
@@ -172,7 +173,7 @@ def _names(name: str, names: Iterable[str]) -> list[str]:
     found: list[str] = as_list(name, names, "location names")
     for item in found if set(map(type, found)) - {str} else ():
         if not isinstance(item, str):
-            raise InputError(f"{name} has the location {quote(item)}, which is not a string")
+            raise InputError(f"{name} has the location {quote(item)}, which is not a string", (name,))
     return found
 
 
@@ -208,7 +209,7 @@ def _sensitive(question: Question, index: NameIndex) -> Flags:
 
 def _bounds(question: Question, index: NameIndex, original: Ints, size: int, sensitive: Flags) -> tuple[Ints, Ints]:
     if not isinstance(question.visited_only, bool | np.bool_):
-        raise InputError(f"visited_only is {quote(question.visited_only)}; it is either True or False")
+        raise InputError(f"visited_only is {quote(question.visited_only)}; it must be True or False", ("visited_only",))
     lower = np.zeros(len(original), dtype=np.int64)
     upper = np.full(len(original), size, dtype=np.int64)
     bounded = np.zeros(len(original), dtype=np.bool_)
@@ -218,10 +219,10 @@ def _bounds(question: Question, index: NameIndex, original: Ints, size: int, sen
         upper[at], bounded[at] = min(count, size + 1), True
     closed = sensitive | (original == 0) if question.visited_only else sensitive
     for at in np.flatnonzero(lower > np.where(closed, 0, upper)).tolist() if question.lower is not None else ():
-        why = "sensitive" if sensitive[at] else "never visited (visited_only)"
-        most = f"0 because it is {why}" if closed[at] else f"its upper bound {upper[at]}"
+        why = "is sensitive" if sensitive[at] else "was never visited (visited_only)"
+        wrong = f"cannot be met: the location {why}" if closed[at] else f"is above its upper bound {upper[at]}"
         if closed[at] or bounded[at]:
-            raise InputError(f"the lower bound {lower[at]} of {quote(index.names[at])} is above {most}")
+            raise InputError(f"the lower bound {lower[at]} of {quote(index.names[at])} {wrong}")
     upper = np.minimum(upper, size)
     upper[closed] = 0
     return lower, upper
@@ -232,7 +233,7 @@ def _bound(name: str, given: Any, index: NameIndex, stricter: Callable[[int, int
     if given is None:
         return {}
     if not hasattr(given, "items"):
-        raise InputError(f"{name} is {quote(given)}; give a mapping from locations to counts")
+        raise InputError(f"{name} is {quote(given)}; give a mapping from locations to counts", (name,))
     named: dict[int, int] = {}
     matched: dict[int, int] = {}
     for location, value in given.items():
@@ -245,7 +246,7 @@ def _bound(name: str, given: Any, index: NameIndex, stricter: Callable[[int, int
         found = matched if places and is_pattern(location) else named
         for at in places:
             if found is named and named.get(at, count) != count:
-                raise InputError(f"{name} says two things about {quote(index.names[at])}: {named[at]} and {count}")
+                raise InputError(f"{name} has two bounds for {quote(index.names[at])}: {named[at]} and {count}")
             found[at] = stricter(count, found.get(at, count))
     return matched | named
 
@@ -269,12 +270,10 @@ def _with_room(problem: Problem) -> Problem:
     least, most = exact_sum(problem.lower), exact_sum(problem.upper)
     if least > problem.size:
         raise Infeasible(
-            f"the sanitized histogram has {problem.size} counts, but its locations need at least {least}", math.inf
+            f"the release has {problem.size} visits, but its locations must hold at least {least}", math.inf
         )
     if most < problem.size:
-        raise Infeasible(
-            f"the sanitized histogram has {problem.size} counts, but its locations can hold only {most}", math.inf
-        )
+        raise Infeasible(f"the release has {problem.size} visits, but its locations may hold at most {most}", math.inf)
     return problem
 
 
@@ -291,7 +290,7 @@ def _without_infinite(problem: Problem, measure: Measure) -> Problem:
     upper = np.where(np.isinf(measure.terms(np.ones(n))), 0, problem.upper)
     for at in np.flatnonzero(lower > upper).tolist():
         raise Infeasible(
-            f"no count is allowed at {problem.locations[at]!r}: the distances are infinite for all within its bounds",
+            f"no count is possible at {quote(problem.locations[at])}: within its bounds the distance is infinite",
             math.inf,
         )
     return problem._replace(lower=lower, upper=upper)

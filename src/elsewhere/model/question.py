@@ -42,7 +42,7 @@ NO_LIMITS = SearchLimits()
 
 
 class Covered(dict[str, frozenset[str]]):
-    """The locations that each sensitive name covers; `unknown` has a suggestion for each name that means nothing."""
+    """The locations that each sensitive name covers; `unknown` has a suggestion for each unknown name."""
 
     def __init__(self, covered: Iterable[tuple[str, frozenset[str]]]) -> None:
         super().__init__(covered)
@@ -54,7 +54,7 @@ class Covered(dict[str, frozenset[str]]):
         return frozenset().union(*self.values())
 
     def check_known(self) -> None:
-        """Raise if a name means nothing."""
+        """Raise if a name is unknown."""
         for name, suggestion in self.unknown.items():
             raise InputError(f"the sensitive location {quote(name)} is not in the history{suggestion}")
 
@@ -91,7 +91,9 @@ class Question:
             ("size", self.size, ("original", "target")),
         ):
             if not isinstance(value, str) or value not in choices:
-                raise InputError(f"{name} is {quote(value)}; it is one of {', '.join(map(repr, choices))}", (name,))
+                raise InputError(
+                    f"{name} is {quote(value)}; it must be one of {', '.join(map(repr, choices))}", (name,)
+                )
         if self.distance_limit is not None:
             nonnegative(DISTANCE_LIMITS[self.goal], self.distance_limit)
         nonnegative("gap", self.search.gap)
@@ -149,7 +151,7 @@ def check_size(histogram: Histogram) -> None:
     if histogram.size == 0:
         raise InputError("the histogram is empty: all its counts are 0")
     if histogram.size > LARGEST_SIZE:
-        raise InputError(f"the histogram has {histogram.size} counts; at most {LARGEST_SIZE:.0e} can be worked with")
+        raise InputError(f"the histogram has {histogram.size} visits; at most {LARGEST_SIZE:.0e} are supported")
 
 
 def nonnegative(name: str, value: Any) -> float:
@@ -175,4 +177,4 @@ def as_list(name: str, items: Iterable[Any], what: str) -> list[Any]:
             raise TypeError
         return list(items)
     except TypeError:
-        raise InputError(f"{name} is {quote(items)}; give a collection of {what}") from None
+        raise InputError(f"{name} is {quote(items)}; give a collection of {what}", (name,)) from None

@@ -1,4 +1,4 @@
-"""What a verb answers with."""
+"""What the verbs return: `Sanitized`, its `Certificate`, and `Frontier`."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Certificate:
-    r"""A bound on the best possible objective that anybody can check in one pass over the bins.
+    r"""A bound on the best possible objective that you can check in one pass over the bins.
 
-    Let f be the term that is minimised (the quality term in hide, the privacy term in resemble, its negative in
-    avoid), q the quality term, B the limit on the sum of q and M the size. For these multipliers no histogram within
-    the constraints has an objective below
+    Let f be the term that is minimised (the quality term in hide, the privacy term in resemble, its negative in avoid),
+    q the quality term, B the limit on the sum of q, and M the size. For these multipliers no histogram within the
+    constraints has an objective below
 
     .. math:: \sum_i \min_x \left( f_i(x) + \lambda q_i(x) - \mu x \right) - \lambda B + \mu M
 
-    where x runs over the counts that bin i may have. `bound` is that number in the objective's own terms: negated back
-    in avoid, and under the root for ``l2``.
+    where x runs over the counts that bin i may have. `bound` is that number on the scale of the objective: with its
+    sign restored in avoid, and with the root taken for ``l2``.
     """
 
     quality_multiplier: float
@@ -47,7 +47,13 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Sanitized:
-    """A histogram that may leave, and what it cost. All but `histogram` is private."""
+    """A release and what it cost. Only `histogram` may be shared; everything else is private.
+
+    See Also
+    --------
+    Sanitized.save : Write the release to a file.
+    verify : Check the result without trusting the solvers.
+    """
 
     goal: Goal
     #: H': positive counts only, sorted by location.
@@ -71,20 +77,27 @@ class Sanitized:
 
     @property
     def unchanged(self) -> bool:
-        """Whether nothing is protected: no visit is hidden, or the release equals the history."""
+        """Whether the release protects nothing: no visit is hidden, or the release equals the history."""
         return self.histogram == self.question.history or (self.goal == "hide" and not self.question.hidden_visits)
 
     def save(self, path: str | PathLike[str], *, allow_unchanged: bool = False) -> None:
-        """Write the release, and nothing but the release, to a file that ends in .csv, .json or .parquet.
+        """Write the release, and nothing else, to a file.
 
-        The file has positive counts only, sorted by location. It is replaced as a whole or not at all.
+        The file has positive counts only, sorted by location. An existing file is replaced completely or not at all.
 
         Parameters
         ----------
         path
-            The file.
+            The file to write; it ends in ``.csv``, ``.json`` or ``.parquet``.
         allow_unchanged
-            Whether to write a release that protects nothing; otherwise `Unchanged` is raised.
+            If True, write a release even if it protects nothing. Default: raise `Unchanged`.
+
+        Raises
+        ------
+        Unchanged
+            No visit is hidden, or the release equals the history.
+        InputError
+            The file cannot be written.
         """
         from elsewhere import release_files
         from elsewhere.files import write_atomic
@@ -94,15 +107,15 @@ class Sanitized:
         write_atomic(path, content, private=False)
 
     def check_changed(self, allow_unchanged: bool = False) -> None:
-        """Raise `Unchanged` if the release protects nothing, unless that is allowed."""
+        """Raise `Unchanged` if the release protects nothing, unless `allow_unchanged` is True."""
         if self.unchanged and not allow_unchanged:
             raise Unchanged(_why_unchanged(self))
 
     def plot(self, path: str | PathLike[str] | None = None) -> Figure:
-        """Draw the histogram before and after, and the target: a Matplotlib figure, largest changes first.
+        """Draw the histogram before and after, and the target, as a Matplotlib figure with the largest changes first.
 
-        With a path that ends in .png, .svg, .pdf or .html it is written there too. It shows the history, so it is
-        as private as that.
+        If `path` is given, the figure is also written there: ``.png``, ``.svg``, ``.pdf`` or ``.html``. The figure
+        shows the history, so it is private.
         """
         from elsewhere.pictures import bars
 
@@ -116,7 +129,7 @@ class Sanitized:
         return tables.changes_table(changes, changes.top_rows(), changes.folded_note())
 
     def changes(self) -> Changes:
-        """The histogram before and after beside each other, for whoever shows it to a person."""
+        """Return the histogram before and after, side by side, for display."""
         from elsewhere.pictures.changes import Changes
 
         problem = self.question.problem
@@ -134,7 +147,12 @@ class Sanitized:
 
 
 class Frontier(list[Sanitized]):
-    """What each budget of quality loss buys: a result for each of `budgets`, in that order."""
+    """A list of results, one for each limit in `budgets`, in the same order.
+
+    See Also
+    --------
+    frontier : Computes one.
+    """
 
     def __init__(self, points: Iterable[Sanitized], budgets: Iterable[float]) -> None:
         super().__init__(points)
@@ -153,11 +171,11 @@ class Frontier(list[Sanitized]):
         return super().__getitem__(at)
 
     def suggest(self) -> Sanitized:
-        """The point from which on more quality loss stops paying: the knee of the curve.
+        """Return the knee of the curve: the point after which more quality loss gains little.
 
-        Of the points that no other beats at both distances, each scaled to 0..1, it is the one farthest on the better
-        side of the straight line from the first to the last; if none is, the last one: the best privacy distance
-        there is, at the least quality loss.
+        Points that another point beats in both distances are ignored, and both distances are scaled to 0..1. The knee
+        is the point farthest on the better side of the straight line from the first point to the last. If no point is
+        on that side, the last one is returned: the best privacy distance, at the least quality loss.
 
         >>> import elsewhere as ew
         >>> bob = dict(a=7, b=2, c=3, d=2, e=13, f=12, g=8, h=3)
@@ -168,7 +186,7 @@ class Frontier(list[Sanitized]):
         return self[self._knee()]
 
     def distinct(self, chosen: float | None = None) -> Frontier:
-        """The points without those that are the same as the one before, but for a chosen budget."""
+        """Drop each point whose histogram equals the one before, but keep the point of the budget `chosen`."""
         kept = [
             at
             for at, point in enumerate(self)
@@ -177,9 +195,14 @@ class Frontier(list[Sanitized]):
         return Frontier([self[at] for at in kept], [self.budgets[at] for at in kept])
 
     def plot(self, path: str | PathLike[str] | None = None, chosen: float | None = None) -> Figure:
-        """Draw the privacy distance against the quality loss, with the chosen budget marked, or else the suggestion.
+        """Draw the privacy distance against the quality loss as a Matplotlib figure. It is private.
 
-        As with `Sanitized.plot` the answer is a Matplotlib figure, which is also written if there is a path.
+        Parameters
+        ----------
+        path
+            Also write the figure to this file: ``.png``, ``.svg``, ``.pdf`` or ``.html``.
+        chosen
+            The budget to mark. Default: the one that `suggest` returns.
         """
         from elsewhere.pictures import steps
 
@@ -206,7 +229,7 @@ class Frontier(list[Sanitized]):
 
     def _knee(self) -> int:
         if not self:
-            raise InputError("the frontier has no points: no budgets were given")
+            raise InputError("the frontier has no points; give budgets")
         curve = self._undominated()
         first, last = self[curve[0]], self[curve[-1]]
         spent, gained = last.quality_loss - first.quality_loss, _distance(last) - _distance(first)
@@ -236,7 +259,7 @@ class Frontier(list[Sanitized]):
 
 def _why_unchanged(result: Sanitized) -> str:
     if result.goal != "hide":
-        return "the release equals your history: no other one within these limits is better"
+        return "the release equals your history: no other release within these limits is better"
     asked = [quote(name) for name in result.question.covered]
     if not asked:
         return "nothing was hidden, because no sensitive place is named; the release would equal your history"

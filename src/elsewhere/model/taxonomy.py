@@ -1,4 +1,4 @@
-"""Taxonomies: kinds of place in a tree, from which the sensitive locations can be chosen by the branch."""
+"""Taxonomies: trees of kinds of place, used to choose sensitive locations by branch."""
 
 from __future__ import annotations
 
@@ -49,10 +49,17 @@ class Counts(NamedTuple):
 
 
 class Taxonomy:
-    """Kinds of place in a tree.
+    """A tree of kinds of place.
 
-    `load` reads one from a file, `shipped` is the one that comes with this package.
+    Read one with `load`, or use the one that comes with this package: `shipped`.
 
+    Parameters
+    ----------
+    nodes
+        The nodes; each names its parent by id.
+
+    Examples
+    --------
     >>> places = Taxonomy([Node("m", "Medical Center"), Node("h", "Hospital", "m"), Node("c", "Cafe")])
     >>> sorted(places.select(["Medical Center"]))
     ['Hospital', 'Medical Center']
@@ -71,25 +78,28 @@ class Taxonomy:
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Taxonomy:
-        """The taxonomy in a file: CSV (``id,name,parent_id``), Foursquare's nested JSON, or indented text."""
+        """Read the taxonomy in the file at `path`.
+
+        It is CSV (``id,name,parent_id``), Foursquare's nested JSON, or indented text.
+        """
         return Taxonomy(read_nodes(path))
 
     @staticmethod
     def parse(name: str, content: bytes) -> Taxonomy:
-        """The taxonomy in the content of a file of that name."""
+        """Read a taxonomy from the `content` of a file; `name` is how errors call the file."""
         return Taxonomy(named_nodes(name, content))
 
     @staticmethod
     @cache
     def shipped() -> Taxonomy:
-        """The taxonomy of everyday places that comes with this package; it has the presets."""
+        """Return the taxonomy of everyday places that comes with this package, with its presets."""
         from elsewhere.model.places import Places
 
         return Places()
 
     @property
     def presets(self) -> Mapping[str, str]:
-        """The groups that ``select(["preset:..."])`` knows, each with a description."""
+        """The groups that ``select(["preset:..."])`` accepts, each with a description."""
         groups: dict[str, list[str]] = {}
         for _, node in self.tree():
             for group in node.groups:
@@ -97,17 +107,28 @@ class Taxonomy:
         return {group: ", ".join(groups[group]) for group in sorted(groups)}
 
     def select(self, nodes: Collection[str], among: Iterable[str] | None = None) -> Selection:
-        """The names of all that is at or below the nodes; with `among`, those of these locations that are.
+        """Return the names of everything at or below some nodes, or of the locations in `among` that belong there.
 
         Parameters
         ----------
         nodes
             Nodes by id, name (in any spelling) or alias, patterns such as ``"*church*"`` for their names, or presets
-            such as ``"preset:health"``. A name that several nodes have means all of them.
+            such as ``"preset:health"``. A name that several nodes share selects all of them.
         among
-            Names of locations, for example a `Histogram`. They are found in the taxonomy in the same way, and in the
-            shipped one by words in their names too; those that are not in it are not selected. Without `among` the
-            names and aliases of the nodes come out, as they are spelt in the taxonomy.
+            Names of locations, for example a `Histogram`. They are looked up in the same way; the shipped taxonomy also
+            recognises words in a name. Locations that the taxonomy does not have are not selected. Default: return the
+            names and aliases of the nodes, as the taxonomy spells them.
+
+        Returns
+        -------
+        Selection
+            A set of names for the argument `sensitive` of the verbs. Names that the history does not have are ignored
+            there.
+
+        Raises
+        ------
+        InputError
+            The taxonomy has no such node or preset.
         """
         chosen = {below.id for top in self._meant(nodes) for _, below in self._walk(top)}
         if among is None:
@@ -116,18 +137,18 @@ class Taxonomy:
         return Selection(name for name in _names("among", among) if not chosen.isdisjoint(self._nodes_of(name)))
 
     def knows(self, name: str) -> bool:
-        """Whether `select` would find a node, or a preset, of that name."""
+        """Return whether `select` would find a node or a preset called `name`."""
         if name.startswith(PRESET):
             return name.removeprefix(PRESET) in self.presets
         return bool(self._find(name) or (is_pattern(name) and self._node_names.positions(name)))
 
     def tree(self, node: str | None = None) -> Iterator[tuple[int, Node]]:
-        """Each node with its depth, parents before their children; from the given node down if there is one."""
+        """Iterate over the nodes with their depths, parents before children; only from `node` down if it is given."""
         tops = self._children[None] if node is None else self._meant([node])
         return chain.from_iterable(map(self._walk, tops))
 
     def counts(self, histogram: TableLike) -> Counts:
-        """How often each node was visited, at itself and at or below it."""
+        """Return how many visits of `histogram` are at each node, and how many are at or below it."""
         visits = histogram if isinstance(histogram, Histogram) else Histogram(histogram)
         placed, counts = self.placed(visits), dict(visits)
         own, below = (
@@ -137,7 +158,7 @@ class Taxonomy:
         return Counts(own, below, placed.unknown)
 
     def placed(self, locations: Iterable[str]) -> Placed:
-        """Which of the locations are at each node, and at or below it; a location may be at several nodes."""
+        """Return which of `locations` are at each node, and which are at or below it. One can be at several nodes."""
         own: dict[str, list[str]] = {}
         below: dict[str, list[str]] = {}
         unknown = []
@@ -161,7 +182,7 @@ class Taxonomy:
             carriers = [node for node in self._by_id.values() if group in node.groups]
             if not carriers:
                 known = ", ".join(self.presets) or "none"
-                raise InputError(f"there is no preset {quote(group)} in the taxonomy; it has {known}")
+                raise InputError(f"the taxonomy has no preset {quote(group)}; its presets are {known}")
             return carriers
         found = self._find(name)
         if not found and is_pattern(name):
@@ -198,14 +219,14 @@ class Taxonomy:
 def _check(listed: list[Node], by_id: Mapping[str, Node], children: Mapping[str | None, list[Node]]) -> None:
     """Raise unless the nodes make a tree."""
     if not listed:
-        raise InputError("the taxonomy has no node")
+        raise InputError("the taxonomy has no nodes")
     seen: set[str] = set()
     for node in listed:
         if node.id in seen:
             raise InputError(f"the taxonomy has the id {quote(node.id)} more than once")
         seen.add(node.id)
         if node.parent is not None and node.parent not in by_id:
-            raise InputError(f"the taxonomy puts {quote(node.id)} below {quote(node.parent)}, which it lacks")
+            raise InputError(f"the taxonomy puts {quote(node.id)} below {quote(node.parent)}, which it does not have")
     level = children.get(None, [])
     for _ in range(_DEEPEST):
         seen.difference_update(node.id for node in level)
@@ -214,7 +235,7 @@ def _check(listed: list[Node], by_id: Mapping[str, Node], children: Mapping[str 
         raise InputError(f"the taxonomy is more than {_DEEPEST} levels deep at {quote(level[0].name)}")
     for node in listed:
         if node.id in seen:
-            raise InputError(f"the taxonomy has a cycle: {quote(node.id)} is at or below a node that is below itself")
+            raise InputError(f"the taxonomy has a cycle: the parents of {quote(node.id)} never end")
 
 
 def _spellings(listed: list[Node]) -> tuple[_Ids, _Ids]:

@@ -96,7 +96,7 @@ def _from_csv(text: str) -> list[Node]:
             else:
                 nodes.append(_row_node(dict(zip(header, row, strict=True)), reader.line_num))
     except csv.Error as error:
-        raise InputError(f"is broken in line {reader.line_num}: {error}") from None
+        raise InputError(f"is not valid CSV in line {reader.line_num}: {error}") from None
     return nodes
 
 
@@ -130,9 +130,9 @@ def _from_json(text: str) -> list[Node]:
     try:
         top = json.loads(text)
     except json.JSONDecodeError as error:
-        raise InputError(f"is broken JSON in line {error.lineno}: {error.msg}") from None
+        raise InputError(f"is not valid JSON in line {error.lineno}: {error.msg}") from None
     except (RecursionError, ValueError) as error:
-        raise InputError(f"is JSON that cannot be read: {error}") from None
+        raise InputError(f"is not valid JSON: {error}") from None
     if isinstance(top, dict):
         top = top.get("response", top)
     if isinstance(top, dict):
@@ -150,7 +150,7 @@ def _from_json(text: str) -> list[Node]:
 
 def _listed(value: Any, where: str) -> list[Any]:
     if not isinstance(value, list):
-        raise InputError(f"has no list of categories {where}, but {quote(value)}")
+        raise InputError(f"has {quote(value)} {where} instead of a list of categories")
     return value
 
 
@@ -158,12 +158,12 @@ def _json_node(item: Any, parent: str | None) -> Node:
     values = [item.get(key) for key in ("id", "name")] if isinstance(item, dict) else []
     texts = [value.strip() for value in values if isinstance(value, str) and value.strip()]
     if len(texts) != 2:
-        raise InputError(f"has a category without an id and a name that are strings: {quote(item)}")
+        raise InputError(f"has a category without an id or a name: {quote(item)}")
     return Node(texts[0], texts[1], parent)
 
 
 def _from_text(text: str) -> list[Node]:
-    """One name a line; what is indented deeper than the line above is below it."""
+    """One name per line; a line that is indented deeper than the one above is below it."""
     nodes: list[Node] = []
     path: list[tuple[str, str]] = []  # the indentation and name of the lines that the current one may be below
     for number, line in enumerate(io.StringIO(text, newline=None), start=1):
@@ -187,4 +187,4 @@ def _above(indent: str, path: list[tuple[str, str]], number: int, name: str) -> 
     for depth, (known, _) in enumerate(path):
         if known == indent:
             return path[:depth]
-    raise InputError(f"has an indentation in line {number} ({quote(name)}) that no line above it has")
+    raise InputError(f"has an indentation in line {number} ({quote(name)}) that matches no line above")

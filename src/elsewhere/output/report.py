@@ -68,7 +68,7 @@ def reported(content: Mapping[str, Any], release: Histogram, question: Question)
         try:
             certificate = Certificate(**{name: _number(value) for name, value in certificate.items()})
         except (AttributeError, TypeError):
-            raise InputError(f"the report's certificate is {quote(certificate)}") from None
+            raise InputError(f"the report has the invalid certificate {quote(certificate)}") from None
     return Sanitized(histogram=release, certificate=certificate, notes=(), question=question, **figures)
 
 

@@ -1,17 +1,17 @@
-"""The paper to the letter: its algorithms in plain Python, one a file, to be read beside its pseudocode.
+"""The algorithms of the paper as published, in plain Python: one per file, to be read beside the pseudocode.
 
-Nobody has to wait for them: `elsewhere.hide`, `elsewhere.resemble` and `elsewhere.avoid` answer the same questions
-faster and with more constraints. These here are the oracles of the tests and the baselines of the benchmarks.
+`elsewhere.hide`, `elsewhere.resemble` and `elsewhere.avoid` solve the same problems faster and with more constraints.
+The functions here are the oracles of the tests and the baselines of the benchmarks.
 
 ============== =================================== =========================================
 `lho`          Location Hiding Optimal             shortest path, the SLH problem
 `ro`, `ao`     Resemblance and Avoidance Optimal   constrained shortest or longest path, TR and TA
 `rh`, `ah`     Resemblance and Avoidance Heuristic greedy moves of counts, TR and TA
-`brute_force`  not in the paper                    every histogram there is, all three problems
+`brute_force`  not in the paper                    all histograms, all three problems
 ============== =================================== =========================================
 
-Grigorios Loukides and George Theodorakopoulos: Location histogram privacy by sensitive location hiding and target
-histogram avoidance/resemblance (extended version).
+Grigorios Loukides and George Theodorakopoulos, "Location histogram privacy by Sensitive Location Hiding and Target
+Histogram Avoidance/Resemblance", Knowledge and Information Systems, 2020, doi:10.1007/s10115-019-01432-4.
 """
 
 from elsewhere.paper.brute_force import BruteForce, brute_force

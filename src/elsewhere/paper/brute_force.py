@@ -1,7 +1,7 @@
-"""Every histogram there is, and the best of them: no algorithm of the paper, but the definition of its problems.
+"""All histograms, and the best of them: not an algorithm of the paper, but the definition of its problems.
 
 1. Enumerate every way to spread the counts of H' over the union of the locations.
-2. Strike out what violates a constraint, one constraint after the other.
+2. Remove those that violate a constraint, one constraint after the other.
 3. Of the rest, take those with the best objective.
 """
 
@@ -30,7 +30,7 @@ _MOST_HISTOGRAMS = 10_000_000
 
 @dataclass(frozen=True)
 class BruteForce:
-    """The best that there is."""
+    """The best histograms and their objective."""
 
     #: The quality loss in hide, else the privacy distance; None if no histogram satisfies the constraints.
     objective: float | None
@@ -59,11 +59,53 @@ def brute_force(
     forbidden: Iterable[Histogram] = (),
     candidates: Iterable[str] = (),
 ) -> BruteForce:
-    """All the best histograms for a goal within its constraints.
+    """Try every histogram, and return all the best ones for a goal within its constraints.
 
-    The objectives of two optima differ by at most 1e-12 (below the root in the case of l2). Of the histograms at an
-    infinite privacy distance, those of least quality loss are the best for avoid.
+    The objectives of two optima differ by at most 1e-12 (before the root is taken, for l2). For avoid, if histograms at
+    an infinite privacy distance exist, those of least quality loss are the best.
 
+    Parameters
+    ----------
+    goal
+        ``"hide"``, ``"resemble"`` or ``"avoid"``.
+    histogram
+        The history H.
+    target
+        The target H'' of resemble and avoid: a `Profile`, or nonnegative weights by location.
+    max_quality_loss
+        The limit on d_q(H, H'). Default: no limit.
+    quality
+        The distance d_q: its name, or your own function of (original count, released count) for one location.
+    privacy
+        The distance d_p: its name, or your own function of (target count, released count) for one location.
+    size
+        The size of H' in resemble and avoid: ``"original"`` (the default) or ``"target"``.
+    redistribute
+        Number r of visits to add to the other locations in hide (SLH_r). Default: as many as are hidden.
+    sensitive
+        Names of locations whose counts become 0.
+    visited_only
+        If True, locations with count 0 stay at 0.
+    lower
+        The least count of each location, by name.
+    upper
+        The greatest count of each location, by name.
+    forbidden
+        Complete histograms that must not be returned.
+    candidates
+        Names of further locations that may receive visits.
+
+    Raises
+    ------
+    InputError
+        There are more than 10 million histograms, or a constraint names an unknown location.
+
+    See Also
+    --------
+    elsewhere.hide, elsewhere.resemble, elsewhere.avoid : The fast solvers of the same problems.
+
+    Examples
+    --------
     >>> h = Histogram({"cafe": 4, "gym": 2, "clinic": 3})
     >>> [dict(best) for best in brute_force("hide", h, sensitive={"clinic"}, quality="l2").histograms]
     [{'cafe': 5, 'clinic': 0, 'gym': 4}, {'cafe': 6, 'clinic': 0, 'gym': 3}]

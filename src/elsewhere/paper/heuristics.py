@@ -72,11 +72,36 @@ def rh(
     privacy: DistanceLike = "js",
     size: Size = "original",
 ) -> Histogram | None:
-    """A histogram within the maximum quality loss, greedily moved towards the target.
+    """Move a histogram greedily towards a target, within the maximum quality loss (RH, for TR).
 
-    None if the moves end before it has the right size, a quality within the limit and a finite privacy distance: then
-    the paper's heuristic has found nothing. The product's own starts from the histogram of least quality loss then.
+    Parameters
+    ----------
+    histogram
+        The history H.
+    target
+        The target H'': a `Profile`, or nonnegative weights by location.
+    max_quality_loss
+        The limit on d_q(H, H').
+    quality
+        The distance d_q: its name, or your own function of (original count, released count) for one location.
+    privacy
+        The distance d_p: its name, or your own function of (target count, released count) for one location.
+    size
+        The size of H': ``"original"`` (the default) or ``"target"``.
 
+    Returns
+    -------
+    Histogram or None
+        None if the moves end before the histogram has the right size, a quality loss within the limit and a finite
+        privacy distance: the paper's heuristic found nothing. `elsewhere.resemble` then starts from the histogram of
+        least quality loss.
+
+    See Also
+    --------
+    ro : The optimal algorithm.
+
+    Examples
+    --------
     >>> h = Histogram({"a": 7, "b": 2, "c": 3, "d": 2, "e": 13, "f": 12, "g": 8, "h": 3})
     >>> target = {"a": 10, "b": 8, "c": 6, "d": 2, "e": 13, "f": 4, "g": 4, "h": 3}
     >>> dict(rh(h, target, 0.05))
@@ -93,8 +118,34 @@ def ah(
     privacy: DistanceLike = "js",
     size: Size = "original",
 ) -> Histogram | None:
-    """A histogram within the maximum quality loss, greedily moved away from the target; None as in `rh`.
+    """Move a histogram greedily away from a target, within the maximum quality loss (AH, for TA).
 
+    Parameters
+    ----------
+    histogram
+        The history H.
+    target
+        The target H'': a `Profile`, or nonnegative weights by location.
+    max_quality_loss
+        The limit on d_q(H, H').
+    quality
+        The distance d_q: its name, or your own function of (original count, released count) for one location.
+    privacy
+        The distance d_p: its name, or your own function of (target count, released count) for one location.
+    size
+        The size of H': ``"original"`` (the default) or ``"target"``.
+
+    Returns
+    -------
+    Histogram or None
+        None if the moves end before the histogram has the right size and a quality loss within the limit.
+
+    See Also
+    --------
+    ao : The optimal algorithm.
+
+    Examples
+    --------
     >>> h = Histogram({"a": 7, "b": 2, "c": 3, "d": 2, "e": 13, "f": 12, "g": 8, "h": 3})
     >>> target = {"a": 10, "b": 8, "c": 6, "d": 2, "e": 13, "f": 4, "g": 4, "h": 3}
     >>> dict(ah(h, target, 0.05))
@@ -147,10 +198,26 @@ def best_move(
     sign: int,
     room: float = math.inf,
 ) -> Move | None:
-    """BestMove: the move with the largest ratio of gain in privacy to loss in quality, of equals the first.
+    """BestMove: return the move with the largest ratio of privacy gain to quality loss, or None. Ties go to the first.
 
-    ``p(i, x)`` and ``q(i, x)`` are the terms of bin i with count x. `sign` is 1 to lower the privacy distance and -1 to
-    raise it. The last bin takes no more than `room` counts.
+    Parameters
+    ----------
+    counts
+        The counts of the bins.
+    p
+        The privacy terms: ``p(i, x)`` is the term of bin i with count x.
+    q
+        The quality terms: ``q(i, x)`` is the term of bin i with count x.
+    sources
+        The bins that counts may be taken from, in order.
+    destinations
+        The bins that counts may be moved to, in order.
+    remaining
+        The remaining budget: the most that a move may add to the sum of the quality terms.
+    sign
+        1 to lower the privacy distance, -1 to raise it.
+    room
+        The most counts that the last bin may still receive. Default: no limit.
     """
     best, max_ratio = None, 0.0  # steps 1 to 3
     for i in sources:  # step 4

@@ -34,8 +34,32 @@ Graph: TypeAlias = dict[Node, list[tuple[Node, float]]]
 def lho(
     histogram: Histogram, sensitive: Iterable[str], quality: DistanceLike = "js", redistribute: int | None = None
 ) -> Histogram:
-    """The histogram of least quality loss without the sensitive locations.
+    """Solve SLH (section 3.2 of the paper): the histogram of least quality loss without visits to sensitive locations.
 
+    Parameters
+    ----------
+    histogram
+        The history H.
+    sensitive
+        Names of the locations to hide, each in a spelling of the history.
+    quality
+        The distance d_q: its name, or your own function of (original count, released count) for one location.
+    redistribute
+        Number r of visits to add to the other locations (SLH_r). Default: as many as are hidden.
+
+    Raises
+    ------
+    InputError
+        A sensitive location is not in the histogram.
+    Infeasible
+        No location can receive the visits.
+
+    See Also
+    --------
+    elsewhere.hide : The fast solver of the same problem.
+
+    Examples
+    --------
     >>> h = Histogram({"a": 7, "b": 2, "c": 3, "d": 2, "e": 13, "f": 12, "g": 8, "h": 3})
     >>> dict(lho(h, {"g", "h"}))
     {'a': 9, 'b': 3, 'c': 4, 'd': 3, 'e': 16, 'f': 15}

@@ -51,8 +51,35 @@ def ro(
     privacy: DistanceLike = "js",
     size: Size = "original",
 ) -> Histogram:
-    """The histogram within the maximum quality loss that is nearest to the target.
+    """Solve TR (section 3.3 of the paper): the histogram within the maximum quality loss closest to the target.
 
+    Parameters
+    ----------
+    histogram
+        The history H.
+    target
+        The target H'': a `Profile`, or nonnegative weights by location.
+    max_quality_loss
+        The limit on d_q(H, H').
+    quality
+        The distance d_q: its name, or your own function of (original count, released count) for one location.
+    privacy
+        The distance d_p: its name, or your own function of (target count, released count) for one location.
+    size
+        The size of H': ``"original"`` (the default) or ``"target"``.
+
+    Raises
+    ------
+    Infeasible
+        No histogram is within the limit; its `needed_quality_loss` is the least limit that would do.
+
+    See Also
+    --------
+    elsewhere.resemble : The fast solver of the same problem.
+    rh : The heuristic.
+
+    Examples
+    --------
     >>> h = Histogram({"a": 7, "b": 2, "c": 3, "d": 2, "e": 13, "f": 12, "g": 8, "h": 3})
     >>> target = {"a": 10, "b": 8, "c": 6, "d": 2, "e": 13, "f": 4, "g": 4, "h": 3}
     >>> dict(ro(h, target, 0.05))
@@ -69,9 +96,39 @@ def ao(
     privacy: DistanceLike = "js",
     size: Size = "original",
 ) -> Histogram:
-    """The histogram within the maximum quality loss that is furthest from the target.
+    """Solve TA (section 3.4 of the paper): the histogram within the maximum quality loss farthest from the target.
 
-    Of those at an infinite distance, one of least quality loss.
+    Of histograms at an infinite distance, one with the least quality loss is returned.
+
+    Parameters
+    ----------
+    histogram
+        The history H.
+    target
+        The target H'': a `Profile`, or nonnegative weights by location.
+    max_quality_loss
+        The limit on d_q(H, H').
+    quality
+        The distance d_q: its name, or your own function of (original count, released count) for one location.
+    privacy
+        The distance d_p: its name, or your own function of (target count, released count) for one location.
+    size
+        The size of H': ``"original"`` (the default) or ``"target"``.
+
+    Raises
+    ------
+    Infeasible
+        No histogram is within the limit; its `needed_quality_loss` is the least limit that would do.
+
+    See Also
+    --------
+    elsewhere.avoid : The fast solver of the same problem.
+    ah : The heuristic.
+
+    Examples
+    --------
+    >>> dict(ao(Histogram({"cafe": 3, "gym": 1}), {"cafe": 1, "gym": 1}, 0.2))
+    {'cafe': 4, 'gym': 0}
     """
     return _constrained_path(prepare(histogram, target, max_quality_loss, quality, privacy, size), quality, sign=-1)
 

@@ -62,7 +62,7 @@ def prepare(
         if abs(target_size - final_size) > 1e-9:
             raise InputError(f"the target's size is {target_size!r}; with size='target' it must be a whole number")
     else:
-        raise InputError(f"size is {size!r}; it is either 'original' or 'target'")
+        raise InputError(f"size is {size!r}; it must be 'original' or 'target'")
     scaled = dict(zip(names.keys, weights.tolist(), strict=True))
     union = histogram.index.union(names).union(NameIndex(list(candidates)))
     return Setting(

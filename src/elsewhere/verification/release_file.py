@@ -44,7 +44,7 @@ def read_release(path: str | os.PathLike[str]) -> ReleaseFile:
         raise InputError(f"{quote(os.fspath(path))} is not a release: {one_line(error)}") from None
     problems = [*problems, *_problems(columns, rows)]
     if not problems and form != ".parquet" and encode(path, histogram.items()) != content:
-        problems.append("the file's bytes are not those that a release has: quotes, blanks, ends of lines or encoding")
+        problems.append("the file's bytes differ from those of a release; check quotes, blanks, line ends and encoding")
     return ReleaseFile(histogram, problems)
 
 
@@ -56,10 +56,10 @@ def _content(path: str | os.PathLike[str]) -> bytes:
 
 def _problems(columns: list[str], rows: list[tuple[Any, Any]]) -> Iterable[str]:
     if len(columns) > 2:
-        yield f"the file has more than locations and counts: {name_list(columns[2:])}"
+        yield f"the file has more columns than location and count: {name_list(columns[2:])}"
     empty = [location for location, count in rows if _count(location, count) == 0]
     if empty:
-        yield f"the file has a count of 0, which tells that the place is one of the history: {name_list(empty, 5)}"
+        yield f"the file has a count of 0, which reveals that the place is in the history: {name_list(empty, 5)}"
     for before, after in pairwise(location for location, _ in rows):
         if before > after:
             yield f"the rows are not sorted by location: {quote(after)} comes after {quote(before)}"
@@ -70,7 +70,9 @@ def _count(location: Any, count: Any) -> int:
     if isinstance(count, str) and count.isascii() and count.isdigit():
         return int(count)
     if type(count) is not int or count < 0:
-        raise InputError(f"it gives {quote(location)} the count {quote(count)}")
+        raise InputError(
+            f"the count of {quote(location)} is {quote(count)}; it must be a whole number that is not negative"
+        )
     return count
 
 
@@ -107,7 +109,7 @@ def _read_parquet(content: bytes) -> tuple[list[str], list[tuple[Any, Any]], lis
     chunks = [metadata.row_group(at).column(column) for at in range(metadata.num_row_groups)
               for column in range(metadata.num_columns)]  # fmt: skip
     if any(chunk.is_stats_set for chunk in chunks):
-        problems.append("the file has statistics of its columns")
+        problems.append("the file has statistics about its columns")
     names: list[str] = table.column_names
     if names[:2] != _COLUMNS:
         return names, [], problems
@@ -115,7 +117,7 @@ def _read_parquet(content: bytes) -> tuple[list[str], list[tuple[Any, Any]], lis
     for chunk in location.chunks if arrow.types.is_dictionary(location.type) else ():
         unused = set(chunk.dictionary.to_pylist()).difference(chunk.to_pylist())
         if unused:
-            problems.append(f"the file has names that no row has: {name_list(sorted(unused), 5)}")
+            problems.append(f"the file has names that are in no row: {name_list(sorted(unused), 5)}")
     return names, list(zip(location.to_pylist(), table.column("count").to_pylist(), strict=True)), problems
 
 

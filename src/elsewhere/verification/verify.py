@@ -1,4 +1,4 @@
-"""Check a release against the history that it was made from, without trusting what made it."""
+"""Check a release against the history that it was made from, without trusting the solvers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from elsewhere.model.question import (
     nonnegative,
 )
 from elsewhere.model.result import Certificate, Sanitized
-from elsewhere.text import quote
+from elsewhere.text import plural, quote
 from elsewhere.verification.bounds import Multipliers, better_exists
 
 #: How far a figure may be from the one recomputed, relative to its size plus one.
@@ -34,7 +34,7 @@ TOLERANCE = 1e-9
 
 @dataclass
 class Check:
-    """What `verify` found: `problems` is a sentence for each thing that is wrong."""
+    """What `verify` found; `problems` has one sentence for each problem."""
 
     problems: list[str] = field(default_factory=list)
     quality_loss: float = math.nan
@@ -46,6 +46,7 @@ class Check:
 
     @property
     def ok(self) -> bool:
+        """Whether there are no problems."""
         return not self.problems
 
 
@@ -68,28 +69,62 @@ def verify(
     forbidden: Iterable[TableLike] = (),
     candidates: Iterable[str] = (),
 ) -> Check:
-    """Check that a release keeps to everything that was asked of it; no solver takes part.
+    """Check that a release satisfies everything that was asked of it. No solver takes part.
 
     Parameters
     ----------
     histogram
-        The true history H.
+        The true history H: a `Histogram`, what `read` returns, or anything that `Histogram` accepts.
     release
-        The histogram H' to be checked, or a whole `Sanitized`: then its figures and its bound are recomputed too, and
-        if it claims to be optimal, a better histogram is looked for. At an infinite distance, which nothing is better
-        than, the claim that the quality loss is the least is taken on trust.
+        The histogram H' to check, or a whole `Sanitized`. For a `Sanitized`, the distances and the bound are
+        recomputed, and if it claims to be optimal, a better histogram is searched for. One claim is not checked: that
+        an avoid release at an infinite distance has the least quality loss.
     target
-        The target of resemble or avoid; without it the release is taken for one of hide.
-    max_quality_loss, quality, privacy, max_distance, min_distance, size, redistribute, sensitive
-        What was asked, as in `hide`, `resemble` and `avoid`.
-    visited_only, lower, upper, forbidden, candidates
-        The same.
+        The target H'' of resemble or avoid. Default: None, the release is checked as one of hide.
+    max_quality_loss
+        The limit on d_q(H, H'). Default: no limit.
+    quality
+        The distance d_q: its name, or your own function of (original count, released count) for one location.
+    privacy
+        The distance d_p: its name, or your own function of (target count, released count) for one location.
+    max_distance
+        The greatest privacy distance d_p(H', H'') allowed (resemble).
+    min_distance
+        The least privacy distance d_p(H', H'') allowed (avoid).
+    size
+        The size that the release must have: ``"original"`` (the default) or ``"target"``.
+    redistribute
+        Number of visits that the other locations received (hide). Default: as many as are hidden.
+    sensitive
+        Names of locations that must have no visits. Any spelling of a name matches, and so do patterns such as
+        ``"*church*"``.
+    visited_only
+        If True, locations with count 0 must stay at 0.
+    lower
+        The least count of each location, by name or pattern.
+    upper
+        The greatest count of each location, by name or pattern.
+    forbidden
+        Complete histograms that the release must not equal.
+    candidates
+        Names of locations that are in neither the history nor the target but may have visits.
 
     Returns
     -------
     Check
-        `ok`, and `problems`: a sentence for each thing that is wrong.
+        `ok` is True if nothing is wrong; `problems` has one sentence for each problem.
 
+    Raises
+    ------
+    InputError
+        An argument is not valid; the message names the value.
+
+    See Also
+    --------
+    hide, resemble, avoid : Make the releases that this function checks.
+
+    Examples
+    --------
     >>> check = verify({"cafe": 7, "gym": 2}, {"cafe": 8, "gym": 1}, sensitive={"gym"})
     >>> check.ok, check.problems
     (False, ["1 visit is left at the sensitive location 'gym'"])
@@ -128,10 +163,10 @@ def check_release(question: Question, release: TableLike | Sanitized) -> Check:
     try:
         problem = question.problem
     except Infeasible as error:
-        check.problems.append(f"nothing can satisfy the constraints: {error}")
+        check.problems.append(f"no release can satisfy the constraints: {error}")
         return check
     if claims is not None and claims.goal != question.goal:
-        check.problems.append(f"the result claims to be of {claims.goal}, but it is checked as one of {question.goal}")
+        check.problems.append(f"the result is one of {claims.goal}, but it was checked as one of {question.goal}")
     counts = _counts(problem, released, check)
     _check_constraints(problem, counts, question.visited_only, check)
     check.quality_loss = problem.quality_loss(counts)
@@ -162,24 +197,31 @@ def _counts(problem: Problem, released: Histogram, check: Check) -> Ints:
         if at >= 0:
             counts[at] = count
         elif count:
-            check.problems.append(f"the release has {count} at {quote(location)}, which is no location of the question")
+            known = "the history, the target or the candidates"
+            check.problems.append(
+                f"the release has {plural(count, 'visit')} at {quote(location)}, which is not in {known}"
+            )
     return counts
 
 
 def _check_constraints(problem: Problem, counts: Ints, visited_only: bool, check: Check) -> None:
     total = int(counts.sum())
     if total != problem.size:
-        check.problems.append(f"the release has {total} counts instead of {problem.size}")
+        check.problems.append(f"the release has {plural(total, 'visit')} instead of {problem.size:,}")
     for at in np.flatnonzero((counts < problem.lower) | (counts > problem.upper)).tolist():
         location, count = problem.locations[at], int(counts[at])
         if problem.sensitive[at]:
-            visits = "1 visit is" if count == 1 else f"{count} visits are"
-            check.problems.append(f"{visits} left at the sensitive location {quote(location)}")
+            is_left = f"{plural(count, 'visit')} {'is' if count == 1 else 'are'} left"
+            check.problems.append(f"{is_left} at the sensitive location {quote(location)}")
         elif visited_only and problem.original[at] == 0 and count:
-            check.problems.append(f"the release has {count} at {quote(location)}, which was never visited")
+            check.problems.append(
+                f"the release has {plural(count, 'visit')} at {quote(location)}, which was never visited"
+            )
         else:
             least, most = int(problem.lower[at]), int(problem.upper[at])
-            check.problems.append(f"the release has {count} at {quote(location)}, where {least} to {most} are allowed")
+            check.problems.append(
+                f"the release has {plural(count, 'visit')} at {quote(location)}; {least} to {most} are allowed"
+            )
     if problem.is_forbidden(counts):
         check.problems.append("the release is one of the forbidden histograms")
 
@@ -205,13 +247,11 @@ def _check_claims(problem: Problem, counts: Ints, claims: Sanitized, check: Chec
     _compare("gap", claims.gap, 0.0 if claims.bound == claimed else abs(claimed - claims.bound), check)
     sign = -1.0 if problem.goal == "avoid" else 1.0
     if sign * (claims.bound - objective) > _tolerance(objective):
-        check.problems.append(
-            f"the bound {claims.bound:.10g} is better than the bound can be: {objective:.10g} is reached"
-        )
+        check.problems.append(f"the bound {claims.bound:.10g} is wrong: the release itself reaches {objective:.10g}")
     if claims.status not in ("optimal", "feasible"):
-        check.problems.append(f"the status is {quote(claims.status)}; it is either 'optimal' or 'feasible'")
+        check.problems.append(f"the status is {quote(claims.status)}; it must be 'optimal' or 'feasible'")
     if claims.status == "optimal" and claims.gap > _tolerance(objective):
-        check.problems.append(f"the result claims to be optimal with a gap of {claims.gap:.10g}")
+        check.problems.append(f"the result claims to be optimal, but its gap is {claims.gap:.10g}")
     if not math.isfinite(objective):
         return
     if claims.certificate is not None:
@@ -240,7 +280,7 @@ def _check_certificate(
     """The bound that the multipliers prove, and what is claimed beyond it."""
     for name, value in (("quality", certificate.quality_multiplier), ("size", certificate.size_multiplier)):
         if not math.isfinite(value) or (name == "quality" and value < 0.0):
-            check.problems.append(f"the certificate's {name} multiplier is {value!r}")
+            check.problems.append(f"the certificate has the invalid {name} multiplier {value!r}")
             return
     measure = problem.quality if problem.privacy is None else problem.privacy
     view = Multipliers(problem, certificate.quality_multiplier, certificate.size_multiplier)
@@ -268,7 +308,7 @@ def _check_certificate(
 
 def _compare(what: str, claimed: float, true: float, check: Check) -> None:
     if not (claimed == true or abs(claimed - true) <= _tolerance(true)):
-        check.problems.append(f"the {what} is {true:.10g}, not {claimed:.10g}")
+        check.problems.append(f"the {what} is {true:.10g}, not {claimed:.10g} as the result claims")
 
 
 def _tolerance(value: float) -> float:
