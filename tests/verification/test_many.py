@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -16,6 +17,7 @@ from elsewhere.model.distances import DISTANCES, find_distance
 from elsewhere.model.question import Goal, Question, SearchLimits
 from elsewhere.model.result import Sanitized
 from elsewhere.solve import solve
+from elsewhere.verification import many
 from elsewhere.verification.many import Bins, check_hidden, check_results
 from elsewhere.verification.verify import check_release
 from tests.support.instances import Instance, hidings, targetings
@@ -51,7 +53,7 @@ def tampered(draw: Callable[[Any], Any], result: Sanitized) -> Sanitized:
         name = min(counts) if what == "add" else "nowhere"
         return replace(result, histogram=Histogram({**counts, name: counts.get(name, 0) + 1}))
     if what == "certificate" and result.certificate is not None and result.goal != "hide":
-        moved = result.certificate.size_multiplier + draw(st.sampled_from([-1.0, 0.25, 3.0]))
+        moved = result.certificate.size_multiplier + draw(st.sampled_from([-1.0, 0.25, 1e308, math.inf]))
         return replace(result, certificate=replace(result.certificate, size_multiplier=moved))
     name = what if what in ("quality_loss", "bound", "gap") else "quality_loss"
     return replace(result, **{name: getattr(result, name) + draw(st.sampled_from([-0.01, 1e-6, 0.5]))})
@@ -89,6 +91,17 @@ def test_limited_searches_pass(goal: Goal) -> None:
             target = {f"{at}": float(dice.random()) for at in range(6, 15)}
             answers.append(solve(Question(goal, history, target, 0.1, search=search), explain=False))
         assert problems(answers) == {}
+
+
+def test_what_takes_too_long_is_taken_on_trust(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That is the bound in avoid, and nothing else."""
+    question = Question("avoid", Histogram({"a": 50, "b": 30}), {"a": 1.0, "c": 2.0}, 0.1)
+    result = solve(question)
+    assert result.certificate is not None
+    moved = replace(result, certificate=replace(result.certificate, size_multiplier=1.0))
+    assert problems([result, moved]) == {1: "the certificate does not prove its bound"}
+    monkeypatch.setattr(many, "_MOST_COUNTS", 10)
+    assert problems([result, moved, replace(moved, privacy_distance=0.9)]) == {2: "the privacy distance is wrong"}
 
 
 @pytest.mark.parametrize("quality", sorted(DISTANCES))

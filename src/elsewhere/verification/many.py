@@ -21,7 +21,7 @@ from elsewhere.model.result import Certificate, Sanitized
 from elsewhere.verification.bounds import first_count
 from elsewhere.verification.verify import TOLERANCE
 
-#: Counts that are looked at together in avoid. A user who has more than these is not looked at: the bound is believed.
+#: Counts that are looked at together in avoid. Where a user has more, the certificate's bound is taken on trust.
 _MOST_COUNTS = 1 << 20
 #: From here on a single count is lost in the rounding of the terms.
 _LARGEST_COUNTED = 2.0**52
@@ -46,11 +46,6 @@ class Bins(NamedTuple):
     sensitive: Flags
     #: What the release of each user must add up to.
     size: Ints
-
-    @property
-    def users(self) -> Ints:
-        """The user of each bin."""
-        return np.repeat(np.arange(len(self.size)), np.diff(self.offset))
 
     def of(self, users: Flags) -> Bins:
         """The bins of some users only."""
@@ -275,14 +270,15 @@ def _check_certificates(
     if not len(checked):
         return
     budget = np.array([problem.budget for problem in asked])
-    dual, rounding = _Lagrangian(bins, measures, cost, price, budget, checked).bound()
+    lagrangian = _Lagrangian(bins, measures, cost, price, budget, checked)
+    dual, rounding = lagrangian.bound()
     dual, allowed = measures.sign * dual, _tolerance(dual) + TOLERANCE * 1e-3 * rounding
     # Compared below the root, if there is one: above it, rounding errors near 0 would be magnified.
     bound, certified = (value[checked] ** 2 if root else value[checked] for value in (bound, certified))
     apart = np.abs((np.maximum(dual, 0.0) if root else dual) - certified)
     wrong, weak = np.zeros_like(finite), np.zeros_like(finite)
-    wrong[checked] = ~(apart <= allowed) & ~np.isnan(dual)
-    weak[checked] = measures.sign * (dual - bound) > allowed
+    wrong[checked] = ~((apart <= allowed) & np.isfinite(dual)) & ~lagrangian.too_wide
+    weak[checked] = (measures.sign * (dual - bound) > allowed) & ~lagrangian.too_wide
     problems.add(wrong, "the certificate does not prove its bound")
     problems.add(weak, "the bound is weaker than the certificate's")
 
@@ -323,11 +319,12 @@ class _Lagrangian:
         self.low, self.high, self.start = bins.lower[at], bins.upper[at], bins.released[at]
         self.quality, self.privacy, self.sign = measures.quality.of(at), measures.privacy.of(at), measures.sign
         self.nearest, self.room = self._room()
+        self.too_wide = np.zeros(len(users), np.bool_)
 
     def bound(self) -> tuple[Floats, Floats]:
         """The bound of each user on the sum that is minimised, and the size of the numbers that went into it.
 
-        NaN stands for a bound that would take too long.
+        Those of users who are `too_wide` mean nothing: to find them would take too long.
         """
         convex = np.ones(len(self.low), np.bool_) if self.sign > 0.0 else self._is_linear()
         least = np.empty(len(self.low))
@@ -382,8 +379,8 @@ class _Lagrangian:
         """The least value of each bin, found by looking at every count that fits the budget."""
         low, high = self._within_budget(which)
         width = high - low + 1
-        wide = np.bincount(self.user[which], width, len(self.cost))[self.user[which]] > _MOST_COUNTS
-        width[wide] = 1
+        self.too_wide = np.bincount(self.user[which], width, len(self.cost)) > _MOST_COUNTS
+        width[self.too_wide[self.user[which]]] = 1
         least, end = np.empty(len(low)), np.cumsum(width)
         begin = 0
         while begin < len(low):
@@ -396,7 +393,6 @@ class _Lagrangian:
             value[(quality > self.room[which[some]]) | ~np.isfinite(value)] = math.inf
             least[begin:stop] = np.minimum.reduceat(value, first)
             begin = stop
-        least[wide] = math.nan
         return least
 
     def _within_budget(self, which: Ints) -> tuple[Ints, Ints]:
