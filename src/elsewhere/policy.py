@@ -66,9 +66,9 @@ class Policy:
     """
 
     goal: Goal
-    #: Locations, nodes of the taxonomy, or presets such as "preset:health".
+    #: Locations, patterns, nodes of the taxonomy, or presets such as "preset:health".
     sensitive: tuple[str, ...] = ()
-    #: Locations that stay although a node or a preset covers them.
+    #: Locations to keep even though `sensitive` covers them.
     spared: tuple[str, ...] = ()
     #: A file, or "shipped".
     taxonomy: str | None = None
@@ -87,7 +87,7 @@ class Policy:
     lower: str | Mapping[str, int] | None = None
     upper: str | Mapping[str, int] | None = None
     candidates: tuple[str, ...] = ()
-    #: Files with histograms that must not come out.
+    #: Files with histograms that must not be released.
     forbidden: tuple[str, ...] = ()
     time_limit: float | None = None
     gap: float = 0.0
@@ -336,7 +336,7 @@ def _typed(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check(values: Mapping[str, Any]) -> None:
-    """Raise unless the values make sense, each by itself and together."""
+    """Raise unless the values are valid, each by itself and together."""
     for key, choices in _CHOICES.items():
         if values[key] not in choices or type(values[key]) is not type(choices[0]):
             raise InputError(
@@ -374,7 +374,7 @@ def _check_goal(values: Mapping[str, Any]) -> None:
 
 
 def _path(name: str) -> str:
-    """The path so that nobody takes it for the name of what comes along."""
+    """The path, written so that it is not mistaken for the name of the shipped taxonomy."""
     return f"./{name}" if name == SHIPPED else name
 
 

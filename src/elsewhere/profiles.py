@@ -53,13 +53,13 @@ Users: TypeAlias = Mapping[str, TableLike] | Iterable[tuple[str, TableLike]]
 class StoredProfile:
     """A profile with the text that helps a person to choose it."""
 
-    #: What it is asked for by: the name of its file, without the ending.
+    #: The name of its file without the ending; `stored` and `--target` find it by this.
     name: str
     label: str
     description: str
     source: str
     profile: Profile
-    #: How many users are behind it, if it was learned from any.
+    #: Number of users it was learned from, if any.
     users: int | None = None
     #: Whether it comes with this package.
     shipped: bool = False

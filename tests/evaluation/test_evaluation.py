@@ -241,9 +241,9 @@ def test_users_who_are_left_out_are_counted() -> None:
     assert notes[:3] == (
         "Left out 2 users without a release.",
         "Left out 1 user without a visit.",
-        "Left out 1 user of the sanitized table whom the original does not have.",
+        "Left out 1 user found only in the sanitized table.",
     )
-    assert "neighbours is 25, but only 0 of the 1 users are not tested" in notes[3]
+    assert "neighbours is 25, but only 0 of 1 user are left" in notes[3]
 
 
 def test_command_reads_files_and_folders(run: Run, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What an audit finds, as figures that print well and go to JSON."""
+"""The figures of an audit; they can be printed or written as JSON."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Rate:
-    """A share, and the 95% confidence interval of it."""
+    """A share with its 95% confidence interval."""
 
     value: float
     low: float
@@ -24,12 +24,12 @@ class Attack:
     """How well an attacker tells two kinds of user apart."""
 
     question: str
-    #: What is done to the histograms that the attacker gets.
+    #: How the histograms that the attacker sees are protected.
     protection: str
-    #: How many users of either kind there are: those of whom the answer is yes, and the others.
+    #: Number of users of each kind: those for whom the answer is yes, and the others.
     yes: int
     no: int
-    #: How often, of one user of either kind, the attacker says rightly which is which (AUC); a coin has 50%.
+    #: How often the attacker tells one user of each kind apart correctly (AUC); guessing gives 50%.
     right: Rate
 
 
@@ -38,22 +38,22 @@ class Profiling:
     """How often a user is taken for another kind of user."""
 
     goal: str
-    #: The privacy parameter c: who is within it of the target belongs to the group.
+    #: The privacy parameter c: users within this distance of the target count as members.
     threshold: float
-    #: How many users there are who want to be judged otherwise.
+    #: Number of users who want to be taken for the other kind.
     users: int
-    #: About how many of them the paper's adversary is wrong; the others have no release within the quality loss.
+    #: The share whom the paper's adversary misjudges; the others have no release within the quality loss.
     wrong: Rate
-    #: The adversary who knows the method, after baselines; nothing where too few have a release.
+    #: Baselines, then the adversary who knows the method; empty if too few users have a release.
     attacks: tuple[Attack, ...]
 
 
 @dataclass(frozen=True)
 class Repetition:
-    """What two releases of a growing histogram give away."""
+    """What two releases of a growing histogram reveal."""
 
     attacks: tuple[Attack, ...]
-    #: By protection, the share of users of whom some count falls, which proves that something was changed.
+    #: By protection, the share of users with a falling count, which proves that something was changed.
     proven: Mapping[str, Rate]
 
 
@@ -71,7 +71,7 @@ class AuditResult:
     detection: tuple[Attack, ...]
     profiling: tuple[Profiling, ...]
     repetition: Repetition | None
-    #: Sentences for the person: who was left out, what was sampled, what could not be measured.
+    #: Sentences for the reader: who was left out, what was sampled, what could not be measured.
     notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:

@@ -72,6 +72,6 @@ def _left_out(tables: Tables) -> list[str]:
     left_out = {
         "without a release": tables.unreleased,
         "without a visit": tables.empty,
-        "of the sanitized table whom the original does not have": tables.unknown,
+        "found only in the sanitized table": tables.unknown,
     }
     return [f"Left out {plural(number, 'user')} {which}." for which, number in left_out.items() if number]

@@ -1,4 +1,4 @@
-"""Recommendation: how well a recommender that got the releases predicts what users do.
+"""Recommendation: how well a recommender that gets the releases predicts visits.
 
 User-based collaborative filtering as in the paper's evaluation section. Some users are tested: one location of each
 is hidden, and the visits to it are predicted from the most similar of the other users. The releases face the same
@@ -17,12 +17,13 @@ from elsewhere.evaluation.result import Contrast, Errors, Estimate, Recommendati
 from elsewhere.evaluation.tables import Tables
 from elsewhere.model.arrays import Floats, Ints
 from elsewhere.model.errors import InputError
+from elsewhere.text import plural
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 _TESTED_SHARE = 0.1
-#: Who is tested is compared with everybody else; that many predictions a split are enough for any number of users.
+#: Tested users are compared with all others; this many per split are enough for any number of users.
 _MOST_TESTED = 1000
 #: Numbers in a matrix that is not sparse: enough to be quick, few enough for little memory.
 _HELD = 1 << 22
@@ -60,7 +61,8 @@ def recommendation_errors(tables: Tables, neighbours: int = 25, splits: int = 10
     left = len(tables.users) - tested
     if left < neighbours:
         raise TooFewUsers(
-            f"neighbours is {neighbours}, but only {left} of the {len(tables.users)} users are not tested",
+            f"neighbours is {neighbours}, but only {left} of {plural(len(tables.users), 'user')} are left; "
+            "the others are tested",
             ("neighbours",),
         )
     errors = np.empty((3, 2, splits))
@@ -84,7 +86,7 @@ class TooFewUsers(InputError):
 
 
 class Questions(NamedTuple):
-    """Which location is hidden of which users, and how often they were really there."""
+    """The users who are tested, the location hidden of each, and their true visits there."""
 
     users: Ints
     locations: Ints

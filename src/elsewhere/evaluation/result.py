@@ -1,4 +1,4 @@
-"""What an evaluation finds, as figures that print well and go to JSON."""
+"""The figures of an evaluation; they can be printed or written as JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Spread:
     """How a figure is distributed over users. A quantile is the figure of one user."""
 
     median: float
-    #: What nine users in ten do not exceed.
+    #: Nine users in ten do not exceed this.
     ninth_decile: float
     mean: float
     greatest: float
@@ -74,13 +74,13 @@ class Errors:
 class Recommendation:
     """How well visits are predicted."""
 
-    #: Only the tested user gives a release away, and everybody else the original.
+    #: Only the tested user shares a release; all others share the original.
     alone: Errors
-    #: All users give releases away.
+    #: All users share releases.
     everybody: Errors
     neighbours: int
     splits: int
-    #: How many users are set apart for testing in a split.
+    #: Number of users tested in each split.
     tested: int
 
 
@@ -95,7 +95,7 @@ class Evaluation:
     clusters: int
     nce: Spread
     recommendation: Recommendation | None
-    #: Sentences for the person: who was left out, what could not be measured.
+    #: Sentences for the reader: who was left out, what could not be measured.
     notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class History:
     histogram: Histogram
     #: The name of the format that was recognised.
     format: str
-    #: Sentences for the person: what was left out, what has no name.
+    #: Sentences for the reader: what was left out, merged or guessed.
     notes: tuple[str, ...] = ()
 
 

@@ -1,4 +1,4 @@
-"""What is asked: a history, a goal, and every limit and constraint. Whatever answers or checks takes a `Question`."""
+"""A question: a history, a goal, and every limit and constraint. Solvers and checks all take a `Question`."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Question:
 
     @cached_property
     def problem(self) -> Problem:
-        """The question as arrays over one union of locations; raises where it makes no sense or has no answer."""
+        """The question as arrays over one union of locations; raises if it is invalid or infeasible."""
         from elsewhere.model.problem import problem_of
 
         return problem_of(self)
