@@ -13,7 +13,7 @@ import pytest
 
 import elsewhere as ew
 from elsewhere.engines import grouping
-from tests.engines.test_spark import java_version
+from tests.support.java import java_version
 
 pa: Any = import_module("pyarrow")
 pq: Any = import_module("pyarrow.parquet")

@@ -20,7 +20,8 @@ import pytest
 
 import elsewhere as ew
 from elsewhere.model.errors import Unchanged
-from tests.engines.test_local import BAD, expected, people, released, rows, write
+from tests.support.batches import BAD, expected, people, released, rows, write
+from tests.support.java import java_version
 
 pa: Any = import_module("pyarrow")
 pq: Any = import_module("pyarrow.parquet")
@@ -46,17 +47,9 @@ spark.ui.showConsoleProgress false
 """
 
 
-def java_version() -> int:
-    home = os.environ.get("JAVA_HOME")
-    try:
-        found = subprocess.run([f"{home}/bin/java" if home else "java", "-version"], capture_output=True, text=True)
-    except OSError:
-        return 0
-    version = re.search(r'version "(\d+)', found.stderr)
-    return int(version[1]) if version else 0
-
-
 pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="looks for processes to kill in /proc"),
     pytest.mark.skipif(java_version() < 17 and os.environ.get("CI") != "true", reason="no JDK 17 is found"),
 ]

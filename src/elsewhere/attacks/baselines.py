@@ -21,7 +21,8 @@ def sanitized(plan: Plan, locations: tuple[str, ...], counts: csr_array) -> csr_
     from scipy.sparse import csr_array
 
     from elsewhere.engines.arrow import pa, pc
-    from elsewhere.engines.kernel import releases, sanitize_batches
+    from elsewhere.engines.kernel import sanitize_batches
+    from elsewhere.engines.outcome import releases
 
     names = pa.array(locations, pa.string())
     columns = [pa.array(entry_rows(counts)), names.take(pa.array(counts.indices)), pa.array(counts.data)]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from elsewhere.engines.arrow import Batch, Table, pa, pq
-from elsewhere.engines.kernel import outcomes, releases
+from elsewhere.engines.outcome import outcomes, releases
 from elsewhere.files import write_atomic
 from elsewhere.model.errors import InputError
 from elsewhere.text import quote

@@ -14,7 +14,7 @@ from typing import Any
 
 from elsewhere.engines.arrow import Batch, pc
 from elsewhere.engines.columns import about_personal, kind_of
-from elsewhere.engines.kernel import PERSONAL
+from elsewhere.engines.plans import PERSONAL
 from elsewhere.files import temporary_directory
 from elsewhere.histories.columns import SAMPLE, Columns, find_columns, find_user, numeric_columns
 from elsewhere.model.errors import InputError

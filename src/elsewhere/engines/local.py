@@ -34,8 +34,9 @@ from elsewhere.engines.grouping import (
     reading,
     sentences,
 )
-from elsewhere.engines.kernel import FAILED_CHECK, Plans, is_plain, sanitize_users
+from elsewhere.engines.kernel import FAILED_CHECK, is_plain, sanitize_users
 from elsewhere.engines.names import MOST_NAMES, check_found, check_named, hidden_by_name
+from elsewhere.engines.plans import Plans
 from elsewhere.engines.users import whole_users
 from elsewhere.output.report import PRIVATE
 from elsewhere.policy import Plan

@@ -1,7 +1,8 @@
 """Importing this answers one user, so that the next ones find everything loaded that answering many takes."""
 
 from elsewhere.engines.arrow import pa
-from elsewhere.engines.kernel import Plans, sanitize_users
+from elsewhere.engines.kernel import sanitize_users
+from elsewhere.engines.plans import Plans
 from elsewhere.policy import Policy
 
 sanitize_users(Plans(Policy("hide").plan()), pa.table({"user": ["a"], "location": ["b"], "count": [1]}))

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from elsewhere.engines.arrow import Batch, pa, pc
 from elsewhere.engines.columns import about_personal, bad_row, kind_of
 from elsewhere.engines.folder import check_apart
-from elsewhere.engines.kernel import FAILED_CHECK, PERSONAL, is_plain, result_schema, sanitize_batches
+from elsewhere.engines.kernel import FAILED_CHECK, is_plain, sanitize_batches
 from elsewhere.engines.names import (
     MOST_NAMES,
     SUGGESTED,
@@ -30,6 +30,8 @@ from elsewhere.engines.names import (
     names_to_find,
     not_found,
 )
+from elsewhere.engines.outcome import result_schema
+from elsewhere.engines.plans import PERSONAL
 from elsewhere.histories.columns import SAMPLE, find_columns, find_user, numeric_columns
 from elsewhere.histories.delimited import guess_delimiter
 from elsewhere.model.errors import InputError

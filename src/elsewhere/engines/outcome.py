@@ -1,0 +1,163 @@
+"""What becomes of users: their releases and private outcomes, as Arrow batches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import chain
+
+import numpy as np
+
+from elsewhere.engines.arrow import Array, Batch, DataType, Schema, pa, pc
+from elsewhere.engines.plans import Covering
+from elsewhere.engines.users import Users
+from elsewhere.model.arrays import Ints
+from elsewhere.model.result import Sanitized
+
+_TEXT = pa.string()
+
+
+def result_schema(user: DataType, location: DataType = _TEXT) -> Schema:
+    """A row a user: the release, which is null where there is none, and the private outcome."""
+    return pa.schema(
+        [
+            pa.field("user", user),
+            pa.field("location", pa.list_(location)),
+            pa.field("count", pa.list_(pa.int64())),
+            pa.field("status", pa.string()),
+            pa.field("quality_loss", pa.float64()),
+            pa.field("privacy_distance", pa.float64()),
+            pa.field("gap", pa.float64()),
+            pa.field("hidden", pa.map_(pa.string(), pa.int64())),
+            pa.field("merged_spellings", pa.int64()),
+            pa.field("reason", pa.string()),
+        ]
+    )
+
+
+def releases(results: Batch) -> Batch:
+    """The releases alone: user, location, count; one row a location. Where locations are encoded, users are too."""
+    some = results.column("location").null_count > 0
+    given = results.filter(pc.is_valid(results.column("location"))) if some else results
+    lengths = pc.list_value_length(given.column("location")).to_numpy()
+    rows = pa.array(np.repeat(np.arange(len(given), dtype=np.int32), lengths))
+    location, count = (given.column(name).flatten() for name in ("location", "count"))
+    if pa.types.is_dictionary(location.type):
+        user = pa.DictionaryArray.from_arrays(rows, given.column("user"))
+        location = _without_others(location)
+    else:
+        user = given.column("user").take(rows)
+    return pa.record_batch([user, location, count], names=["user", "location", "count"])
+
+
+def _without_others(encoded: Array) -> Array:
+    """The same values with a dictionary of nothing else: the other names are not released."""
+    codes = encoded.indices.to_numpy()
+    used = np.bincount(codes, minlength=len(encoded.dictionary)) > 0
+    return pa.DictionaryArray.from_arrays(
+        pa.array((np.cumsum(used) - 1).astype(np.int32)[codes]), encoded.dictionary.filter(pa.array(used))
+    )
+
+
+def outcomes(results: Batch) -> Batch:
+    """The private outcomes alone: a row a user, without the histogram."""
+    return results.select([name for name in results.schema.names if name not in ("location", "count")])
+
+
+class Outcome:
+    """What becomes of some users: flat rows of releases, and a figure of each kind a user."""
+
+    def __init__(self, users: Users) -> None:
+        number = len(users.user)
+        self.names = users.names
+        self.merged = users.merged
+        self.rows: list[tuple[Ints, Ints, Ints]] = []
+        self.status = np.full(number, "none", dtype=object)
+        self.quality_loss = np.full(number, math.nan)
+        self.privacy_distance = np.full(number, math.nan)
+        self.gap = np.full(number, math.nan)
+        #: Visits at sensitive locations by the policy's name for them: numbers of users, names, visits.
+        self.hidden: list[tuple[Ints, list[str], Ints]] = []
+        self.reason = np.full(number, None, dtype=object)
+        #: What was found user by user.
+        self.results: dict[int, Sanitized] = {}
+
+    @cached_property
+    def number(self) -> dict[str, int]:
+        """The number of each name; names that the users do not have may be added."""
+        return {name: at for at, name in enumerate(self.names)}
+
+    def gathered_rows(self) -> tuple[Ints, Ints, Ints]:
+        """The numbers of users, those of their locations, and the counts: sorted by user, then by location."""
+        if len(self.rows) == 1:
+            return self.rows[0]
+        nothing = (np.zeros(0, np.int64),) * 3
+        of, location, count = (np.concatenate(column) for column in zip(*self.rows or [nothing], strict=True))
+        order = np.argsort(of, kind="stable")
+        of, location, count = of[order], location[order], count[order]
+        self.rows = [(of, location, count)]
+        return of, location, count
+
+    def refuse(self, refused: Mapping[int, str]) -> None:
+        """Leave out the releases of users, for whom there is a reason each."""
+        users = list(refused)
+        self.status[users], self.reason[users] = "none", list(refused.values())
+        for figures in (self.quality_loss, self.privacy_distance, self.gap):
+            figures[users] = math.nan
+        of, location, count = self.gathered_rows()
+        kept = ~np.isin(of, users)
+        self.rows = [(of[kept], location[kept], count[kept])]
+
+    def count_hidden(self, asked: Sequence[str], member: Ints, counts: Ints, codes: Ints, covering: Covering) -> None:
+        """Note how many visits of each user each sensitive name of a policy covers.
+
+        `member`, `counts` and `codes` have the user, the count and the place in `covering` of each row.
+        """
+        closed = np.flatnonzero(covering.sensitive[codes])
+        times = np.diff(covering.first)[codes[closed]]
+        at = np.repeat(closed, times)
+        within = np.arange(len(at)) - np.repeat(np.cumsum(times) - times, times)
+        number = covering.number[covering.first[codes[at]] + within]
+        key, inverse = np.unique(member[at] * (len(asked) or 1) + number, return_inverse=True)
+        visits = np.bincount(inverse, counts[at], len(key)).astype(np.int64)
+        self.hidden.append((key // (len(asked) or 1), [asked[it] for it in key % (len(asked) or 1)], visits))
+
+    def _hidden(self, users: int) -> Array:
+        """For each user the visits that each sensitive name hid, by name."""
+        of = np.concatenate([np.zeros(0, np.int64), *(user for user, _, _ in self.hidden)])
+        names = list(chain.from_iterable(name for _, name, _ in self.hidden))
+        visits = np.concatenate([np.zeros(0, np.int64), *(visits for _, _, visits in self.hidden)])
+        order = np.argsort(of, kind="stable")
+        offset = pa.array(np.append(0, np.cumsum(np.bincount(of, minlength=users))).astype(np.int32))
+        return pa.MapArray.from_arrays(
+            offset, pa.array(names, pa.string()).take(pa.array(order)), pa.array(visits[order])
+        )
+
+    def batch(self, user: Array) -> Batch:
+        of, location, count = self.gathered_rows()
+        # Names were added user by user, whose order is anybody's: the same rows are to give the same bytes.
+        known = list(self.number) if self.results else self.names
+        names = sorted(known)
+        if names != known:
+            rank = {name: at for at, name in enumerate(names)}
+            location = np.array([rank[name] for name in known])[location]
+        offset = pa.array(np.append(0, np.cumsum(np.bincount(of, minlength=len(user)))).astype(np.int32))
+        without = pa.array(self.status == "none")
+        codes = pa.array(location.astype(np.int32))
+        locations = pa.DictionaryArray.from_arrays(codes, pa.array(names, pa.string()))
+        return pa.RecordBatch.from_arrays(
+            [
+                user,
+                pa.ListArray.from_arrays(offset, locations, mask=without),
+                pa.ListArray.from_arrays(offset, pa.array(count), mask=without),
+                pa.array(self.status, pa.string()),
+                pa.array(self.quality_loss, from_pandas=True),
+                pa.array(self.privacy_distance, from_pandas=True),
+                pa.array(self.gap, from_pandas=True),
+                self._hidden(len(user)),
+                pa.array(self.merged),
+                pa.array(self.reason, pa.string()),
+            ],
+            schema=result_schema(user.type, locations.type),
+        )

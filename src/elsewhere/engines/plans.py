@@ -1,0 +1,115 @@
+"""Which plan is whose: everybody's, or that of users with choices of their own; and what its sensitive names cover."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from elsewhere.engines.users import Users, column_of
+from elsewhere.model.arrays import Flags, Ints
+from elsewhere.model.errors import ElsewhereError, InputError
+from elsewhere.policy import Plan
+from elsewhere.text import closest, quote
+
+#: What a user may choose instead of the policy: keys of it.
+PERSONAL = (
+    "sensitive", "spared", "max_quality_loss", "max_distance", "min_distance", "redistribute", "candidates"
+)  # fmt: skip
+_LISTS = ("sensitive", "spared", "candidates")
+_PLANS = 4096
+
+
+class Group(NamedTuple):
+    """Users with one plan, or with a sentence in place of a plan that makes no sense."""
+
+    plan: Plan | str
+    members: Ints
+    #: Whether the sensitive names are the users' own.
+    own_names: bool = False
+
+
+class Plans:
+    """The plan of everybody, and those of users with choices of their own."""
+
+    def __init__(self, everybody: Plan, allow_unchanged: bool = False) -> None:
+        self.everybody = everybody
+        self.allow_unchanged = allow_unchanged
+        self._personal = lru_cache(_PLANS)(self._made)
+        #: For each name that was seen the sensitive names of everybody's policy that cover it, by number.
+        self._covering: dict[str, tuple[int, ...]] = {}
+
+    def of(self, users: Users) -> list[Group]:
+        """All users, by plan."""
+        for name in users.own:
+            if name not in PERSONAL:
+                raise InputError(f"{quote(name)} is no choice of a user's own{closest(name, PERSONAL)}")
+        if not users.own:
+            return [Group(self.everybody, np.arange(len(users.user)))]
+        rows = zip(*(map(_plain, column_of(users, name)) for name in users.own), strict=True)
+        of: dict[tuple[Any, ...], list[int]] = {}
+        for at, row in enumerate(rows):
+            of.setdefault(row, []).append(at)
+        return [self._group(tuple(users.own), row, np.array(members)) for row, members in of.items()]
+
+    def _group(self, names: tuple[str, ...], row: tuple[Any, ...], members: Ints) -> Group:
+        plan, own_names = self._personal(names, row)
+        hides_nothing = isinstance(plan, Plan) and plan.policy.goal == "hide" and not plan.policy.sensitive
+        if hides_nothing and "sensitive" in names and not self.allow_unchanged:
+            plan = "neither the policy nor the user names a sensitive place"
+        return Group(plan, members, own_names and not self.allow_unchanged)
+
+    def _made(self, names: tuple[str, ...], row: tuple[Any, ...]) -> tuple[Plan | str, bool]:
+        chosen = {name: _as_list(value) if name in _LISTS else value for name, value in zip(names, row, strict=True)}
+        chosen = {name: value for name, value in chosen.items() if value is not None}
+        try:
+            plan = self.everybody.with_choices(chosen) if chosen else self.everybody
+        except ElsewhereError as error:
+            return str(error), False
+        return plan, "sensitive" in chosen
+
+    def covering(self, plan: Plan, names: list[str]) -> Covering:
+        """Which sensitive names of a plan cover each of the names."""
+        if plan is not self.everybody:
+            return Covering.of(_covering(plan, names))
+        new = [name for name in names if name not in self._covering]
+        self._covering.update(zip(new, _covering(plan, new), strict=True))
+        return Covering.of([self._covering[name] for name in names])
+
+
+def _covering(plan: Plan, names: list[str]) -> list[tuple[int, ...]]:
+    """For each name the numbers of the policy's sensitive names that cover it."""
+    found: dict[str, tuple[int, ...]] = {}
+    for number, covered in enumerate(plan.covered(names).values() if names else ()):
+        for name in covered:
+            found[name] = (*found.get(name, ()), number)
+    return [found.get(name, ()) for name in names]
+
+
+class Covering(NamedTuple):
+    """Name `at` of some is covered by the sensitive names number[first[at]:first[at + 1]] of a policy."""
+
+    first: Ints
+    number: Ints
+
+    @classmethod
+    def of(cls, covering: list[tuple[int, ...]]) -> Covering:
+        first = np.append(0, np.cumsum(list(map(len, covering)), dtype=np.int64))
+        return cls(first, np.array(list(chain.from_iterable(covering)), dtype=np.int64))
+
+    @property
+    def sensitive(self) -> Flags:
+        """Which names are covered by any."""
+        return np.diff(self.first) > 0
+
+
+def _plain(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _as_list(value: Any) -> Any:
+    """Several names in one text are between semicolons; None for no name."""
+    names = (part.strip() for part in value.split(";") if part.strip()) if isinstance(value, str) else value
+    return tuple(names or ()) or None
