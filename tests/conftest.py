@@ -9,7 +9,9 @@ from __future__ import annotations
 import hypothesis
 import pytest
 
-_FIRST = ("test_spark.py", "test_page.py", "test_local.py", "test_reproduction.py", "test_large.py")
+_FIRST = (
+    "test_spark.py", "test_page.py", "test_local.py", "test_columns.py", "test_install.py", "test_reproduction.py", "test_large.py"
+)  # fmt: skip
 
 hypothesis.settings.register_profile("elsewhere", deadline=None)
 hypothesis.settings.load_profile("elsewhere")
