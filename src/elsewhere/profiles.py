@@ -24,7 +24,7 @@ from elsewhere.files import write_atomic
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram, Profile, TableLike, parse_weights
 from elsewhere.model.question import as_histogram, as_list, check_size
-from elsewhere.text import closest, quote
+from elsewhere.text import closest, one_line, quote
 
 __all__ = [
     "FEW_USERS",
@@ -241,7 +241,7 @@ def _files() -> dict[str, Traversable]:
     except FileNotFoundError:
         listing = []
     except (OSError, ValueError) as error:
-        raise InputError(f"the folder of profiles {quote(str(own))} cannot be read: {_why(error)}") from None
+        raise InputError(f"the folder of profiles {quote(str(own))} cannot be read: {one_line(error)}") from None
     every = [*_shipped(), *listing]
     return {_name(file): file for file in every if file.name.endswith(_ENDING) and not file.name.startswith(".")}
 
@@ -259,7 +259,7 @@ def _read(file: Traversable) -> StoredProfile:
     try:
         content = file.read_bytes()
     except (OSError, ValueError) as error:  # a ValueError for a null byte in the path
-        raise InputError(f"the {what} cannot be read: {_why(error)}") from None
+        raise InputError(f"the {what} cannot be read: {one_line(error)}") from None
     return _parsed(_name(file), content, what, shipped=file in _shipped())
 
 
@@ -297,7 +297,3 @@ def _weights(weights: Any, what: str) -> Profile:
             raise InputError(f"the {what} gives {quote(location)} the weight {quote(weight)}, which is not a number")
     names, numbers = parse_weights(weights, what)
     return Profile(zip(names.names, numbers, strict=True))
-
-
-def _why(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)

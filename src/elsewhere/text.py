@@ -60,7 +60,8 @@ def as_sentence(clause: str) -> str:
 
 def one_line(error: object) -> str:
     """What another library says is wrong, which may quote any length of a file, fit for a sentence."""
-    text = _QUOTATION.sub(lambda found: _shortened(found[0]), printable(str(error)))
+    said = getattr(error, "strerror", None) or str(error)
+    text = _QUOTATION.sub(lambda found: _shortened(found[0]), printable(said))
     return text if len(text) <= _LONGEST_REASON else text[: _LONGEST_REASON - 3] + "..."
 
 

@@ -14,6 +14,8 @@ from elsewhere.text import plural, printable
 
 if TYPE_CHECKING:
     from elsewhere.model.question import Goal, Question
+    from elsewhere.model.result import Sanitized
+    from elsewhere.policy import Policy
 
 _HISTORY = click.argument("history", metavar="HISTORY")
 _METHOD = click.option(
@@ -97,35 +99,55 @@ def avoid(history: str, **given: Any) -> None:
 
 
 def _release(goal: Goal, path: str, given: dict[str, Any]) -> None:
-    from elsewhere.cli.view import show
-    from elsewhere.files import write_atomic
-    from elsewhere.output.report import as_json, summary
     from elsewhere.output.sentences import common_note
-    from elsewhere.release_files import encode, release_format
-    from elsewhere.solve import solve
-    from elsewhere.verification.verify import check_release
 
     # The release is what standard output is for, unless the private summary is asked for.
-    output: str | None = given["output"] or (None if given["as_json"] else "-")
-    given["output"] = output
+    given["output"] = given["output"] or (None if given["as_json"] else "-")
+    policy = _checked_options(goal, path, given)
+    say, notes = options.speaker(given), list[str]()
+    question = policy.plan().question(options.read_history(path, given, notes.append))
+    result = _checked_result(question, given["allow_unchanged"])
+    # A command that fails says one sentence, so that all the others come after what may fail.
+    for note in notes:
+        say(note)
+    _show_covered(question, say)
+    if common := common_note(question):
+        say(common)
+    _write_and_show(result, policy, given, say)
+
+
+def _checked_options(goal: Goal, path: str, given: dict[str, Any]) -> Policy:
+    from elsewhere.release_files import release_format
+
     options.check_paths(path, given, ("output", "report", "plot", "save_policy"))
     if goal == "hide" and not given["sensitive"] and given["policy"] is None:
         raise InputError("there is nothing to hide; name sensitive places with --sensitive")
-    if output is not None:
-        release_format(output)
-    policy = options.chosen_policy(goal, given)
-    say = options.speaker(given)
-    plan = policy.plan()
-    question = plan.question(options.read_history(path, given, say))
+    if given["output"] is not None:
+        release_format(given["output"])
+    return options.chosen_policy(goal, given)
+
+
+def _checked_result(question: Question, allow_unchanged: bool) -> Sanitized:
+    """The result, if it is what it claims to be and protects something."""
+    from elsewhere.solve import solve
+    from elsewhere.verification.verify import check_release
+
     result = solve(question)
     check = check_release(question, result)
     if not check.ok:
         raise ElsewhereError(f"the release failed its check and was not written: {check.problems[0]}")
-    result.check_changed(given["allow_unchanged"])
-    _show_covered(question, say)
-    if common := common_note(question):
-        say(common)
-    content = None if output is None else encode(output, result.histogram.items())
+    result.check_changed(allow_unchanged)
+    return result
+
+
+def _write_and_show(result: Sanitized, policy: Policy, given: dict[str, Any], say: Callable[[str], None]) -> None:
+    from elsewhere.cli.view import show
+    from elsewhere.files import write_atomic
+    from elsewhere.output.report import as_json, summary
+    from elsewhere.release_files import encode
+
+    output = given["output"]
+    content = b"" if output is None else encode(output, result.histogram.items())
     report = as_json(summary(result, policy.chosen()))
     # The release comes last: when anything before it fails, there is none.
     if given["save_policy"] is not None:
@@ -134,7 +156,7 @@ def _release(goal: Goal, path: str, given: dict[str, Any]) -> None:
         write_atomic(given["report"], report.encode(), private=True)
     if given["plot"] is not None:
         result.plot(given["plot"])
-    if output is not None and content is not None and output != "-":
+    if output not in (None, "-"):
         write_atomic(output, content, private=False)
     if given["as_json"]:
         click.echo(report, nl=False)
@@ -142,7 +164,7 @@ def _release(goal: Goal, path: str, given: dict[str, Any]) -> None:
         show(result, policy, sys.stderr)
     if result.unchanged:
         say("Warning: nothing was hidden. The release equals your history.")
-    if content is None:
+    if output is None:
         say("No release was written. Add -o RELEASE to write one.")
     elif output == "-" and sys.stdout.isatty():
         click.echo("\n".join(map(printable, content.decode().splitlines())))

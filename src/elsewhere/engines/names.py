@@ -71,6 +71,6 @@ def not_found(plan: Plan, name: str, locations: Sequence[str]) -> Unchanged:
     """The error for a name that covers nothing, with what may have been meant."""
     kinds = is_pattern(name) or name.startswith(PRESET) or plan.policy.taxonomy is not None
     sentence = f"{quote(name)} covers no place of any user" if kinds else f"no user has a place called {quote(name)}"
-    if plan.policy.taxonomy is None and not name.startswith(PRESET) and Taxonomy.shipped().knows(name):
+    if not kinds and Taxonomy.shipped().knows(name):
         return Unchanged(f'{sentence}; set taxonomy = "shipped" in the policy to hide places of that kind')
     return Unchanged(sentence + closest(name, locations))

@@ -214,7 +214,7 @@ def one_sentence(path: object) -> Iterator[None]:
     except InputError as error:
         raise type(error)(f"{name}: {error}", error.arguments) from None
     except OSError as error:
-        raise InputError(f"{name}: it cannot be read ({error.strerror or one_line(error)})") from None
+        raise InputError(f"{name}: it cannot be read ({one_line(error)})") from None
     except (BadZipFile, zlib.error, EOFError) as error:
         raise InputError(f"{name}: it is damaged ({one_line(error)})") from None
     except (TypeError, ValueError) as error:

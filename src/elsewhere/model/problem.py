@@ -241,7 +241,8 @@ def _bound(name: str, given: Any, index: NameIndex, stricter: Callable[[int, int
         places = index.positions(location) if isinstance(location, str) else []
         if not places and (count or name == "upper"):
             raise InputError(
-                f"{name} names {quote(location)}, which is not in the histogram{closest(str(location), index.names)}"
+                f"{name} names {quote(location)}, which is not in the histogram{closest(str(location), index.names)}",
+                (name,),
             )
         found = matched if places and is_pattern(location) else named
         for at in places:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from elsewhere.model.errors import InputError
-from elsewhere.text import quote
+from elsewhere.text import one_line, quote
 
 _COLUMNS = ("id", "name", "parent_id")
 
@@ -39,8 +39,7 @@ def read_nodes(path: str | os.PathLike[str]) -> list[Node]:
         with Path(path).open("rb") as file:
             content = file.read(_MOST_BYTES + 1)
     except (OSError, TypeError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"the taxonomy {quote(path)} cannot be read: {why}") from None
+        raise InputError(f"the taxonomy {quote(path)} cannot be read: {one_line(error)}") from None
     return named_nodes(os.fspath(path), content)
 
 
