@@ -235,9 +235,12 @@ def complete(
                 width[0] = 0
                 left = 0
                 break
-            while end + span > table.shape[1]:
-                table = _wider(table, 2 * table.shape[1])
-                taken = _wider(taken, 2 * taken.shape[1])
+            columns = table.shape[1]
+            while end + span > columns:
+                columns *= 2
+            if columns > table.shape[1]:
+                table, taken = _wider(table, columns), _wider(taken, columns)
+            work -= span
             for k in range(end, end + span):
                 for row in range(6):
                     table[row, k] = math.inf
