@@ -7,20 +7,20 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 #: Is called whenever a search looks at the clock.
-_look: ContextVar[Callable[[], None] | None] = ContextVar("look", default=None)
+_check: ContextVar[Callable[[], None] | None] = ContextVar("check", default=None)
 
 
 @contextmanager
-def cancellable(look: Callable[[], None]) -> Iterator[None]:
-    """Call `look` now and then while something is searched for in this thread; what it raises ends the search."""
-    token = _look.set(look)
+def cancellable(check: Callable[[], None]) -> Iterator[None]:
+    """Call `check` now and then while this thread searches; what it raises ends the search."""
+    token = _check.set(check)
     try:
         yield
     finally:
-        _look.reset(token)
+        _check.reset(token)
 
 
 def check_cancelled() -> None:
-    """Let whoever watches end the search."""
-    if (watching := _look.get()) is not None:
-        watching()
+    """Give the caller of the search a chance to end it."""
+    if (check := _check.get()) is not None:
+        check()
