@@ -526,7 +526,7 @@ def test_options_that_make_no_sense(tmp_path: Path) -> None:
     refuses("no location column is known", month, format="csv")
     refuses("the format takeout does not use user; it uses locations", month, user="1")
     refuses("the format csv does not use locations", table, locations="id")
-    refuses("no category in the format takeout, only name and id; labels can", month, locations="category")
+    refuses("a place has no category, only name and id; add one with labels", month, locations="category")
     refuses("locations is 'kind'; it is 'name', 'category' or 'id'", month, locations="kind")
     refuses("no categories; add them with labels", EXPORTS / "swarm_export", locations="category")
 
