@@ -527,7 +527,7 @@ def test_options_that_make_no_sense(tmp_path: Path) -> None:
     refuses("the format takeout does not use user; it uses locations", month, user="1")
     refuses("the format csv does not use locations", table, locations="id")
     refuses("a place has no category, only name and id; add one with labels", month, locations="category")
-    refuses("locations is 'kind'; it is 'name', 'category' or 'id'", month, locations="kind")
+    refuses("locations is 'kind'; it must be 'name', 'category' or 'id'", month, locations="kind")
     refuses("no categories; add them with labels", EXPORTS / "swarm_export", locations="category")
 
 
