@@ -140,8 +140,8 @@ class NameIndex:
         return NameIndex(tuple(name for name, _ in pairs), [key for _, key in pairs])
 
     def positions_of(self, other: NameIndex) -> list[int]:
-        """Where the places of another index are, all of which are there."""
-        return [self._first[key] for key in other.keys]
+        """Where the places of another index are; -1 for those that are not there."""
+        return [self._first.get(key, -1) for key in other.keys]
 
     def find(self, name: str) -> str | None:
         """The known name of the same place, if there is one."""

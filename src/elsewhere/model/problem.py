@@ -256,9 +256,12 @@ def _forbidden(question: Question, index: NameIndex) -> Ints:
     rows = []
     for given in as_list("forbidden", question.forbidden, "histograms"):
         histogram = given if isinstance(given, Histogram) else Histogram(given)
-        counts = {index.position(location): count for location, count in histogram.items() if count}
-        if -1 not in counts:
-            rows.append([counts.get(at, 0) for at in range(len(index.names))])
+        visited = histogram.counts > 0
+        places = np.array(index.positions_of(histogram.index))[visited]
+        if (places >= 0).all():
+            row = np.zeros(len(index.names), dtype=np.int64)
+            row[places] = histogram.counts[visited]
+            rows.append(row)
     return np.array(rows, dtype=np.int64).reshape(len(rows), len(index.names))
 
 
