@@ -226,11 +226,15 @@ class Plan:
         """
         known = self._known(history.index)
         covered = self._covered(known)
-        for name in [name for name, locations in covered.items() if not locations and not self._taxonomy_of(name)]:
+        for name, locations in covered.items():
+            # A place of the target or a candidate by that name does not mean that it is not a kind, too.
+            if any(location in history for location in locations) or self._taxonomy_of(name):
+                continue
             if self._taxonomy is None and Taxonomy.shipped().knows(name):
                 spared = chain.from_iterable(map(known.match, self.policy.spared))
-                covered[name] = Taxonomy.shipped().select([name], among=known.names).difference(spared)
-            else:
+                kind = Taxonomy.shipped().select([name], among=known.names).difference(spared)
+                covered[name] = locations | kind
+            elif not locations:
                 kinds = () if self._taxonomy is None else (node.name for _, node in self._taxonomy.tree())
                 covered.unknown[name] = closest(name, [*known.names, *kinds])
         return covered

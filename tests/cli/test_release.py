@@ -84,6 +84,21 @@ def test_a_kind_needs_no_taxonomy(run: Run) -> None:
     assert "St. Brendan Church" not in rows("release.csv")
 
 
+def test_a_target_does_not_hide_a_kind(run: Run) -> None:
+    write_table("history.csv", {"St. Mary Church": 2, "home": 9, "cafe": 4})
+    write_table("target.csv", {"church": 1, "home": 3})
+    resemble = ("resemble", "history.csv", "--target", "target.csv", "--max-quality-loss", "0.5")
+    assert run(*resemble, "--sensitive", "church", "-o", "release.csv")[0] == 0
+    assert not any("hurch" in name for name in rows("release.csv"))
+
+
+@pytest.mark.parametrize("invisible", ["\u200b", "\u00ad", "\u2060"])
+def test_presets_see_through_invisible_characters(run: Run, invisible: str) -> None:
+    write_table("history.csv", {f"North Cli{invisible}nic": 2, "home": 9})
+    assert run("hide", "history.csv", "--sensitive", "preset:health", "-o", "release.csv")[0] == 0
+    assert rows("release.csv") == {"home": 11}
+
+
 def test_standard_output_is_the_release(run: Run) -> None:
     status, out, err = run("hide", "history.csv", "--sensitive", "casino")
     expected = ew.hide(HISTORY, {"casino"}).histogram
@@ -153,6 +168,27 @@ def test_a_report_is_checked(run: Run) -> None:
         Path("report.json").write_text(json.dumps(report))
         status, _, err = run("verify", "history.csv", "release.csv", "--report", "report.json")
         assert (status, "the certificate proves" in err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"policy": 5},
+        {"certificate": {"quality_multiplier": "a", "size_multiplier": {}, "bound": None}},
+        {"certificate": 3},
+        {"quality_loss": 10**400},
+        {"quality_loss": "much"},
+        {"goal": 7},
+        {"status": "perfect"},
+    ],
+)
+def test_a_report_that_makes_no_sense(run: Run, change: dict[str, object]) -> None:
+    run("hide", "history.csv", "--sensitive", "casino", "-o", "release.csv", "--report", "report.json")
+    report = json.loads(Path("report.json").read_text("utf-8")) | change
+    Path("report.json").write_text(json.dumps(report))
+    status, _, err = run("verify", "history.csv", "release.csv", "--report", "report.json")
+    assert status in (1, 2)
+    assert "Traceback" not in err
 
 
 def test_a_better_release_is_named(run: Run) -> None:

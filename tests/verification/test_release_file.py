@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,21 @@ def test_parquet_that_holds_more(tmp_path: Path) -> None:
         assert [(problem or "nothing") in sentence for sentence in found] == ([] if problem is None else [True])
 
 
+def test_bytes_that_no_column_has(tmp_path: Path) -> None:
+    path = tmp_path / "release.parquet"
+    ew.hide(HISTORY, {"clinic"}).save(path)
+    content = path.read_bytes()
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    hidden = b"clinic,2"
+    path.write_bytes(content[:footer] + hidden + content[footer:])
+    assert read_release(path).problems == ["the file has bytes that belong to no column"]
+    path.write_bytes(re.sub(rb"parquet-cpp-arrow", b"clinic 2 was here", content))
+    assert "the file was written by 'clinic 2 was here" in read_release(path).problems[0]
+    table = pa.table({"location": ["café", "gym"], "count": [8, 4]})
+    pq.write_table(table, path, store_schema=False, write_statistics=True, write_page_index=True)
+    assert "the file has bytes that belong to no column" in read_release(path).problems
+
+
 def test_a_dictionary_with_hidden_names(tmp_path: Path) -> None:
     path = tmp_path / "release.parquet"
     encoded = pa.DictionaryArray.from_arrays(pa.array([0, 2], pa.int32()), pa.array(["café", "clinic", "gym"]))
@@ -76,6 +92,7 @@ def test_a_dictionary_with_hidden_names(tmp_path: Path) -> None:
         ("release.csv", b"location,count\ncafe,8.0\n"),
         ("release.csv", b"location,count\ncaf\xe9,8\n"),
         ("release.csv", b""),
+        ("release.csv", b'location,count\nhome,11\n"work,7\n'),
         ("release.json", b"{}"),
         ("release.json", b"[" * 100_000),
         ("release.parquet", b"PAR1"),
@@ -87,3 +104,11 @@ def test_what_is_no_release(tmp_path: Path, name: str, content: bytes) -> None:
     with pytest.raises(ew.InputError) as error:
         read_release(tmp_path / name)
     assert name in str(error.value)
+    assert "generator" not in str(error.value)
+
+
+def test_parquet_of_another_shape(tmp_path: Path) -> None:
+    path = tmp_path / "release.parquet"
+    pq.write_table(pa.table({"location": [["café"]], "count": [8]}), path)
+    with pytest.raises(ew.InputError, match="is not a release"):
+        read_release(path)

@@ -102,7 +102,8 @@ def _release(goal: Goal, path: str, given: dict[str, Any]) -> None:
     from elsewhere.output.sentences import common_note
 
     # The release is what standard output is for, unless the private summary is asked for.
-    given["output"] = given["output"] or (None if given["as_json"] else "-")
+    if given["output"] is None and not given["as_json"]:
+        given["output"] = "-"
     policy = _checked_options(goal, path, given)
     say, notes = options.speaker(given), list[str]()
     question = policy.plan().question(options.read_history(path, given, notes.append))

@@ -8,7 +8,6 @@ from dataclasses import fields
 import numpy as np
 
 from elsewhere.engines.arrow import Batch, Table
-from elsewhere.engines.names import names_to_find
 from elsewhere.engines.outcome import Outcome, result_schema
 from elsewhere.engines.plans import Group, Plans
 from elsewhere.engines.users import Users, users_of, whole_users
@@ -90,10 +89,9 @@ def _who_have_all(plan: Plan, members: Ints, outcome: Outcome) -> Ints:
     """Those of the users to whom each of their own sensitive names says something; the others get a reason."""
     user, covering, _ = outcome.hidden[-1]
     known = set(zip(user.tolist(), covering, strict=True))
-    wanted = names_to_find(plan)
     have_all = []
     for member in members.tolist():
-        missing = [name for name in wanted if (member, name) not in known]
+        missing = [name for name in plan.policy.sensitive if (member, name) not in known]
         if missing:
             outcome.reason[member] = f"the user's own choice {quote(missing[0])} covers none of the user's places"
         else:

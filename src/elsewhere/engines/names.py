@@ -25,7 +25,7 @@ def check_named(plan: Plan, personal: Iterable[str] = ()) -> None:
 def check_found(plan: Plan, locations: Iterable[Sequence[str]]) -> None:
     """Raise if a sensitive name covers none of the users' locations; of their chunks, few are usually looked at."""
     seen: set[str] = set()
-    missing = names_to_find(plan)
+    missing = list(plan.policy.sensitive)
     for chunk in locations if missing else ():
         missing = unmatched(plan, missing, chunk)
         if not missing:
@@ -33,12 +33,6 @@ def check_found(plan: Plan, locations: Iterable[Sequence[str]]) -> None:
         seen.update(chunk[: max(SUGGESTED - len(seen), 0)])
     if missing:
         raise not_found(plan, missing[0], sorted(seen))
-
-
-def names_to_find(plan: Plan) -> list[str]:
-    """The sensitive names that must cover a visited location: all in hide, else those not for target or candidates."""
-    elsewhere = plan.covered([*(plan.target or ()), *plan.policy.candidates])
-    return [name for name, covered in elsewhere.items() if plan.policy.goal == "hide" or not covered]
 
 
 def unmatched(plan: Plan, names: Sequence[str], locations: Sequence[str]) -> list[str]:
@@ -49,7 +43,7 @@ def unmatched(plan: Plan, names: Sequence[str], locations: Sequence[str]) -> lis
 
 def matched_in(plan: Plan, chunks: Iterable[Sequence[str]]) -> Iterator[str]:
     """The names that cover any of the locations, each once."""
-    missing = names_to_find(plan)
+    missing = list(plan.policy.sensitive)
     for chunk in chunks:
         left = unmatched(plan, missing, chunk)
         yield from (name for name in missing if name not in left)

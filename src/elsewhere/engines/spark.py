@@ -27,7 +27,6 @@ from elsewhere.engines.names import (
     check_named,
     hidden_by_name,
     matched_in,
-    names_to_find,
     not_found,
 )
 from elsewhere.engines.outcome import result_schema
@@ -156,7 +155,7 @@ def _check_found(plan: Plan, rows: DataFrame) -> None:
     """Raise if a sensitive name of the policy covers no location."""
     from pyspark.sql import functions as sql
 
-    wanted = names_to_find(plan)
+    wanted = plan.policy.sensitive
     if not wanted:
         return
     where = rows.select("location").filter(sql.isnotnull("location"))

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Collection, Mapping
 from importlib.resources import files
 
+from elsewhere.model.names import name_key
 from elsewhere.model.taxonomy import Taxonomy
 from elsewhere.model.taxonomy_files import parse_nodes
 
@@ -81,7 +82,7 @@ class Places(Taxonomy):
 
 def _words(name: str) -> list[str]:
     """The words of a name without case, accents and plural."""
-    text = name.casefold()
+    text = name_key(name)
     if not text.isascii():
         text = "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
     if "'" in text or "\u2019" in text:

@@ -104,7 +104,7 @@ def _hiding(question: Question) -> Problem:
         raise Infeasible("every visit is sensitive and redistribute is 0, so nothing would be left", math.inf)
     if size > LARGEST_SIZE:
         raise InputError(
-            f"redistribute is {received}, so the size would be above {LARGEST_SIZE:.0e}", ("redistribute",)
+            f"redistribute is {quote(received)}, so the size would be above {LARGEST_SIZE:.0e}", ("redistribute",)
         )
     lower, upper = _bounds(question, index, original, size, sensitive)
     if received and not (upper > 0).any():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from os import PathLike
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Literal, SupportsIndex, TypeAlias, overload
 
 from elsewhere.model.distances import align
@@ -102,6 +102,8 @@ class Sanitized:
         from elsewhere import release_files
         from elsewhere.files import write_atomic
 
+        if not isinstance(path, str | PathLike) or fspath(path) == "-":
+            raise InputError(f"path is {quote(path)}; it must be a file", ("path",))
         content = release_files.encode(path, self.histogram.items())
         self.check_changed(allow_unchanged)
         write_atomic(path, content, private=False)

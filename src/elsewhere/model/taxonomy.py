@@ -192,8 +192,8 @@ class Taxonomy:
         return [self._by_id[at] for at in found]
 
     def _find(self, name: str) -> Collection[str]:
-        """The ids of the nodes with that id, else that name, else that in another spelling, else that alias."""
-        return self._exact.get(name) or self._loose.get(name_key(name), ())
+        """The ids of the nodes with that id or name in any spelling, else of those with that alias."""
+        return tuple(dict.fromkeys((*self._exact.get(name, ()), *self._loose.get(name_key(name), ()))))
 
     @cached_property
     def _node_names(self) -> NameIndex:

@@ -11,7 +11,7 @@ from typing import Any
 from elsewhere.files import read_bounded
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram
-from elsewhere.model.question import Question
+from elsewhere.model.question import Question, as_float
 from elsewhere.model.result import Certificate, Sanitized
 from elsewhere.text import one_line, quote
 
@@ -55,26 +55,36 @@ def read_report(path: str | os.PathLike[str]) -> dict[str, Any]:
         content = json.loads(read_bounded(path, _MOST_BYTES))
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"the report {name} cannot be read: {one_line(error)}") from None
-    if not isinstance(content, dict) or not {*_FIGURES, "certificate", "policy", "notes"} <= content.keys():
+    if (
+        not isinstance(content, dict)
+        or not {*_FIGURES, "certificate", "policy", "notes"} <= content.keys()
+        or not isinstance(content["policy"], dict)
+    ):
         raise InputError(f"{name} is not a report of a release; --report of hide, resemble and avoid writes one")
     return content
 
 
 def reported(content: Mapping[str, Any], release: Histogram, question: Question) -> Sanitized:
     """The result that a report claims a release to be."""
-    figures = {name: _number(content[name]) for name in _FIGURES}
+    figures = {name: _number(name, content[name]) for name in _FIGURES[2:]}
     certificate = content["certificate"]
     if certificate is not None:
-        try:
-            certificate = Certificate(**{name: _number(value) for name, value in certificate.items()})
-        except (AttributeError, TypeError):
-            raise InputError(f"the report has the invalid certificate {quote(certificate)}") from None
-    return Sanitized(histogram=release, certificate=certificate, notes=(), question=question, **figures)
+        names = ("quality_multiplier", "size_multiplier", "bound")
+        if not isinstance(certificate, dict) or {*certificate} != {*names}:
+            raise InputError(f"the report's certificate is {quote(certificate)}")
+        certificate = Certificate(*(_number(name, certificate[name]) for name in names))
+    claimed = {"goal": content["goal"], "status": content["status"], "certificate": certificate, **figures}
+    return Sanitized(histogram=release, notes=(), question=question, **claimed)
 
 
-def _number(value: Any) -> Any:
+def _number(name: str, value: Any) -> Any:
     """A figure of a report, in which what is infinite is a text."""
-    return float(value) if value in ("inf", "-inf", "nan") else value
+    if value is None and name == "privacy_distance":
+        return None
+    number = float(value) if value in ("inf", "-inf") else as_float(value)
+    if math.isnan(number):
+        raise InputError(f"the report's {name} is {quote(value)}; it must be a number")
+    return number
 
 
 def as_json(content: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable
 from importlib import import_module
@@ -22,6 +23,9 @@ from elsewhere.text import name_list, one_line, quote
 #: No release has more bytes.
 _MOST_BYTES = 2**32
 _COLUMNS = ["location", "count"]
+_MAGIC = b"PAR1"
+#: What Arrow calls itself in the files that it writes.
+_WRITER = re.compile(r"parquet-cpp-arrow version \d+\.\d+\.\d+")
 
 
 class ReleaseFile(NamedTuple):
@@ -37,12 +41,15 @@ def read_release(path: str | os.PathLike[str]) -> ReleaseFile:
     try:
         content = _content(path)
         columns, rows, problems = _READERS[form](content)
+        if not columns:
+            raise InputError("it is empty")
         if columns[:2] != _COLUMNS:
             raise InputError(f"its columns are {name_list(columns)} instead of 'location', 'count'")
-        histogram = Histogram((location, _count(location, count)) for location, count in rows)
-    except (InputError, OSError, ValueError, RecursionError) as error:
+        histogram = Histogram([(location, _count(location, count)) for location, count in rows])
+    except (InputError, OSError, ValueError, RecursionError, csv.Error) as error:
         raise InputError(f"{quote(os.fspath(path))} is not a release: {one_line(error)}") from None
     problems = [*problems, *_problems(columns, rows)]
+    # Arrow's bytes change from version to version; all that a Parquet file may hide has been looked at.
     if not problems and form != ".parquet" and encode(path, histogram.items()) != content:
         problems.append("the file's bytes differ from those of a release; check quotes, blanks, line ends and encoding")
     return ReleaseFile(histogram, problems)
@@ -100,9 +107,9 @@ def _read_parquet(content: bytes) -> tuple[list[str], list[tuple[Any, Any]], lis
     try:
         with parquet.ParquetFile(io.BytesIO(content), read_dictionary=["location"]) as file:
             table, metadata = file.read(), file.metadata
-    except (arrow.ArrowException, OSError) as error:
-        raise InputError(one_line(error)) from None
-    problems = []
+    except (arrow.ArrowException, OSError, KeyError) as error:
+        raise InputError(f"it is not Parquet with locations and counts ({one_line(error)})") from None
+    problems = _hidden_bytes(content, metadata)
     if metadata.metadata:
         keys = sorted(key.decode("utf-8", "replace") for key in metadata.metadata)
         problems.append(f"the file has metadata: {name_list(keys)}")
@@ -119,6 +126,26 @@ def _read_parquet(content: bytes) -> tuple[list[str], list[tuple[Any, Any]], lis
         if unused:
             problems.append(f"the file has names that are in no row: {name_list(sorted(unused), 5)}")
     return names, list(zip(location.to_pylist(), table.column("count").to_pylist(), strict=True)), problems
+
+
+def _hidden_bytes(content: bytes, metadata: Any) -> list[str]:
+    """What may be in a Parquet file beside its columns: bytes that no column has, and a writer of any name."""
+    problems = []
+    if not _WRITER.fullmatch(metadata.created_by or ""):
+        problems.append(f"the file was written by {quote(metadata.created_by)}, not by elsewhere")
+    end = len(_MAGIC)
+    for group in range(metadata.num_row_groups):
+        for column in range(metadata.num_columns):
+            chunk = metadata.row_group(group).column(column)
+            first = chunk.dictionary_page_offset if chunk.has_dictionary_page else chunk.data_page_offset
+            if first != end:
+                problems.append("the file has bytes that belong to no column")
+                return problems
+            end = first + chunk.total_compressed_size
+    footer = int.from_bytes(content[-len(_MAGIC) - 4 : -len(_MAGIC)], "little")
+    if end + footer + 4 + len(_MAGIC) != len(content):
+        problems.append("the file has bytes that belong to no column")
+    return problems
 
 
 _READERS = {".csv": _read_csv, ".json": _read_json, ".parquet": _read_parquet}
