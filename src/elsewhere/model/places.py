@@ -63,7 +63,7 @@ class Places(Taxonomy):
 
         A run inside a longer one does not count: an animal hospital is no hospital.
         """
-        if known := self._find(location):
+        if known := super()._nodes_of(location):
             return known
         words = _words(location)
         found: set[str] = set()

@@ -74,7 +74,7 @@ class Taxonomy:
         for node in listed:
             self._children.setdefault(node.parent, []).append(node)
         _check(listed, self._by_id, self._children)
-        self._exact, self._loose = _spellings(listed)
+        self._by_key = _by_key(listed)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Taxonomy:
@@ -188,20 +188,22 @@ class Taxonomy:
         if not found and is_pattern(name):
             found = [at for match in self._node_names.match(name) for at in self._find(match)]
         if not found:
-            raise InputError(f"{quote(name)} is not in the taxonomy{closest(name, [*self._loose, *self._exact])}")
+            raise InputError(
+                f"{quote(name)} is not in the taxonomy{closest(name, [*self._by_key, *self._node_names.names])}"
+            )
         return [self._by_id[at] for at in found]
 
     def _find(self, name: str) -> Collection[str]:
-        """The ids of the nodes with that id or name in any spelling, else of those with that alias."""
-        return tuple(dict.fromkeys((*self._exact.get(name, ()), *self._loose.get(name_key(name), ()))))
+        """The id that a caller gives, else those of the nodes with that id or name in any spelling, else that alias."""
+        return (name,) if name in self._by_id else self._by_key.get(name_key(name), ())
 
     @cached_property
     def _node_names(self) -> NameIndex:
         return NameIndex([node.name for node in self._by_id.values()])
 
     def _nodes_of(self, location: str) -> Collection[str]:
-        """The ids of the nodes that a location may belong to."""
-        return self._find(location)
+        """The ids of the nodes that a location may belong to: all that it may mean, to be on the safe side."""
+        return self._by_key.get(name_key(location), ())
 
     def _walk(self, top: Node) -> Iterator[tuple[int, Node]]:
         waiting = [(0, top)]
@@ -238,20 +240,15 @@ def _check(listed: list[Node], by_id: Mapping[str, Node], children: Mapping[str 
             raise InputError(f"the taxonomy has a cycle: the parents of {quote(node.id)} never end")
 
 
-def _spellings(listed: list[Node]) -> tuple[_Ids, _Ids]:
-    """From ids and names, and from all of them and aliases without case, to the ids of nodes; what is nearer wins."""
-    by_name: _Ids = {}
-    byname_key_name: _Ids = {}
-    by_alias: _Ids = {}
+def _by_key(listed: list[Node]) -> _Ids:
+    """From the keys of ids and names, or else of aliases, to the ids of nodes."""
+    names: _Ids = {}
+    aliases: _Ids = {}
     for node in listed:
-        for way, names in (
-            (by_name, {node.name}),
-            (byname_key_name, {name_key(node.id), name_key(node.name)}),
-            (by_alias, set(map(name_key, node.aliases))),
-        ):
-            for name in names:
-                way[name] = (*way.get(name, ()), node.id)
-    return by_name | {node.id: (node.id,) for node in listed}, by_alias | byname_key_name
+        for way, spellings in ((names, (node.id, node.name)), (aliases, node.aliases)):
+            for key in set(map(name_key, spellings)):
+                way[key] = (*way.get(key, ()), node.id)
+    return aliases | names
 
 
 def _names(what: str, names: Iterable[str]) -> Iterable[str]:
