@@ -98,11 +98,22 @@ def _by_threads(folder: Path) -> Iterator[Row]:
 def _checking(folder: Path) -> Iterator[Row]:
     """The part of a batch's processor time that goes into checking its releases; in one process, to see all of it."""
     _write_visits(folder / "visits.parquet", 10**5)
-    for goal, source in (("hide", "visits.parquet"), ("resemble", "people.csv"), ("avoid", "people.csv")):
-        policy = Policy.load(folder / f"{goal}.toml")
-        shares = [_share(policy, folder / source, folder / f"checked-{goal}{at}") for at in range(_ROUNDS)]
+    # Users with something to hide are dear to check, so common places cost more than rare ones.
+    common = Policy("hide", sensitive=("Category 0", "Category 1", "Category 10"))
+    cases = {
+        "hide": (Policy.load(folder / "hide.toml"), "visits.parquet"),
+        # Nearly every user has something to hide, and only those are dear to check.
+        "hide, common places": (
+            Policy("hide", sensitive=("Category 0", "Category 1", "Category 10")),
+            "visits.parquet",
+        ),
+        "resemble": (Policy.load(folder / "resemble.toml"), "people.csv"),
+        "avoid": (Policy.load(folder / "avoid.toml"), "people.csv"),
+    }
+    for name, (policy, source) in cases.items():
+        shares = [_share(policy, folder / source, folder / f"checked-{name}-{at}") for at in range(_ROUNDS)]
         share = median(shares)
-        yield Row(f"batch {goal}, the part of the time that checks every release", f"{share:.1%}", "",
+        yield Row(f"batch {name}, the part of the time that checks every release", f"{share:.1%}", "",
                   f"{min(shares):.1%} to {max(shares):.1%}", "<= 10%", share <= 0.1)  # fmt: skip
 
 
