@@ -7,6 +7,8 @@ from typing import Any, TypeAlias
 
 pa: Any = import_module("pyarrow")
 pc: Any = import_module("pyarrow.compute")
+pa_csv: Any = import_module("pyarrow.csv")
+pa_fs: Any = import_module("pyarrow.fs")
 pq: Any = import_module("pyarrow.parquet")
 
 Array: TypeAlias = Any
@@ -14,3 +16,4 @@ Batch: TypeAlias = Any
 Table: TypeAlias = Any
 Schema: TypeAlias = Any
 DataType: TypeAlias = Any
+FileSystem: TypeAlias = Any
