@@ -16,4 +16,5 @@ Batch: TypeAlias = Any
 Table: TypeAlias = Any
 Schema: TypeAlias = Any
 DataType: TypeAlias = Any
+Field: TypeAlias = Any
 FileSystem: TypeAlias = Any

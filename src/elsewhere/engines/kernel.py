@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 
 import numpy as np
 
 from elsewhere.engines.arrow import Batch, Table
-from elsewhere.engines.outcome import Outcome, result_schema
+from elsewhere.engines.outcome import Outcome, check_keys, result_schema
 from elsewhere.engines.plans import Group, Plans
-from elsewhere.engines.users import Users, users_of, whole_users
+from elsewhere.engines.rows import Seen, whole_users
+from elsewhere.engines.users import Users, users_of
 from elsewhere.model.arrays import Flags, Ints
 from elsewhere.model.distances import find_distance
 from elsewhere.model.errors import ElsewhereError
@@ -21,28 +22,34 @@ from elsewhere.policy import Plan, Policy
 from elsewhere.text import quote
 from elsewhere.verification.many import Bins, check_hidden, check_results
 
+#: Rows after which users are answered: enough to be quick, few enough for little memory.
+_CHUNK_ROWS = 1 << 20
 #: How the reason of a user begins whose release is not what it was said to be: a defect of this package.
 FAILED_CHECK = "the release failed its check"
 
 
 def sanitize_batches(
-    policy: Policy | Plan, batches: Iterable[Batch], *, allow_unchanged: bool = False
+    policy: Policy | Plan, batches: Iterable[Batch], *, keys: Sequence[str] = ("user",), allow_unchanged: bool = False
 ) -> Iterator[Batch]:
     """The releases and outcomes of users, under one policy: the rows of `result_schema`.
 
-    The batches have the columns user, location and count, and are sorted by user or have lists of locations and counts;
-    a column called like one of `PERSONAL` has a user's own choice. A user for whom no release is possible has none,
+    The batches have the columns user, location and count, and the rows of a user are together; or they have lists of
+    locations and counts. A column called like one of `PERSONAL` has a user's own choice. With more `keys` than the
+    user, such as a month, there is a release for each user and month. A user for whom no release is possible has none,
     and a reason. So has one who names a sensitive place that is not among the user's own, unless `allow_unchanged`.
     """
-    plans = Plans(policy if isinstance(policy, Plan) else policy.plan(), allow_unchanged)
-    for table in whole_users(batches):
-        results = sanitize_users(plans, table)
-        yield results.cast(result_schema(results.schema.field("user").type))
+    check_keys(keys)
+    plans, seen = Plans(policy if isinstance(policy, Plan) else policy.plan(), allow_unchanged), Seen()
+    for table in whole_users(batches, keys, _CHUNK_ROWS):
+        results = sanitize_users(plans, table, keys)
+        whose = results.select(list(keys))
+        seen.add(whose)
+        yield results.cast(result_schema(whose.schema))
 
 
-def sanitize_users(plans: Plans, table: Table) -> Batch:
+def sanitize_users(plans: Plans, table: Table, keys: Sequence[str] = ("user",)) -> Batch:
     """The results of the users whose rows these are, with locations encoded: hidden ones are in their dictionary."""
-    users = users_of(table)
+    users = users_of(table, keys)
     outcome, sensitive = Outcome(users), np.zeros(len(users.location), np.bool_)
     plain: list[Group] = []
     size = np.add.reduceat(users.counts.astype(np.float64), users.offset[:-1])
@@ -77,7 +84,7 @@ def sanitize_users(plans: Plans, table: Table) -> Batch:
             _one_by_one(plan, users, chosen, closed, outcome)
         closed[used] = False
     _check(users, plain, sensitive, outcome)
-    return outcome.batch(users.user)
+    return outcome.batch(users.keys)
 
 
 def _used(codes: Ints, names: int) -> Ints:
@@ -114,7 +121,7 @@ def _check(users: Users, plain: list[Group], sensitive: Flags, outcome: Outcome)
 
 def _failed_plain(users: Users, plain: list[Group], sensitive: Flags, outcome: Outcome) -> dict[int, str]:
     """What is wrong with the releases of users who were answered all at once."""
-    received, served = np.full(len(users.user), -1), np.zeros(len(users.user), np.bool_)
+    received, served = np.full(len(users.keys), -1), np.zeros(len(users.keys), np.bool_)
     for plan, members, _ in plain:
         assert isinstance(plan, Plan)
         served[members] = outcome.status[members] != "none"
@@ -137,7 +144,7 @@ def _failed_plain(users: Users, plain: list[Group], sensitive: Flags, outcome: O
 def _released(users: Users, outcome: Outcome, expected: Flags) -> Ints:
     """The count that is released for each row; most likely there is one wherever one is expected, and nowhere else."""
     of, location, count = outcome.gathered_rows()
-    user = np.repeat(np.arange(len(users.user)), np.diff(users.offset))
+    user = np.repeat(np.arange(len(users.keys)), np.diff(users.offset))
     released = np.zeros(len(users.counts), np.int64)
     if np.array_equal(users.location[expected], location) and np.array_equal(user[expected], of):
         released[expected] = count
@@ -158,7 +165,7 @@ def _lengths(users: Users, members: Ints) -> Ints:
 
 def _rows_of(users: Users, members: Ints) -> Ints:
     """The rows of some of the users, one after the other."""
-    if len(members) == len(users.user):
+    if len(members) == len(users.keys):
         return np.arange(len(users.location))
     length = _lengths(users, members)
     begin = np.append(0, np.cumsum(length))

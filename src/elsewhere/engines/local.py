@@ -37,7 +37,7 @@ from elsewhere.engines.grouping import (
 from elsewhere.engines.kernel import FAILED_CHECK, is_plain, sanitize_users
 from elsewhere.engines.names import MOST_NAMES, check_found, check_named, hidden_by_name
 from elsewhere.engines.plans import Plans
-from elsewhere.engines.users import whole_users
+from elsewhere.engines.rows import whole_users
 from elsewhere.output.report import PRIVATE
 from elsewhere.policy import Plan
 
@@ -98,7 +98,7 @@ def run(
                 progress.expected = number_of_users(connection, source)
             batches = grouped(connection, source, personal, output.journal["last"], rows)
         checked = _checked(batches, on_error, skipped)
-        tables = _parts(_in_order(pool, whole_users(checked, rows, together=BUCKET)))
+        tables = _parts(_in_order(pool, whole_users(checked, (BUCKET,), rows)))
         # One part is written while the next one is made.
         writing: Future[None] | None = None
         with ThreadPoolExecutor(1) as writer:

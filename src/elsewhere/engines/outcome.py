@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 
 import numpy as np
 
-from elsewhere.engines.arrow import Array, Batch, DataType, Schema, pa, pc
-from elsewhere.engines.plans import Covering
+from elsewhere.engines.arrow import Array, Batch, DataType, Field, Schema, pa, pc
+from elsewhere.engines.plans import PERSONAL, Covering
 from elsewhere.engines.users import Users
 from elsewhere.model.arrays import Ints
+from elsewhere.model.errors import InputError
 from elsewhere.model.result import Sanitized
+from elsewhere.text import quote
 
 _TEXT = pa.string()
 
 
-def result_schema(user: DataType, location: DataType = _TEXT) -> Schema:
-    """A row a user: the release, which is null where there is none, and the private outcome."""
+def result_schema(keys: Iterable[Field], location: DataType = _TEXT) -> Schema:
+    """A row a user: the keys, the release, which is null where there is none, and the private outcome."""
     return pa.schema(
         [
-            pa.field("user", user),
+            *keys,
             pa.field("location", pa.list_(location)),
             pa.field("count", pa.list_(pa.int64())),
             pa.field("status", pa.string()),
@@ -36,19 +38,39 @@ def result_schema(user: DataType, location: DataType = _TEXT) -> Schema:
     )
 
 
+def key_names(schema: Schema) -> list[str]:
+    """The columns that say whose a result is: the user, and further keys if there are any."""
+    names: list[str] = schema.names
+    return names[: names.index("location")]
+
+
+def check_keys(keys: Sequence[str]) -> None:
+    """Raise if a key is called like another column of the results or of users' own choices, or like another key."""
+    others = [*result_schema(()).names, *PERSONAL]
+    for at, name in enumerate(keys):
+        if name in keys[:at]:
+            raise InputError(f"{quote(name)} is a key twice", ("keys",))
+        if name in others or name.startswith("__"):
+            raise InputError(f"a key is called {quote(name)}, as another column of the output is; rename it", ("keys",))
+
+
 def releases(results: Batch) -> Batch:
-    """The releases alone: user, location, count; one row a location. Where locations are encoded, users are too."""
+    """The releases alone: keys, location, count; one row a location. Where locations are encoded, keys are too."""
     some = results.column("location").null_count > 0
     given = results.filter(pc.is_valid(results.column("location"))) if some else results
     lengths = pc.list_value_length(given.column("location")).to_numpy()
     rows = pa.array(np.repeat(np.arange(len(given), dtype=np.int32), lengths))
     location, count = (given.column(name).flatten() for name in ("location", "count"))
-    if pa.types.is_dictionary(location.type):
-        user = pa.DictionaryArray.from_arrays(rows, given.column("user"))
-        location = _without_others(location)
+    encoded, names = pa.types.is_dictionary(location.type), key_names(results.schema)
+    keys = [given.column(name) for name in names]
+    if not encoded:
+        keys = [key.take(rows) for key in keys]
+    elif len(keys) == 1:  # there is a row a user, so that the values are the dictionary
+        keys = [pa.DictionaryArray.from_arrays(rows, keys[0])]
     else:
-        user = given.column("user").take(rows)
-    return pa.record_batch([user, location, count], names=["user", "location", "count"])
+        keys = [key.dictionary_encode().take(rows) for key in keys]
+    location = _without_others(location) if encoded else location
+    return pa.record_batch([*keys, location, count], names=[*names, "location", "count"])
 
 
 def _without_others(encoded: Array) -> Array:
@@ -69,7 +91,7 @@ class Outcome:
     """What becomes of some users: flat rows of releases, and a figure of each kind a user."""
 
     def __init__(self, users: Users) -> None:
-        number = len(users.user)
+        number = len(users.keys)
         self.names = users.names
         self.merged = users.merged
         self.rows: list[tuple[Ints, Ints, Ints]] = []
@@ -134,7 +156,8 @@ class Outcome:
             offset, pa.array(names, pa.string()).take(pa.array(order)), pa.array(visits[order])
         )
 
-    def batch(self, user: Array) -> Batch:
+    def batch(self, keys: Batch) -> Batch:
+        """The results of the users, who are the rows of `keys`."""
         of, location, count = self.gathered_rows()
         # Names were added user by user, whose order is anybody's: the same rows are to give the same bytes.
         known = list(self.number) if self.results else self.names
@@ -142,22 +165,22 @@ class Outcome:
         if names != known:
             rank = {name: at for at, name in enumerate(names)}
             location = np.array([rank[name] for name in known])[location]
-        offset = pa.array(np.append(0, np.cumsum(np.bincount(of, minlength=len(user)))).astype(np.int32))
+        offset = pa.array(np.append(0, np.cumsum(np.bincount(of, minlength=len(keys)))).astype(np.int32))
         without = pa.array(self.status == "none")
         codes = pa.array(location.astype(np.int32))
         locations = pa.DictionaryArray.from_arrays(codes, pa.array(names, pa.string()))
         return pa.RecordBatch.from_arrays(
             [
-                user,
+                *keys.columns,
                 pa.ListArray.from_arrays(offset, locations, mask=without),
                 pa.ListArray.from_arrays(offset, pa.array(count), mask=without),
                 pa.array(self.status, pa.string()),
                 pa.array(self.quality_loss, from_pandas=True),
                 pa.array(self.privacy_distance, from_pandas=True),
                 pa.array(self.gap, from_pandas=True),
-                self._hidden(len(user)),
+                self._hidden(len(keys)),
                 pa.array(self.merged),
                 pa.array(self.reason, pa.string()),
             ],
-            schema=result_schema(user.type, locations.type),
+            schema=result_schema(keys.schema, locations.type),
         )

@@ -47,7 +47,7 @@ class Plans:
             if name not in PERSONAL:
                 raise InputError(f"{quote(name)} is no choice of a user's own{closest(name, PERSONAL)}")
         if not users.own:
-            return [Group(self.everybody, np.arange(len(users.user)))]
+            return [Group(self.everybody, np.arange(len(users.keys)))]
         rows = zip(*(map(_plain, column_of(users, name)) for name in users.own), strict=True)
         of: dict[tuple[Any, ...], list[int]] = {}
         for at, row in enumerate(rows):

@@ -270,7 +270,7 @@ def _result_type(rows: DataFrame) -> StructType:
     from pyspark.sql.pandas.types import from_arrow_schema
     from pyspark.sql.types import StructField, StructType
 
-    known = from_arrow_schema(result_schema(pa.string()))
+    known = from_arrow_schema(result_schema([pa.field("user", pa.string())]))
     return StructType([StructField("user", rows.schema["user"].dataType), *known.fields[1:]])
 
 

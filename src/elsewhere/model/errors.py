@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -45,6 +46,22 @@ class Infeasible(ElsewhereError):
 
 class Unchanged(ElsewhereError):
     """The release protects nothing: no visit is hidden, or it equals the history."""
+
+
+class TooFewReleased(ElsewhereError):
+    """Fewer users of a batch than asked for have a release, so that the batch is not finished.
+
+    `summary` is the private summary of the batch.
+    """
+
+    arguments = ("min_released",)
+
+    def __init__(self, message: str, summary: Mapping[str, Any]) -> None:
+        super().__init__(message)
+        self.summary = summary
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.summary)
 
 
 class PrivacyNotMet(ElsewhereError):
