@@ -79,7 +79,10 @@ def encoded(values: list[str]) -> Any:
 
 #: Other types of the same values.
 TYPES: dict[str, list[dict[str, Any]]] = {
-    "views": [{name: pa.array(COLUMNS[name], pa.string_view()) for name in ("user", "location")}],
+    "views": [
+        {name: pa.array(COLUMNS[name], pa.string_view()) for name in ("user", "location")}
+        | {"sensitive": pa.array(["clinic", "clinic", None], pa.string_view())}
+    ],
     "large text": [{name: pa.array(COLUMNS[name], pa.large_string()) for name in ("user", "location")}],
     "bytes": [{name: pa.array(COLUMNS[name], pa.binary()) for name in ("user", "location")}],
     "dictionaries": [{name: encoded(COLUMNS[name]) for name in ("user", "location")}],

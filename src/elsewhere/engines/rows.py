@@ -62,10 +62,13 @@ def _long(table: Table, together: Sequence[str]) -> Table:
     for name in (*together, "location", "count"):
         if name not in table.column_names:
             raise InputError(f"the column {quote(name)} is missing; there are {quote(table.column_names)}")
-    if _is_list(table.schema.field("location").type):
-        table = _exploded(table, together[0])
+    for name in table.column_names:
+        if pa.types.is_string_view(table.schema.field(name).type):  # of which Arrow cannot take some rows
+            table = _with(table, name, _cast(table, name, pa.string()))
     for name in together:
         table = _with(table, name, _key(table, name))
+    if _is_list(table.schema.field("location").type):
+        table = _exploded(table, together[0])
     return _with(_with(table, "location", _location(table)), "count", _cast(table, "count", pa.int64()))
 
 
