@@ -16,7 +16,7 @@ from elsewhere.text import one_line, quote
 #: How an address begins that the local engine can read from and write to.
 SCHEMES = ("s3", "gs", "az", "file")
 _ADDRESS = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+)://")
-_AZURE_ACCOUNT = "AZURE_STORAGE_ACCOUNT"
+_AZURE = "AZURE_STORAGE_"
 
 
 class Location(NamedTuple):
@@ -54,11 +54,20 @@ def locate(place: str | os.PathLike[str], argument: str) -> Location:
 
 
 def _azure(address: str) -> tuple[FileSystem, str]:
+    """The account is the one that the variables of Azure's own tools name."""
     parts = urlsplit(address)
-    account = os.environ.get(_AZURE_ACCOUNT)
+    connection = os.environ.get(f"{_AZURE}CONNECTION_STRING", "")
+    given = dict(item.split("=", 1) for item in connection.split(";") if "=" in item)
+    account = given.get("AccountName") or os.environ.get(f"{_AZURE}ACCOUNT")
     if not account:
-        raise ValueError(f"set {_AZURE_ACCOUNT} to the name of the storage account")
-    return pa_fs.AzureFileSystem(account_name=account), f"{parts.netloc}{unquote(parts.path)}"
+        raise ValueError(f"set {_AZURE}ACCOUNT or {_AZURE}CONNECTION_STRING")
+    options = {"account_key": given.get("AccountKey") or os.environ.get(f"{_AZURE}KEY"),
+               "sas_token": given.get("SharedAccessSignature") or os.environ.get(f"{_AZURE}SAS_TOKEN")}  # fmt: skip
+    if "BlobEndpoint" in given:  # an emulator, or a cloud of one's own
+        endpoint = urlsplit(given["BlobEndpoint"])
+        for service in ("blob", "dfs"):
+            options |= {f"{service}_storage_authority": endpoint.netloc, f"{service}_storage_scheme": endpoint.scheme}
+    return pa_fs.AzureFileSystem(account_name=account, **options), f"{parts.netloc}{unquote(parts.path)}"
 
 
 def _without_secrets(address: str) -> str:
