@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from itertools import chain
 from typing import Any, NamedTuple
@@ -43,9 +44,7 @@ class Plans:
 
     def of(self, users: Users) -> list[Group]:
         """All users, by plan."""
-        for name in users.own:
-            if name not in PERSONAL:
-                raise InputError(f"{quote(name)} is no choice of a user's own{closest(name, PERSONAL)}")
+        check_choices(users.own)
         if not users.own:
             return [Group(self.everybody, np.arange(len(users.keys)))]
         rows = zip(*(map(_plain, column_of(users, name)) for name in users.own), strict=True)
@@ -62,9 +61,9 @@ class Plans:
         return Group(plan, members, own_names and not self.allow_unchanged)
 
     def _made(self, names: tuple[str, ...], row: tuple[Any, ...]) -> tuple[Plan | str, bool]:
-        chosen = {name: _as_list(value) if name in _LISTS else value for name, value in zip(names, row, strict=True)}
-        chosen = {name: value for name, value in chosen.items() if value is not None}
         try:
+            chosen = {name: _choice(name, value) for name, value in zip(names, row, strict=True)}
+            chosen = {name: value for name, value in chosen.items() if value is not None}
             plan = self.everybody.with_choices(chosen) if chosen else self.everybody
         except ElsewhereError as error:
             return str(error), False
@@ -105,11 +104,36 @@ class Covering(NamedTuple):
         return np.diff(self.first) > 0
 
 
+def check_choices(columns: Iterable[str], besides: Collection[str] = ()) -> list[str]:
+    """The columns with choices of users' own. Raise if there is none, or one that is neither a choice nor `besides`."""
+    others = [name for name in columns if name not in besides]
+    for name in others:
+        if name not in PERSONAL:
+            raise InputError(f"the column {quote(name)} is no choice of a user's own{_meant(name)}")
+    if besides and not others:
+        raise InputError(f"no column has choices of users' own; they are called {', '.join(PERSONAL)}")
+    return others
+
+
+def _meant(name: str) -> str:
+    return closest(name, PERSONAL) or f"; those are {', '.join(PERSONAL)}"
+
+
 def _plain(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _as_list(value: Any) -> Any:
-    """Several names in one text are between semicolons; None for no name."""
-    names = (part.strip() for part in value.split(";") if part.strip()) if isinstance(value, str) else value
-    return tuple(names or ()) or None
+def _choice(name: str, value: Any) -> Any:
+    """What a user chose, as the policy has it; None where the cell is empty. Texts may be lists and numbers."""
+    if isinstance(value, str) and not value.strip():
+        return None
+    if name in _LISTS:
+        names = map(str.strip, value.split(";")) if isinstance(value, str) else value
+        return tuple(filter(None, names or ())) or None
+    if not isinstance(value, str):
+        return value
+    try:
+        return int(value) if name == "redistribute" else float(value)
+    except ValueError:
+        whole = "a whole number" if name == "redistribute" else "a number"
+        raise InputError(f"the user's own {name} is {quote(value)}; it must be {whole}") from None
