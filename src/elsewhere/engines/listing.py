@@ -1,0 +1,93 @@
+"""Which of the files in a folder are the table, for every engine and wherever the folder is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from elsewhere.engines.columns import kind_of
+from elsewhere.model.errors import InputError
+from elsewhere.text import name_list, quote
+
+#: What is put behind the name of a batch's output for its private report.
+PRIVATE = ".private"
+_OUTCOMES = re.compile(r"(^|/)outcomes-\d{5}\.parquet$|\.private/outcomes/")
+_ICEBERG = re.compile(r"(^|.*/)metadata/[^/]*\.metadata\.json$")
+
+
+def table_files(folder: str, names: Iterable[str]) -> list[str]:
+    """The files of the table in a folder, of all the files below it, each named by its path from there.
+
+    Files and folders whose names begin with ``_`` or ``.`` are bookkeeping, not data. Tables that need a library of
+    their own to be read right, and the results of earlier batches, are refused.
+    """
+    found = sorted(names)
+    _refuse_lake_tables(folder, found)
+    visible = [name for name in found if not any(map(_is_hidden, name.split("/")))]
+    for name in visible:
+        if _OUTCOMES.search(name):
+            raise InputError(f"{quote(folder)} holds the private report of an earlier batch, {quote(name)}; {_REMEDY}")
+    return visible
+
+
+def earlier_release(folder: str) -> InputError:
+    """The error for a table that is the output of a batch."""
+    return InputError(f"{quote(folder)} holds the releases of an earlier batch; {_REMEDY}")
+
+
+def one_kind(folder: str, files: Sequence[str]) -> str:
+    """The one kind of some files: Parquet, CSV or TSV."""
+    if not files:
+        raise InputError(f"there is no file at {quote(folder)}")
+    first = {}
+    for file in files:
+        first.setdefault(kind_of(file), file)
+    if len(first) > 1:
+        one, other = [*first.values()][:2]
+        raise InputError(f"{quote(folder)} has files of more than one kind: {quote(one)} and {quote(other)}")
+    return next(iter(first))
+
+
+def check_one_schema(columns: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
+    """The columns that all files have, which are given file by file; raise for two files that disagree."""
+    first: tuple[str, Sequence[str]] | None = None
+    for file, names in columns:
+        if first is None:
+            first = file, names
+        elif list(names) != list(first[1]):
+            raise _disagreement(first, (file, names))
+    return list(first[1]) if first else []
+
+
+def _disagreement(one: tuple[str, Sequence[str]], other: tuple[str, Sequence[str]]) -> InputError:
+    (first, some), (second, others) = one, other
+    return InputError(
+        f"two files have different columns: {quote(first)} has {name_list(some)}, {quote(second)} has "
+        f"{name_list(others)}; give files of one table"
+    )
+
+
+_REMEDY = "name the folder of the original tables alone"
+
+
+def _is_hidden(part: str) -> bool:
+    # A folder such as _tenant=7 holds the rows of a value.
+    return part.startswith(".") or (part.startswith("_") and "=" not in part)
+
+
+def _refuse_lake_tables(folder: str, names: Sequence[str]) -> None:
+    for name in names:
+        if "_delta_log" in name.split("/"):
+            read = "deltalake.DeltaTable(path).to_pyarrow_dataset()"
+            raise _lake_table(folder, "a Delta table", name.partition("_delta_log")[0], read)
+        if iceberg := _ICEBERG.match(name):
+            read = "pyiceberg's table.scan().to_arrow()"
+            raise _lake_table(folder, "an Iceberg table", iceberg[1], read)
+
+
+def _lake_table(folder: str, kind: str, below: str, read: str) -> InputError:
+    where = quote(f"{folder}/{below}".rstrip("/"))
+    return InputError(
+        f"{where} is {kind}, whose files alone do not say which rows are current; hand ew.batch what {read} returns, "
+        "or a Spark DataFrame"
+    )
