@@ -80,5 +80,6 @@ def test_a_failed_check_is_said_even_if_quiet(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kernel, "_failed_plain", lambda *_: {0: "a count is outside its bounds"})
-    assert run("policy.toml", "in.csv", "-o", "out", "--quiet") == 0
+    Path("two.csv").write_text("user,location\nann,gym\nann,bar\nbob,gym\nbob,bar\n", encoding="utf-8")
+    assert run("policy.toml", "two.csv", "-o", "out", "--quiet") == 0
     assert "1 release not written, because of a failed check" in capsys.readouterr().err

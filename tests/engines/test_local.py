@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 import elsewhere as ew
 import elsewhere.solve
-from elsewhere.engines import grouping, kernel, local
+from elsewhere.engines import grouping, kernel, pipeline
 from elsewhere.engines.kernel import sanitize_batches
 from elsewhere.engines.outcome import outcomes, releases
 from elsewhere.model.errors import Unchanged
@@ -142,7 +142,7 @@ def test_visits_in_text(tmp_path: Path, ending: str, delimiter: str) -> None:
             writer.writerows([(user, name)] * count)
     policy = ew.Policy("hide", sensitive=("clinic",))
     ew.batch(policy, tmp_path / f"*.{ending}", tmp_path / "out", user_column="who", location_column="where")
-    assert released(tmp_path / "out") == expected(policy, histograms)
+    assert released(tmp_path / "out", "who") == expected(policy, histograms)
 
 
 def test_choices_of_users_own(tmp_path: Path) -> None:
@@ -299,13 +299,12 @@ def test_the_order_of_the_rows_does_not_matter(tmp_path: Path, monkeypatch: pyte
 
 def test_rows_are_skipped_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also those that were read before a batch was ended, and are read again."""
-    monkeypatch.setattr(local, "_PART_ROWS", 200)
-    monkeypatch.setattr(local, "_PLAIN_ROWS", 100)
+    monkeypatch.setattr(pipeline, "_PLAIN_ROWS", 100)
     lines = [f"{user},{place},{count}" for user, counts in people(300).items() for place, count in counts.items()]
     bad = [f"user{at},gym,-1" for at in range(100)]
     (tmp_path / "in.csv").write_text("\n".join(["user,location,count", *lines, *bad]), encoding="utf-8")
     policy = ew.Policy("hide", sensitive=("clinic",))
-    whole = ew.batch(policy, tmp_path / "in.csv", tmp_path / "whole", on_error="skip")
+    whole = ew.batch(policy, tmp_path / "in.csv", tmp_path / "whole", on_error="skip", part_rows=200)
     parts = 0
 
     def end(_: object) -> None:
@@ -315,12 +314,14 @@ def test_rows_are_skipped_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ew.batch(policy, tmp_path / "in.csv", tmp_path / "ended", on_error="skip", progress=end)
-    assert ew.batch(policy, tmp_path / "in.csv", tmp_path / "ended", on_error="skip") == whole
+        ew.batch(policy, tmp_path / "in.csv", tmp_path / "ended", on_error="skip", part_rows=200, progress=end)
+    again = ew.batch(policy, tmp_path / "in.csv", tmp_path / "ended", on_error="skip", part_rows=200)
+    assert {**again, "lineage": None} == {**whole, "lineage": None}
     assert whole["skipped_rows"] == 100
     (tmp_path / "in.csv").write_text("\n".join(["user,location,count", *bad]), encoding="utf-8")
-    nothing = ew.batch(policy, tmp_path / "in.csv", tmp_path / "nothing", on_error="skip", allow_unchanged=True)
-    assert (nothing["users"], nothing["skipped_rows"]) == (0, 100)
+    with pytest.raises(ew.TooFewReleased, match="0 of 0 users can have a release") as nothing:
+        ew.batch(policy, tmp_path / "in.csv", tmp_path / "nothing", on_error="skip", allow_unchanged=True)
+    assert (nothing.value.summary["users"], nothing.value.summary["skipped_rows"]) == (0, 100)
 
 
 def test_dictionaries_of_any_kind() -> None:
@@ -336,7 +337,7 @@ def test_dictionaries_of_any_kind() -> None:
 def test_too_little_memory_is_said(tmp_path: Path) -> None:
     write(tmp_path / "in.parquet", people(20))
     with pytest.raises(ew.InputError, match="fit neither into the memory"):
-        ew.batch(ew.Policy("hide"), tmp_path / "in.parquet", tmp_path / "out", memory=10_000)
+        ew.batch(ew.Policy("hide", sensitive=("gym",)), tmp_path / "in.parquet", tmp_path / "out", memory=10_000)
 
 
 def test_another_question_is_refused(tmp_path: Path) -> None:
@@ -393,14 +394,14 @@ def test_few_rows_are_looked_at_if_all_names_are_there(tmp_path: Path, monkeypat
     write(tmp_path / "in.parquet", people(5000))
     seen = []
 
-    def locations(connection: Any, source: grouping.Source) -> Iterator[list[str]]:
-        for names in grouping.locations(connection, source):
+    def locations(connection: Any, rows: grouping.Rows) -> Iterator[list[str]]:
+        for names in grouping.locations(connection, rows):
             seen.append(names)
             yield names
 
-    monkeypatch.setattr(local, "locations", locations)
+    monkeypatch.setattr(pipeline, "locations", locations)
     policy = ew.Policy("hide", sensitive=("clinic", "*asino"))
-    local.check_input(policy.plan(), grouping.Source.at(tmp_path / "in.parquet"), None, False, 1, 10**9)
+    ew.batch(policy, tmp_path / "in.parquet", tmp_path / "out")
     assert len(seen) == 1
 
 
@@ -457,9 +458,7 @@ def test_a_release_that_is_wrong_is_not_written(tmp_path: Path, monkeypatch: pyt
 
 _SMALL_PARTS = """
 import sys, time, elsewhere as ew
-from elsewhere.engines import local
-local._PART_ROWS, local._PLAIN_ROWS = 400, 200
-ew.batch(ew.Policy("hide", sensitive=("clinic", "casino")), sys.argv[1], sys.argv[2], threads=2,
+ew.batch(ew.Policy("hide", sensitive=("clinic", "casino")), sys.argv[1], sys.argv[2], threads=2, part_rows=300,
          progress=lambda _: time.sleep(0.05))
 """
 
