@@ -52,13 +52,13 @@ _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def batch(
     policy: str,
-    input: str,
+    input: str,  # noqa: A002
     output: str,
     memory: str,
     min_released: str,
     as_json: bool,
     quiet: bool,
-    **given: Any,  # noqa: A002
+    **given: Any,
 ) -> None:
     """Sanitize the histogram of every user in INPUT as POLICY says.
 

@@ -12,6 +12,7 @@ import io
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote as quote_address
@@ -256,9 +257,7 @@ def _partitions(batch: Batch, names: Sequence[str]) -> Iterator[tuple[str, Batch
         return
     table = pa.Table.from_batches([batch])
     for values in table.select(list(names)).group_by(list(names)).aggregate([]).to_pylist():
-        chosen = pc.scalar(True)
-        for name, value in values.items():
-            chosen = pc.and_(chosen, pc.equal(table.column(name), value))
+        chosen = reduce(pc.and_, (pc.equal(table.column(name), value) for name, value in values.items()))
         folder = "".join(f"{name}={quote_address(str(value), safe='')}/" for name, value in values.items())
         yield folder, table.filter(chosen).drop_columns(list(names)).combine_chunks().to_batches()[0]
 

@@ -156,8 +156,8 @@ def sentences() -> Iterator[None]:
         places = "neither into the memory that may be taken nor onto the disk beside the output"
         raise InputError(f"the rows fit {places}; give it more of either") from None
     except duckdb.Error as error:
-        # What Arrow says comes through DuckDB, with what each of them was at.
-        text = str(error).partition("\n\n")[0].rpartition("failed(): ")[2]
+        # What Arrow says comes through DuckDB, behind what each of them was at.
+        text = str(error).partition("\n\n")[0].rpartition("Invalid: ")[2]
         raise InputError(f"the table cannot be read: {one_line(text)}") from None
 
 
@@ -228,9 +228,9 @@ def missing_users(connection: Any, rows: Rows, personal: Choices) -> list[str]:
 def _joined(connection: Any, query: str, personal: Choices, user_type: DataType) -> str:
     """The query with a column for each choice of users' own."""
     key = _comparable(personal, user_type)
-    twice = connection.sql(
-        f"SELECT {key} AS k FROM {personal.table} WHERE k IS NOT NULL GROUP BY k HAVING count(*) > 1 ORDER BY k LIMIT 1"
-    ).fetchall()
+    users = f"SELECT {key} AS k FROM {personal.table}"
+    repeated = f"SELECT k FROM ({users}) WHERE k IS NOT NULL GROUP BY k HAVING count(*) > 1 ORDER BY k LIMIT 1"
+    twice = connection.sql(repeated).fetchall()
     if twice:  # they would get the counts of both
         raise InputError(f"the user {quote(twice[0][0])} has more than one row of choices of their own")
     chosen = [f"{personal.column(name)} AS p{at}" for at, name in enumerate(personal.names)]
@@ -257,7 +257,7 @@ def _encoded(connection: Any, rows: Rows, name: str) -> str:
     few = f"SELECT approx_count_distinct({text}) FROM {rows.table}"
     if not native or connection.sql(few).fetchall()[0][0] > _FEW_NAMES:
         return text
-    names = f"SELECT DISTINCT {text} AS name FROM {rows.table} WHERE name IS NOT NULL ORDER BY 1"
+    names = f"SELECT DISTINCT {text} FROM {rows.table} WHERE {text} IS NOT NULL ORDER BY 1"
     connection.execute(f"CREATE TYPE place AS ENUM ({names})")
     return f"TRY_CAST({text} AS place)"
 

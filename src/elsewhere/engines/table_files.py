@@ -97,7 +97,7 @@ def _below(place: Location, folder: str, infos: Sequence[Any]) -> Found:
 
 
 def _listed(place: Location, folder: str) -> list[Any]:
-    found = place.filesystem.get_file_info(pa_fs.FileSelector(folder, recursive=True))
+    found = place.filesystem.get_file_info(pa_fs.FileSelector(folder, allow_not_found=True, recursive=True))
     return [info for info in found if info.type == pa_fs.FileType.File]
 
 
@@ -235,7 +235,7 @@ def _head(found: Found, path: str) -> _Head:
         skipped = 0
         while not any(map(str.strip, header)):
             header = next(rows)
-            skipped += bool(header)
+            skipped += 1
         sample = list(islice((row for row in rows if row), SAMPLE + 1))[:SAMPLE]
     except StopIteration:
         raise InputError(f"{quote(shown)} has no header line with the names of its columns") from None
