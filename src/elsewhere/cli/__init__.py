@@ -35,7 +35,7 @@ from elsewhere.model.errors import (
 
 _BAD_INPUT, _NO_RELEASE, _INTERRUPTED = 2, 3, 130
 #: Options that are not called like their arguments.
-_OPTIONS = {"spared": "--spare", "candidates": "--candidate", "as_json": "--json"}
+_OPTIONS = {"spared": "--spare", "candidates": "--candidate", "as_json": "--json", "keys": "--key", "input": "INPUT"}
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

@@ -158,6 +158,8 @@ class Output:
         if question != self._question:
             told = f"output is {quote(self.folder.place.shown)}, begun with another input, policy or version"
             raise InputError(f"{told}; name a new folder", ("output",))
+        if self.done and self.summary().get("users") != self.totals.get("users", 0):
+            self.folder.delete(_SUCCESS)
 
     def _intact_records(self) -> Iterator[dict[str, Any]]:
         """The records of parts up to the first whose files are not what was written; what follows is made again."""

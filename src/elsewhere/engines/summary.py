@@ -6,9 +6,9 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from importlib.metadata import version
 from typing import Any
 
-from elsewhere import __version__
 from elsewhere.engines.arrow import pa_ds
 from elsewhere.engines.grouping import sentences
 from elsewhere.engines.kernel import FAILED_CHECK
@@ -72,7 +72,7 @@ def policy_hash(policy: Policy) -> str:
 def lineage(policy: Policy, files: Sequence[File], users: int, seconds: float) -> dict[str, Any]:
     """What made the releases: the version, the policy, the files that were read, and how long it took."""
     return {
-        "version": __version__,
+        "version": version("elsewhere"),
         "policy": policy_hash(policy),
         "input": [{"file": file.path, "bytes": file.size} for file in files],
         "seconds": seconds,
