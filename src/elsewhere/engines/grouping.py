@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -135,7 +135,15 @@ def connected(spill: Path, threads: int, memory: int) -> Iterator[Any]:
         "preserve_insertion_order": False,
         "temp_directory": str(spill),
     }
-    with sentences(), closing(_duckdb().connect(config=settings)) as connection:
+    with opened(settings) as connection:
+        yield connection
+
+
+@contextmanager
+def opened(settings: Mapping[str, Any]) -> Iterator[Any]:
+    """DuckDB with some settings, which says in a sentence what goes wrong and shows nobody how far it is."""
+    with sentences(), closing(_duckdb().connect(config=dict(settings))) as connection:
+        connection.execute("SET enable_progress_bar = false")
         yield connection
 
 

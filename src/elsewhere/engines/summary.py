@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from importlib.metadata import version
 from typing import Any
 
 from elsewhere.engines.arrow import pa_ds
-from elsewhere.engines.grouping import sentences
+from elsewhere.engines.grouping import opened
 from elsewhere.engines.kernel import FAILED_CHECK
 from elsewhere.engines.names import MOST_NAMES, hidden_by_name
 from elsewhere.engines.pipeline import Progress
@@ -28,7 +27,6 @@ _FIGURES = ("mean_quality_loss", "median_quality_loss", "largest_quality_loss", 
 
 def summarised(progress: Progress, outcomes: Store, names: Sequence[str]) -> dict[str, Any]:
     """The totals of all outcomes, what each of the sensitive names hid, and why users got no release."""
-    duckdb = import_module("duckdb")
     summary: dict[str, Any] = {"private": PRIVATE, "users": progress.users, "released": progress.released}
     summary |= {"skipped_rows": progress.skipped_rows, "without_release": progress.users - progress.released}
     summary |= {"failed_checks": 0, "merged_spellings": 0, "hidden": hidden_by_name(names, ()), "reasons": {}}
@@ -37,7 +35,7 @@ def summarised(progress: Progress, outcomes: Store, names: Sequence[str]) -> dic
     if not files:
         return summary
     # One thread adds figures up in one order.
-    with duckdb.connect(config={"threads": 1}) as connection, sentences():
+    with opened({"threads": 1}) as connection:
         connection.register("outcomes", pa_ds.dataset(files, filesystem=outcomes.place.filesystem, format="parquet"))
         found = connection.sql(
             "SELECT avg(quality_loss), median(quality_loss), max(quality_loss), avg(privacy_distance), "
