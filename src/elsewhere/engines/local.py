@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
-from multiprocessing import get_context, parent_process
 from typing import Any, Literal
 
 import numpy as np
@@ -34,17 +30,16 @@ from elsewhere.engines.grouping import (
     reading,
     sentences,
 )
-from elsewhere.engines.kernel import FAILED_CHECK, is_plain, sanitize_users
+from elsewhere.engines.kernel import FAILED_CHECK, is_plain
 from elsewhere.engines.names import MOST_NAMES, check_found, check_named, hidden_by_name
-from elsewhere.engines.plans import Plans
 from elsewhere.engines.rows import whole_users
+from elsewhere.engines.workers import Workers, workers
 from elsewhere.output.report import PRIVATE
 from elsewhere.policy import Plan
 
 #: Rows of a part, and of what a worker gets at a time: a user of its own takes long if there is anything to search.
 _PART_ROWS = 1 << 20
 _PLAIN_ROWS, _SEARCHED_ROWS = 1 << 17, 1 << 12
-_LOADED = "elsewhere.engines.preload"
 
 
 @dataclass
@@ -88,9 +83,10 @@ def run(
     """Sanitize the users of the source that are not in the output yet, bucket by bucket."""
     progress = Progress(**output.journal["totals"])
     skipped = _Skipped(progress.skipped_rows)
+    rows = _PLAIN_ROWS if is_plain(plan.policy) else _SEARCHED_ROWS
     with (
         connected(output.private, threads, memory) as connection,
-        _workers(plan, threads, allow_unchanged) as (pool, rows),
+        workers(plan, allow_unchanged, threads) as pool,
     ):
         with sentences():
             output.journal["notes"] = column_notes(connection, source)
@@ -191,62 +187,16 @@ def _write(output: Output, part: int, table: Table, bucket: int, progress: Progr
     output.record(part, bucket, progress.totals())
 
 
-def _in_order(pool: Executor, chunks: Iterator[Table]) -> Iterator[tuple[Batch, int]]:
+def _in_order(pool: Workers, chunks: Iterator[Table]) -> Iterator[tuple[Batch, int]]:
     """The results of the chunks and the last bucket of each; a few are worked on at the same time."""
     running: deque[tuple[Future[Batch], int]] = deque()
-    ahead = 2 * pool._max_workers  # type: ignore[attr-defined]
     for rows in chunks:
-        running.append((pool.submit(_answered, rows), rows.column(BUCKET)[-1].as_py()))
-        if len(running) > ahead:
+        running.append((pool.submit(rows.drop_columns([BUCKET])), rows.column(BUCKET)[-1].as_py()))
+        if len(running) > 2 * pool.number:
             first, bucket = running.popleft()
             yield first.result(), bucket
     for result, bucket in running:
         yield result.result(), bucket
-
-
-@contextmanager
-def _workers(plan: Plan, threads: int, allow_unchanged: bool) -> Iterator[tuple[Executor, int]]:
-    """What answers, and how many rows at a time.
-
-    Without a search nearly all the work is in kernels, which let other threads run; a search is led by Python, which
-    does not, so that it takes processes.
-    """
-    given, plain = (plan, allow_unchanged), is_plain(plan.policy)
-    if plain or threads == 1:
-        pool: Executor = ThreadPoolExecutor(threads, initializer=_prepare, initargs=given)
-    else:
-        context = get_context("forkserver")
-        context.set_forkserver_preload(["elsewhere.preload", _LOADED])
-        pool = ProcessPoolExecutor(threads, context, _prepare_process, given)
-    with pool:
-        for _ in range(threads):  # they get ready while the rows are grouped
-            pool.submit(import_module, _LOADED)
-        yield pool, _PLAIN_ROWS if plain else _SEARCHED_ROWS
-
-
-#: What a worker, which is a thread or the only one of its process, keeps.
-_KEPT = threading.local()
-
-
-def _prepare(plan: Plan, allow_unchanged: bool) -> None:
-    _KEPT.plans = Plans(plan, allow_unchanged)
-
-
-def _prepare_process(plan: Plan, allow_unchanged: bool) -> None:
-    _prepare(plan, allow_unchanged)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """A worker whose batch was killed would wait for its next task for ever."""
-    parent = parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
-
-
-def _answered(rows: Table) -> Batch:
-    return sanitize_users(_KEPT.plans, rows.drop_columns([BUCKET]))
 
 
 def versions() -> dict[str, str]:
