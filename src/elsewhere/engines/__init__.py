@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from elsewhere.engines.shortages import memory_errors
 from elsewhere.model.errors import InputError
 from elsewhere.policy import Policy
 from elsewhere.text import quote
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 MEMORY = 2**30
 
 
+@memory_errors()
 def batch(
     policy: Policy | str | os.PathLike[str],
     input: str | os.PathLike[str],  # noqa: A002
@@ -80,6 +82,7 @@ def batch(
     from elsewhere.engines.columns import about_personal
     from elsewhere.engines.folder import Output, private_folder
     from elsewhere.engines.grouping import Source
+    from elsewhere.engines.interrupts import saying_what_is_written
     from elsewhere.engines.local import check_input, run, summarised, versions
 
     if engine == "local" and find_spec("duckdb") is None:
@@ -108,7 +111,7 @@ def batch(
                 "allow_unchanged": allow_unchanged,
                 "personal": own and own.fingerprint(), "versions": versions()}  # fmt: skip
     destination = Output(Path(output), private, question)
-    with closing(destination):
+    with closing(destination), saying_what_is_written(lambda: destination.journal["parts"]):
         if not destination.done:
             run(plan, source, destination, personal=own, on_error=on_error, allow_unchanged=allow_unchanged,
                 threads=threads, memory=memory, report=progress)  # fmt: skip

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from glob import glob
 from importlib import import_module
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 from elsewhere.engines.arrow import Batch, pc
 from elsewhere.engines.columns import about_personal, kind_of
+from elsewhere.engines.interrupts import interruptible
 from elsewhere.engines.plans import PERSONAL
 from elsewhere.files import temporary_directory
 from elsewhere.histories.columns import SAMPLE, Columns, find_columns, find_user, numeric_columns
@@ -96,14 +98,15 @@ def reading(threads: int, memory: int, spill: str = "") -> Iterator[Any]:
         "preserve_insertion_order": False,
         "temp_directory": spill,
     }
-    with closing(_duckdb().connect(config=settings)) as connection, sentences():
+    with sentences(), interruptible(partial(_duckdb().connect, config=settings)) as connection:
+        connection.execute("SET enable_progress_bar = false")  # where Python looks interactive, DuckDB prints one
         yield connection
 
 
 def _duckdb() -> Any:
     try:
         return import_module("duckdb")
-    except ImportError:
+    except ModuleNotFoundError:
         raise InputError("the local engine needs DuckDB; install it with: pip install 'elsewhere[batch]'") from None
 
 

@@ -19,7 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from queue import SimpleQueue
 from subprocess import PIPE, Popen
-from typing import Protocol
+from typing import Any, Protocol
 
 from elsewhere.engines.arrow import Batch, Table
 from elsewhere.engines.kernel import is_plain, sanitize_users
@@ -30,9 +30,18 @@ from elsewhere.policy import Plan
 
 #: Processes take seconds to get ready, so those of one batch wait so long for the next one.
 _IDLE_SECONDS = 60.0
-_PROGRAM = (
-    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); from elsewhere.engines.worker import main; main()"
-)
+_PROGRAM = """
+import pickle, sys
+try:
+    sys.path[:] = pickle.load(sys.stdin.buffer)
+    from elsewhere.engines.worker import main
+except BaseException as error:
+    pickle.dump((None, error), sys.stdout.buffer)
+else:
+    main()
+"""
+#: One after the other, so that nobody waits long for the end of one; Arrow imports pandas if it is there.
+_PRELOADED = ("numba", "pandas", "elsewhere.engines.preload")
 #: The options of Python that say where it looks for modules, and whether it writes them.
 _FLAGS = {"isolated": "-I", "ignore_environment": "-E", "no_user_site": "-s", "no_site": "-S",
           "dont_write_bytecode": "-B"}  # fmt: skip
@@ -98,16 +107,34 @@ class _Pool:
 
 @contextmanager
 def _caller(plans: Plans) -> Iterator[Workers]:
-    _preload()
-    yield _Caller(partial(sanitize_users, plans))
+    with _preloading() as loaded:
+        yield _Caller(partial(_answer, loaded, plans))
 
 
 @contextmanager
 def _threads(plans: Sequence[Plans]) -> Iterator[Workers]:
-    _preload()
-    with ThreadPoolExecutor(len(plans)) as threads:
+    with _preloading() as loaded, _ending(ThreadPoolExecutor(len(plans))) as threads:
+        yield _Pool(threads, [partial(_answer, loaded, own) for own in plans])
+
+
+def _answer(loaded: Future[Any], plans: Plans, rows: Table) -> Batch:
+    loaded.result()  # else, where loading fails, two threads that load would each tell another story
+    return sanitize_users(plans, rows)
+
+
+@contextmanager
+def _preloading() -> Iterator[Future[Any]]:
+    """Load what answering takes while rows are grouped."""
+    with _ending(ThreadPoolExecutor(1)) as thread:
+        yield [thread.submit(import_module, module) for module in _PRELOADED][-1]
+
+
+@contextmanager
+def _ending(threads: ThreadPoolExecutor) -> Iterator[ThreadPoolExecutor]:
+    """Threads that finish what they have begun, and nothing else, when the context is left."""
+    with threads:
         try:
-            yield _Pool(threads, [partial(sanitize_users, own) for own in plans])
+            yield threads
         finally:
             threads.shutdown(wait=False, cancel_futures=True)
 
@@ -119,29 +146,18 @@ def _processes(given: tuple[Plan, bool], number: int) -> Iterator[Workers]:
     try:
         while len(processes) < number:
             processes.append(_IDLE.take() or _Process())
-        with ThreadPoolExecutor(number) as threads:
+        with _ending(ThreadPoolExecutor(number)) as threads:
             try:
                 yield _Pool(threads, [partial(process.answer, content) for process in processes])
             except BaseException:
                 for process in processes:
-                    process.kill()  # which ends the threads
-                threads.shutdown(wait=False, cancel_futures=True)
+                    process.kill()  # which ends what the threads have begun
                 raise
     except BaseException:
         for process in processes:
             process.close()
         raise
     _IDLE.put(processes)
-
-
-def _preload() -> None:
-    """Load what answering takes while rows are grouped. A thread that cannot leaves it to those who need it."""
-
-    def load() -> None:
-        with suppress(BaseException):
-            import_module("elsewhere.engines.preload")
-
-    threading.Thread(target=load, daemon=True).start()
 
 
 class _Process:
