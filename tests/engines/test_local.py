@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from itertools import count as count_from
@@ -31,6 +30,7 @@ from elsewhere.model.errors import Unchanged
 from elsewhere.policy import Plan
 from tests.support.batches import BAD, NAMES, batches, caught, expected, people, released, rows, write
 from tests.support.instances import DISTANCES
+from tests.support.processes import left_of_session, of_session, on_linux
 
 pa: Any = import_module("pyarrow")
 pa_csv: Any = import_module("pyarrow.csv")
@@ -243,13 +243,12 @@ def test_input_that_cannot_be_read(tmp_path: Path, make: Any, named: str) -> Non
 
 _SEARCH = """
 import sys, time, elsewhere as ew
-if __name__ == "__main__":
-    ew.batch(ew.Policy("resemble", target="tourist", max_quality_loss=0.1), sys.argv[1], sys.argv[2], threads=2,
-             progress=lambda _: (print("begun", flush=True), time.sleep(60)))
+ew.batch(ew.Policy("resemble", target="tourist", max_quality_loss=0.1), sys.argv[1], sys.argv[2], threads=2,
+         progress=lambda _: (print("begun", flush=True), time.sleep(60)))
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes as Linux shows them")
+@on_linux
 def test_workers_end_with_a_batch_that_is_killed(tmp_path: Path) -> None:
     write(tmp_path / "in.parquet", people(50))
     (tmp_path / "search.py").write_text(_SEARCH, encoding="utf-8")
@@ -261,21 +260,7 @@ def test_workers_end_with_a_batch_that_is_killed(tmp_path: Path) -> None:
     process.kill()
     process.wait()
     process.stdout.close()
-    end = time.monotonic() + 20
-    while of_session(process.pid) and time.monotonic() < end:
-        time.sleep(0.1)
-    assert of_session(process.pid) == []
-
-
-def of_session(number: int) -> list[str]:
-    """The processes of a session that are at work."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            state, _, _, session = path.read_text().rpartition(")")[2].split()[:4]
-            if int(session) == number and state != "Z":
-                found.append(path.parent.name)
-    return found
+    assert left_of_session(process.pid) == []
 
 
 def test_the_order_of_the_rows_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
+from elsewhere.engines.shortages import memory_errors
 from elsewhere.model.errors import InputError
 from elsewhere.policy import Policy
 from elsewhere.text import quote
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 MEMORY = 2**30
 
 
+@memory_errors()
 def batch(
     policy: Policy | str | os.PathLike[str],
     input: TableLike,  # noqa: A002

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from elsewhere.engines.arrow import Batch, DataType, pa, pc
 from elsewhere.engines.columns import about_personal
+from elsewhere.engines.interrupts import interruptible
 from elsewhere.engines.outcome import check_keys
 from elsewhere.engines.plans import LISTS, check_choices
 from elsewhere.engines.sources import Source, check_scalar, is_bytes, is_fraction, is_number, is_text, plain_type
@@ -142,15 +144,15 @@ def connected(spill: Path, threads: int, memory: int) -> Iterator[Any]:
 @contextmanager
 def opened(settings: Mapping[str, Any]) -> Iterator[Any]:
     """DuckDB with some settings, which says in a sentence what goes wrong and shows nobody how far it is."""
-    with sentences(), closing(_duckdb().connect(config=dict(settings))) as connection:
-        connection.execute("SET enable_progress_bar = false")
+    with sentences(), interruptible(partial(_duckdb().connect, config=dict(settings))) as connection:
+        connection.execute("SET enable_progress_bar = false")  # it would go to standard output
         yield connection
 
 
 def _duckdb() -> Any:
     try:
         return import_module("duckdb")
-    except ImportError:
+    except ModuleNotFoundError:
         raise InputError("the local engine needs DuckDB; install it with: pip install 'elsewhere[batch]'") from None
 
 

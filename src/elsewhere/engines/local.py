@@ -10,6 +10,7 @@ from typing import Any
 from elsewhere.engines.columns import about_personal
 from elsewhere.engines.folder import Output, check_outside, output_places
 from elsewhere.engines.grouping import Choices, Rows, connected, content_hash
+from elsewhere.engines.interrupts import saying_what_is_written
 from elsewhere.engines.pipeline import PART_ROWS, Job, Progress, check_input, run, versions
 from elsewhere.engines.request import Request
 from elsewhere.engines.result import BatchResult
@@ -51,7 +52,8 @@ def _into_folder(
         job = Job(plan, rows, personal, request.on_error, request.allow_unchanged, threads,
                   request.part_rows or PART_ROWS)  # fmt: skip
         notes = check_input(connection, job)
-        with closing(Output(folder, report, _question(connection, request, job), request.partition_by)) as output:
+        output = Output(folder, report, _question(connection, request, job), request.partition_by)
+        with closing(output), saying_what_is_written(lambda: len(output.records)):
             remove_left(beside, spill)
             if not output.done:
                 done = run(connection, job, output, progress)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.metadata import version
-from multiprocessing import get_context, parent_process
 from typing import Any, Literal
 
 import numpy as np
@@ -33,10 +28,10 @@ from elsewhere.engines.grouping import (
     number_of_users,
     sentences,
 )
-from elsewhere.engines.kernel import is_plain, sanitize_users
+from elsewhere.engines.kernel import is_plain
 from elsewhere.engines.names import check_found, check_named
-from elsewhere.engines.plans import Plans
 from elsewhere.engines.rows import whole_users
+from elsewhere.engines.workers import Workers, workers
 from elsewhere.policy import Plan
 
 #: Rows of a part, unless the caller says another number.
@@ -45,7 +40,6 @@ PART_ROWS = 1 << 20
 _PLAIN_ROWS, _SEARCHED_ROWS = 1 << 17, 1 << 10
 #: Seconds after which results are kept that are not enough for a part yet.
 _CHECKPOINT_SECONDS = 5.0
-_LOADED = "elsewhere.engines.preload"
 
 
 @dataclass
@@ -109,7 +103,11 @@ def run(connection: Any, job: Job, output: Output, report: Callable[[Progress], 
     progress = Progress(**output.totals)
     skipped = _Skipped(kept[-1].skipped if kept else progress.skipped_rows)
     after = kept[-1].last if kept else output.last
-    with _workers(job) as pool, ThreadPoolExecutor(1) as writer, sentences():
+    with (
+        workers(job.plan, job.allow_unchanged, job.rows.keys, job.threads) as pool,
+        ThreadPoolExecutor(1) as writer,
+        sentences(),
+    ):
         if report is not None:
             progress.expected = number_of_users(connection, job.rows)
         rows = _checked(grouped(connection, job.rows, job.personal, after, job.chunk_rows), job, skipped)
@@ -117,7 +115,7 @@ def run(connection: Any, job: Job, output: Output, report: Callable[[Progress], 
         parts = _Parts(output, skipped, writer, job.part_rows)
         for results, bucket, _ in kept:
             parts.add(results, bucket, kept=True)
-        for results, bucket in _in_order(pool, chunks, job.rows.keys):
+        for results, bucket in _in_order(pool, chunks):
             parts.add(results, bucket)
             progress.users += len(results)
             if report is not None:
@@ -203,62 +201,16 @@ class _Skipped:
         return self._before + int(self._of[: None if bucket is None else bucket + 1].sum())
 
 
-def _in_order(pool: Executor, chunks: Iterator[Table], keys: tuple[str, ...]) -> Iterator[tuple[Batch, int]]:
+def _in_order(pool: Workers, chunks: Iterator[Table]) -> Iterator[tuple[Batch, int]]:
     """The results of the chunks and the last bucket of each; a few are worked on at the same time."""
     running: deque[tuple[Future[Batch], int]] = deque()
-    ahead = 2 * pool._max_workers  # type: ignore[attr-defined]
     for rows in chunks:
-        running.append((pool.submit(_answered, rows, keys), rows.column(BUCKET)[-1].as_py()))
-        if len(running) > ahead:
+        running.append((pool.submit(rows.drop_columns([BUCKET])), rows.column(BUCKET)[-1].as_py()))
+        if len(running) > 2 * pool.number:
             first, bucket = running.popleft()
             yield first.result(), bucket
     for result, bucket in running:
         yield result.result(), bucket
-
-
-@contextmanager
-def _workers(job: Job) -> Iterator[Executor]:
-    """What answers.
-
-    Without a search nearly all the work is in kernels, which let other threads run; a search is led by Python, which
-    does not, so that it takes processes.
-    """
-    given = (job.plan, job.allow_unchanged)
-    if job.is_plain or job.threads == 1:
-        pool: Executor = ThreadPoolExecutor(job.threads, initializer=_prepare, initargs=given)
-    else:
-        context = get_context("forkserver")
-        context.set_forkserver_preload(["elsewhere.preload", _LOADED])
-        pool = ProcessPoolExecutor(job.threads, context, _prepare_process, given)
-    with pool:
-        for _ in range(job.threads):  # they get ready while the rows are grouped
-            pool.submit(import_module, _LOADED)
-        yield pool
-
-
-#: What a worker, which is a thread or the only one of its process, keeps.
-_KEPT = threading.local()
-
-
-def _prepare(plan: Plan, allow_unchanged: bool) -> None:
-    _KEPT.plans = Plans(plan, allow_unchanged)
-
-
-def _prepare_process(plan: Plan, allow_unchanged: bool) -> None:
-    _prepare(plan, allow_unchanged)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """A worker whose batch was killed would wait for its next task for ever."""
-    parent = parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
-
-
-def _answered(rows: Table, keys: tuple[str, ...]) -> Batch:
-    return sanitize_users(_KEPT.plans, rows.drop_columns([BUCKET]), keys)
 
 
 def versions() -> dict[str, str]:
