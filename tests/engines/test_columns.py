@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import pytest
 
 import elsewhere as ew
-from elsewhere.engines import grouping
-from elsewhere.engines.sources import open_source
+from elsewhere.engines.local import grouping
+from elsewhere.engines.local.sources import open_source
 from tests.support.java import java_version
 
 pa: Any = import_module("pyarrow")

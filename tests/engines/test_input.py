@@ -113,8 +113,8 @@ def test_texts_are_read_as_python_reads_them(tmp_path: Path) -> None:
     """A thousand of them: each is read as the csv module reads it, or refused if its rows are of different lengths."""
     import duckdb
 
-    from elsewhere.engines import grouping
-    from elsewhere.engines.sources import open_source
+    from elsewhere.engines.local import grouping
+    from elsewhere.engines.local.sources import open_source
 
     read, connection = 0, duckdb.connect()
     for at in range(1000):

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import elsewhere as ew
-from elsewhere.engines import pipeline
-from elsewhere.engines.grouping import connected
+from elsewhere.engines.local import pipeline
+from elsewhere.engines.local.grouping import connected
 from elsewhere.engines.shortages import memory_errors
 from tests.support.batches import people, write
 

@@ -23,8 +23,9 @@ from hypothesis import strategies as st
 
 import elsewhere as ew
 import elsewhere.solve
-from elsewhere.engines import grouping, kernel, pipeline
+from elsewhere.engines import kernel
 from elsewhere.engines.kernel import sanitize_batches
+from elsewhere.engines.local import grouping, pipeline
 from elsewhere.engines.outcome import outcomes, releases
 from elsewhere.model.errors import Unchanged
 from elsewhere.policy import Plan

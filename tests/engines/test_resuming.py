@@ -12,8 +12,8 @@ import pytest
 
 import elsewhere as ew
 from elsewhere import profiles
-from elsewhere.engines import pipeline
-from elsewhere.engines.folder import Output
+from elsewhere.engines.local import pipeline
+from elsewhere.engines.local.folder import Output
 from tests.support.batches import expected, people, released, write
 
 HIDE = ew.Policy("hide", sensitive=("clinic",))

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 import elsewhere as ew
-from elsewhere.engines import pipeline
-from elsewhere.engines.worker import _portable
-from elsewhere.engines.workers import workers
+from elsewhere.engines.local import pipeline
+from elsewhere.engines.local.worker import _portable
+from elsewhere.engines.local.workers import workers
 from tests.support.batches import expected, people, released, write
 from tests.support.processes import kill, left_of_session, of_session, on_linux, workers_of
 
@@ -126,7 +126,7 @@ def test_an_error_that_cannot_be_pickled_is_told() -> None:
 
 _COMMAND = """
 from elsewhere.cli import main
-from elsewhere.engines import pipeline
+from elsewhere.engines.local import pipeline
 pipeline._SEARCHED_ROWS = 50
 main()
 """

@@ -22,7 +22,7 @@ def workers_of(number: int) -> list[int]:
     found = []
     for pid in [pid for pid, parent, _ in _processes() if parent == number]:
         with suppress(OSError):
-            if b"elsewhere.engines.worker" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            if b"elsewhere.engines.local.worker" in Path(f"/proc/{pid}/cmdline").read_bytes():
                 found.append(pid)
     return found
 

@@ -15,7 +15,7 @@ from elsewhere.model.errors import InputError, TooFewReleased
 from elsewhere.text import plural, quote
 
 if TYPE_CHECKING:
-    from elsewhere.engines.pipeline import Progress
+    from elsewhere.engines.local.pipeline import Progress
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 

@@ -13,9 +13,9 @@ from elsewhere.policy import Policy
 from elsewhere.text import quote
 
 if TYPE_CHECKING:
-    from elsewhere.engines.pipeline import Progress
+    from elsewhere.engines.local.pipeline import Progress
+    from elsewhere.engines.request import TableLike
     from elsewhere.engines.result import BatchResult
-    from elsewhere.engines.sources import TableLike
 
 #: Bytes that a batch may take, by and large, unless it is told otherwise.
 MEMORY = 2**30
@@ -114,6 +114,6 @@ def batch(
         raise InputError(f"master is {quote(master)}, but the engine is 'local'; a master is for 'spark'", ("master",))
     if find_spec("duckdb") is None:
         raise InputError("the local engine needs DuckDB; install it with: pip install 'elsewhere[batch]'")
-    from elsewhere.engines.local import run_batch
+    from elsewhere.engines.local.batch import run_batch
 
     return run_batch(request, threads or os.cpu_count() or 1, memory, progress)

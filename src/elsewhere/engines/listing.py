@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from elsewhere.engines.columns import kind_of
 from elsewhere.model.errors import InputError
@@ -65,6 +67,18 @@ def _disagreement(one: tuple[str, Sequence[str]], other: tuple[str, Sequence[str
         f"two files have different columns: {quote(first)} has {name_list(some)}, {quote(second)} has "
         f"{name_list(others)}; give files of one table"
     )
+
+
+def check_apart(folder: Path, private: Path) -> None:
+    """Raise if what is private would be given away with the releases."""
+    if is_within(private, folder):
+        told = f"report is {quote(str(private))}, in the folder of the releases; name another folder"
+        raise InputError(told, ("report",))
+
+
+def is_within(path: Path, folder: Path) -> bool:
+    real, other = Path(os.path.realpath(folder)), Path(os.path.realpath(path))
+    return real == other or real in other.parents
 
 
 _REMEDY = "name the folder of the original tables alone"

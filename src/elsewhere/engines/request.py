@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, TypeAlias
 
-from elsewhere.engines.sources import TableLike
 from elsewhere.model.errors import InputError
 from elsewhere.policy import Policy
 from elsewhere.text import quote
+
+#: A path, an address, a data frame, an Arrow table, reader or dataset, or anything else that speaks Arrow.
+TableLike: TypeAlias = Any
 
 
 @dataclass(frozen=True)

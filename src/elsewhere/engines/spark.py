@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from elsewhere.engines.arrow import Batch, pa, pc
 from elsewhere.engines.columns import about_personal, bad_row, kind_of
-from elsewhere.engines.folder import check_apart
 from elsewhere.engines.kernel import FAILED_CHECK, is_plain, sanitize_batches
+from elsewhere.engines.listing import check_apart
 from elsewhere.engines.names import (
     MOST_NAMES,
     SUGGESTED,

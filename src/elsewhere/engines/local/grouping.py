@@ -12,11 +12,11 @@ from typing import Any
 
 from elsewhere.engines.arrow import Batch, DataType, pa, pc
 from elsewhere.engines.columns import about_personal
-from elsewhere.engines.interrupts import interruptible
+from elsewhere.engines.local.interrupts import interruptible
+from elsewhere.engines.local.sources import Source, check_scalar, is_bytes, is_fraction, is_number, is_text, plain_type
+from elsewhere.engines.local.table_files import literal
 from elsewhere.engines.outcome import check_keys
 from elsewhere.engines.plans import LISTS, check_choices
-from elsewhere.engines.sources import Source, check_scalar, is_bytes, is_fraction, is_number, is_text, plain_type
-from elsewhere.engines.table_files import literal
 from elsewhere.histories.columns import Columns, called, find_columns, find_user
 from elsewhere.model.errors import InputError
 from elsewhere.text import one_line, plural, quote

@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from elsewhere.engines.arrow import DataType, Schema, pa, pa_ds
+from elsewhere.engines.request import TableLike
 from elsewhere.model.errors import InputError
 from elsewhere.text import one_line, quote
-
-#: A path, an address, a data frame, an Arrow table, reader or dataset, or anything else that speaks Arrow.
-TableLike: TypeAlias = Any
 
 
 class File(NamedTuple):
@@ -54,7 +52,7 @@ class Source:
 def open_source(given: TableLike, argument: str) -> Source:
     """The table that an argument of a batch means."""
     if isinstance(given, str | os.PathLike):
-        from elsewhere.engines.table_files import open_files
+        from elsewhere.engines.local.table_files import open_files
 
         return open_files(given, argument)
     try:

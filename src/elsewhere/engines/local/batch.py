@@ -8,15 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 from elsewhere.engines.columns import about_personal
-from elsewhere.engines.folder import Output, check_outside, output_places
-from elsewhere.engines.grouping import Choices, Rows, connected, content_hash
-from elsewhere.engines.interrupts import saying_what_is_written
-from elsewhere.engines.pipeline import PART_ROWS, Job, Progress, check_input, run, versions
+from elsewhere.engines.local.folder import Output, check_outside, output_places
+from elsewhere.engines.local.grouping import Choices, Rows, connected, content_hash
+from elsewhere.engines.local.interrupts import saying_what_is_written
+from elsewhere.engines.local.pipeline import PART_ROWS, Job, Progress, check_input, run, versions
+from elsewhere.engines.local.sources import Source, open_source
+from elsewhere.engines.local.spilling import remove_left, spill_folder
+from elsewhere.engines.local.summary import check_released, lineage, summarised
 from elsewhere.engines.request import Request
 from elsewhere.engines.result import BatchResult
-from elsewhere.engines.sources import Source, open_source
-from elsewhere.engines.spilling import remove_left, spill_folder
-from elsewhere.engines.summary import check_released, lineage, summarised
 from elsewhere.files import temporary_directory
 
 

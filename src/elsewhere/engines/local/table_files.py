@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from elsewhere.engines.arrow import Schema, pa, pa_csv, pa_ds, pa_fs, pq
 from elsewhere.engines.listing import check_one_schema, earlier_release, one_kind, table_files
-from elsewhere.engines.sources import File, Source, is_number, plain_type
+from elsewhere.engines.local.sources import File, Source, is_number, plain_type
 from elsewhere.engines.stores import Location, locate, store_errors
 from elsewhere.histories.columns import SAMPLE, numeric_columns
 from elsewhere.histories.delimited import guess_delimiter

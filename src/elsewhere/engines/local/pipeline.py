@@ -1,4 +1,4 @@
-"""The engine for one machine: DuckDB groups the rows, workers sanitize the users, and parts are written."""
+"""From grouped rows to parts: workers sanitize the users of some rows at a time, and results are written in order."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from elsewhere.engines import grouping
 from elsewhere.engines.arrow import Array, Batch, Table, pa, pc
 from elsewhere.engines.columns import about_personal, bad_row
-from elsewhere.engines.folder import Checkpoint, Output
-from elsewhere.engines.grouping import (
+from elsewhere.engines.kernel import is_plain
+from elsewhere.engines.local import grouping
+from elsewhere.engines.local.folder import Checkpoint, Output
+from elsewhere.engines.local.grouping import (
     BAD,
     BUCKET,
     NUMBER,
@@ -28,10 +29,9 @@ from elsewhere.engines.grouping import (
     number_of_users,
     sentences,
 )
-from elsewhere.engines.kernel import is_plain
+from elsewhere.engines.local.workers import Workers, workers
 from elsewhere.engines.names import check_found, check_named
 from elsewhere.engines.rows import whole_users
-from elsewhere.engines.workers import Workers, workers
 from elsewhere.policy import Plan
 
 #: Rows of a part, unless the caller says another number.

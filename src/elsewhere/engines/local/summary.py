@@ -9,13 +9,13 @@ from importlib.metadata import version
 from typing import Any
 
 from elsewhere.engines.arrow import pa_ds
-from elsewhere.engines.grouping import opened
 from elsewhere.engines.kernel import FAILED_CHECK
+from elsewhere.engines.local.grouping import opened
+from elsewhere.engines.local.pipeline import Progress
+from elsewhere.engines.local.sources import File
+from elsewhere.engines.local.table_files import literal
 from elsewhere.engines.names import MOST_NAMES, hidden_by_name
-from elsewhere.engines.pipeline import Progress
-from elsewhere.engines.sources import File
 from elsewhere.engines.stores import Store
-from elsewhere.engines.table_files import literal
 from elsewhere.model.errors import TooFewReleased
 from elsewhere.output.report import PRIVATE
 from elsewhere.policy import Policy

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote as quote_address
 
 from elsewhere.engines.arrow import Batch, Table, pa, pa_fs, pc, pq
-from elsewhere.engines.listing import PRIVATE
+from elsewhere.engines.listing import PRIVATE, check_apart, is_within
 from elsewhere.engines.outcome import key_names, outcomes, releases
 from elsewhere.engines.stores import Location, Store, locate
 from elsewhere.model.errors import InputError
@@ -198,31 +198,19 @@ def output_places(output: str | os.PathLike[str], report: str | os.PathLike[str]
     return folder, private
 
 
-def check_apart(folder: Path, private: Path) -> None:
-    """Raise if what is private would be given away with the releases."""
-    if _is_within(private, folder):
-        told = f"report is {quote(str(private))}, in the folder of the releases; name another folder"
-        raise InputError(told, ("report",))
-
-
 def check_outside(folder: Location, given: Any) -> None:
     """Raise if the releases would be among the files of the input."""
     if not isinstance(given, str | os.PathLike):
         return
     source = locate(given, "input")
     is_folder = source.filesystem.get_file_info(source.path).type == pa_fs.FileType.Directory
-    if source.is_local == folder.is_local and is_folder and _is_within(_as_path(folder), _as_path(source)):
+    if source.is_local == folder.is_local and is_folder and is_within(_as_path(folder), _as_path(source)):
         told = f"output is {quote(folder.shown)}, in the folder of the input"
         raise InputError(f"{told}; name another folder, so that releases are not read as input", ("output",))
 
 
 def _as_path(place: Location) -> Path:
     return Path(place.path) if place.is_local else Path("/", place.path)
-
-
-def _is_within(path: Path, folder: Path) -> bool:
-    real, other = Path(os.path.realpath(folder)), Path(os.path.realpath(path))
-    return real == other or real in other.parents
 
 
 def _make(argument: str, given: str, folder: Path, mode: int = 0o777) -> None:

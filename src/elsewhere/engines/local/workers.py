@@ -20,8 +20,8 @@ from typing import Any, Protocol
 
 from elsewhere.engines.arrow import Batch, Table
 from elsewhere.engines.kernel import is_plain, sanitize_users
+from elsewhere.engines.local.worker import from_bytes, send, to_bytes
 from elsewhere.engines.plans import Plans
-from elsewhere.engines.worker import from_bytes, send, to_bytes
 from elsewhere.model.errors import InputError
 from elsewhere.policy import Plan
 
@@ -29,7 +29,7 @@ _PROGRAM = """
 import pickle, sys
 try:
     sys.path[:] = pickle.load(sys.stdin.buffer)
-    from elsewhere.engines.worker import main
+    from elsewhere.engines.local.worker import main
 except BaseException as error:
     pickle.dump((None, error), sys.stdout.buffer)
 else:
