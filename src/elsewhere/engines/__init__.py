@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Bytes that a batch may take, by and large, unless it is told otherwise.
 MEMORY = 2**30
+#: More are a mistake.
+_MOST_THREADS = 1024
 
 
 @memory_errors()
@@ -103,8 +105,8 @@ def batch(
         raise InputError(f"engine is {quote(engine)}; it is 'local' or 'spark'", ("engine",))
     request = Request(
         policy if isinstance(policy, Policy) else Policy.load(policy), input, output, report, personal, user_column,
-        location_column, count_column, rows_are_visits, tuple(keys), tuple(partition_by), part_rows, on_error,
-        allow_unchanged, min_released,
+        location_column, count_column, rows_are_visits, _listed("keys", keys),
+        _listed("partition_by", partition_by), part_rows, on_error, allow_unchanged, min_released,
     )  # fmt: skip
     if engine == "spark" or type(input).__module__.partition(".")[0] == "pyspark":
         from elsewhere.engines.on_spark import run_batch as run_on_spark
@@ -116,4 +118,14 @@ def batch(
         raise InputError("the local engine needs DuckDB; install it with: pip install 'elsewhere[batch]'")
     from elsewhere.engines.local.batch import run_batch
 
+    for name, value, most in (("threads", 1 if threads is None else threads, _MOST_THREADS), ("memory", memory, 2**62)):
+        if not isinstance(value, int) or not 1 <= value <= most:
+            raise InputError(f"{name} is {quote(value)}; it is a whole number from 1 to {most:,}", (name,))
     return run_batch(request, threads or os.cpu_count() or 1, memory, progress)
+
+
+def _listed(argument: str, names: Sequence[str]) -> tuple[str, ...]:
+    """The names of columns; a single one is taken for its letters otherwise."""
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"{argument} is {quote(names)}; give a list of columns", (argument,))
+    return tuple(names)

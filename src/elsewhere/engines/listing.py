@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from elsewhere.engines.columns import kind_of
+from elsewhere.histories.columns import called
 from elsewhere.model.errors import InputError
 from elsewhere.text import name_list, quote
 
@@ -67,6 +68,15 @@ def _disagreement(one: tuple[str, Sequence[str]], other: tuple[str, Sequence[str
         f"two files have different columns: {quote(first)} has {name_list(some)}, {quote(second)} has "
         f"{name_list(others)}; give files of one table"
     )
+
+
+def folder_columns(columns: Sequence[str], given: Sequence[str]) -> tuple[str, ...]:
+    """The columns whose values become folders; raise for a name that would not come out of a folder's name again."""
+    found = tuple(called(columns, name) for name in given)
+    for name in found:
+        if not re.fullmatch(r"\w[\w .+-]*", name):
+            raise InputError(f"the column {quote(name)} cannot name a folder; rename it", ("partition_by",))
+    return found
 
 
 def check_apart(folder: Path, private: Path) -> None:

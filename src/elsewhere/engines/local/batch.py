@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from elsewhere.engines.columns import about_personal
+from elsewhere.engines.listing import folder_columns
 from elsewhere.engines.local.folder import Output, check_outside, output_places
 from elsewhere.engines.local.grouping import Choices, Rows, connected, content_hash
 from elsewhere.engines.local.interrupts import saying_what_is_written
@@ -40,6 +41,7 @@ def _into_folder(
     source = open_source(request.input, "input")
     check_outside(folder, request.input)
     rows = Rows.of(source, request.keys, rows_are_visits=request.rows_are_visits, **request.columns)
+    partition_by = folder_columns(source.schema.names, request.partition_by)
     with about_personal():
         personal = None
         if request.personal is not None:
@@ -52,7 +54,7 @@ def _into_folder(
         job = Job(plan, rows, personal, request.on_error, request.allow_unchanged, threads,
                   request.part_rows or PART_ROWS)  # fmt: skip
         notes = check_input(connection, job)
-        output = Output(folder, report, _question(connection, request, job), request.partition_by)
+        output = Output(folder, report, _question(connection, request, job), partition_by)
         with closing(output), saying_what_is_written(lambda: len(output.records)):
             remove_left(beside, spill)
             if not output.done:
