@@ -63,6 +63,7 @@ def _into_folder(
                 summary["lineage"] = lineage(request.policy, source.files, done.users, done.seconds)
                 check_released(summary, request.min_released)
                 output.finish(summary)
+            check_released(output.summary(), request.min_released)  # the share may be another one than before
             return BatchResult(output.summary(), folder, report)
 
 

@@ -150,14 +150,13 @@ class Output:
             self.private.write(_JOURNAL, json.dumps({"question": self._question}).encode())
             return
         try:
-            question = json.loads(content)["question"]
+            if json.loads(content)["question"] != self._question:
+                told = f"output is {quote(self.folder.place.shown)}, begun with another input, policy or version"
+                raise InputError(f"{told}; name a new folder", ("output",))
             self.records = [*self._intact_records()]
-        except (ValueError, KeyError, TypeError):
+        except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError):
             told = f"the journal in {quote(self.private.place.shown)} cannot be read"
             raise InputError(f"{told}; name a new folder") from None
-        if question != self._question:
-            told = f"output is {quote(self.folder.place.shown)}, begun with another input, policy or version"
-            raise InputError(f"{told}; name a new folder", ("output",))
         if self.done and self.summary().get("users") != self.totals.get("users", 0):
             self.folder.delete(_SUCCESS)
 
