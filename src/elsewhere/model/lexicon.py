@@ -1,0 +1,94 @@
+"""The words, brands and web sites that tell kinds of place: lists that others keep, and our own that corrects them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from functools import cached_property
+from importlib.resources import files
+from typing import NamedTuple
+
+from elsewhere.model.words import is_unspaced, words
+
+
+_DATA = files("elsewhere").joinpath("data")
+#: Our own list: the nodes of the shipped taxonomy. Of a node's words, `heads` stand first and compounds end with `ends`.
+PLACES = _DATA.joinpath("places.csv")
+#: Nodes whose names are words of many other names, such as Steak House.
+_WHOLE_NAMES = ("home", "work")
+
+
+class Word(NamedTuple):
+    """What a run of words means."""
+
+    node: str
+    #: Where it stands if it says what the place is: `first` (Iglesia de San Juan), `last` (St John's Church), `any`.
+    place: str
+
+
+class Lexicon:
+    """Runs of words with their meanings; ends of compounds; words of scripts without blanks; brands; web sites.
+
+    The lists of brands and web sites are read when they are first needed.
+    """
+
+    def __init__(self) -> None:
+        self.runs: dict[str, Word] = {}
+        self.ends: dict[str, str] = {}
+        for node, place, phrases in _rows("kinds.tsv"):
+            if place == "end":
+                self.ends.update(dict.fromkeys(phrases, node))
+            else:
+                self.runs.update(dict.fromkeys(phrases, Word(node, place)))
+        for row in csv.DictReader(io.StringIO(PLACES.read_text(encoding="utf-8"))):
+            self._correct(row)
+        #: Words of scripts without blanks, by their first character, the longest first.
+        self.inside: dict[str, list[tuple[str, Word]]] = {}
+        unspaced = [(phrase, word) for phrase, word in self.runs.items() if is_unspaced(phrase)]
+        for phrase, word in sorted(unspaced, key=lambda pair: -len(pair[0])):
+            self.inside.setdefault(phrase[0], []).append((phrase, word))
+        self.end_lengths = sorted({len(end) for end in self.ends}, reverse=True)
+        #: How many words the longest run has that begins with a word.
+        self.longest: dict[str, int] = {}
+        for phrase in self.runs:
+            first, blanks = phrase.partition(" ")[0], phrase.count(" ")
+            if blanks >= self.longest.get(first, 0):
+                self.longest[first] = blanks + 1
+
+    def _correct(self, row: dict[str, str]) -> None:
+        """Take over what our own list says about a node."""
+        node = row["id"]
+        for phrase in () if node in _WHOLE_NAMES else _phrases(f"{row['name']};{row['aliases']}"):
+            known = self.runs.get(phrase)
+            self.runs[phrase] = Word(node, known.place if known else "any")
+            if phrase in self.ends:
+                self.ends[phrase] = node
+        for phrase in _phrases(row["heads"]):
+            known = self.runs.get(phrase)
+            self.runs[phrase] = Word(node, "any" if known and known.place != "first" else "first")
+        for phrase in _phrases(row["ends"]):
+            self.ends[phrase] = node
+            self.runs.setdefault(phrase, Word(node, "first"))
+
+    @cached_property
+    def brands(self) -> dict[str, str]:
+        """The nodes of brands, by their names without blanks."""
+        return {name: node for node, _, names in _rows("brands.tsv") for name in names}
+
+    @cached_property
+    def sites(self) -> dict[str, str]:
+        """The nodes of brands, by their web sites."""
+        return {site: node for node, _, sites in _rows("sites.tsv") for site in sites}
+
+
+def _phrases(cell: str) -> list[str]:
+    return [" ".join(words(part)) for part in cell.split(";") if part]
+
+
+def _rows(name: str) -> Iterator[tuple[str, str, list[str]]]:
+    """Nodes, where the words stand if the list says so, and the words."""
+    text = _DATA.joinpath("words", name).read_text(encoding="utf-8")
+    for line in text.splitlines():
+        node, *place, found = line.split("\t")
+        yield node, "".join(place), found.split("|")
