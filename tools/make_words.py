@@ -59,7 +59,7 @@ class Tree:
 
     def upward(self, at: str | None) -> list[str]:
         path = []
-        while at is not None:
+        while at:
             path.append(at)
             at = self.nodes[at].parent
         return path
@@ -268,7 +268,11 @@ def settled(found: Mapping[str, set[str]], tree: Tree, taken: Mapping[str, str])
     by_node: dict[str, set[str]] = defaultdict(set)
     for name, nodes in found.items():
         node = tree.common(sorted(nodes))
-        if node is not None and taken.get(name, node) == node and len(name) >= 3 and not name.isdigit():
+        if node is not None and node in tree.upward(taken.get(name, node)):
+            node = taken.get(name, node)
+        elif name in taken:
+            continue
+        if node is not None and len(name) >= 3 and not name.isdigit():
             by_node[node].add(name)
     return by_node
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from elsewhere.model.lexicon import Lexicon, Word
 from elsewhere.model.patterns import PEOPLES, person_pattern, place_pattern
+from elsewhere.model.sites import Sites
 from elsewhere.model.words import base, folded, plain_words, unspaced
 from elsewhere.text import quote
 
@@ -68,10 +69,11 @@ _PARTS_OF_PLACES = (
 _BELIEF = re.compile(
     r"\b(?:catholic|christian|lutheran|baptist|methodist|presbyterian|episcopal|adventist|yeshiva\w*|hebrew|jewish|islamic"
     r"|muslim|friends|jesuit|parochial|saints?|sts?|sankt|sint|our lady|holy|sacred|immaculate|blessed|notre dame|bishop"
-    r"|cardinal|monsignor|msgr|santa|san|sao|santo|katholische\w*|evangelische\w*|katolick\w*)\b"
+    r"|zion|calvary|cardinal|monsignor|msgr|santa|san|sao|santo|katholische\w*|evangelische\w*|katolick\w*)\b"
 )
 #: What a preset covers but what is a part of many names.
 _NOT_SENSITIVE = frozenset(("home", "work", "office", "coworking_space", "conference_room"))
+_SAINTS = ("st", "saint", "san", "santa")
 _ORDINALS = ("st", "nd", "rd", "th")
 _STREETS = frozenset("st street ave avenue av rd road blvd boulevard dr drive ln lane hwy highway pkwy".split())
 _OF_BELIEFS = {
@@ -101,9 +103,10 @@ class Matcher:
         self._sensitive = sensitive - _NOT_SENSITIVE
         self._upward = upward
         self._hosts = frozenset(node for node in self._below(upward, _HOSTS))
-        self._partly = frozenset(self._below(upward, _PARTS_OF_PLACES)) - self._sensitive - {"library"} | _NOT_SENSITIVE | {"service"}
+        self._partly = frozenset(self._below(upward, _PARTS_OF_PLACES)) - self._sensitive - {"library", "dog_park"} | _NOT_SENSITIVE | {"service", "spa"}
         self._medical = frozenset(self._below(upward, ("health_care",)))
         self._ends: dict[str, str | None] = {}
+        self._sites = Sites(lexicon, self._site_words)
 
     def _below(self, upward: Callable[[str], Iterable[str]], tops: tuple[str, ...]) -> Iterator[str]:
         nodes = {word.node for word in self._lexicon.runs.values()}
@@ -111,10 +114,16 @@ class Matcher:
 
     def kind(self, name: str) -> Kind:
         """The kind of the place that `name` means."""
+        if "." in name and " " not in name and (site := self._sites.find(name)):
+            return Kind(name, *site)
         found = self._find(name)
         if found is None:
             return Kind(name, None, 0.0, UNKNOWN)
         return Kind(name, found.node, found.confidence, found.reason)
+
+    def _site_words(self, text: str) -> tuple[str, str] | None:
+        found = self._decide(folded(text), True)
+        return None if found is None else (found.node, found.reason)
 
     def _find(self, name: str) -> Found | None:
         text = folded(name)
@@ -143,6 +152,9 @@ class Matcher:
         if not found:
             return None
         found = _uncovered(found)
+        # Indian says what the food is like if nothing else tells.
+        if len(found) > 1:
+            found = [it for it in found if not PEOPLES.search(it.reason)] or found
         head = self._head(found, raw)
         # The more special of two kinds, wherever it stands: counselling for mental health.
         special = [it for it in found if it.node != head.node and head.node in self._upward(it.node)]
@@ -158,17 +170,13 @@ class Matcher:
         first, last = found[0], found[-1]
         if first is last:
             return first
-        if first.start == 0 and (first.place == "first" or self._is_host(first)):
+        if first.start == 0 and (first.place == "first" or (first.place == "any" and first.node in self._hosts)):
             return first
         if last.place == "first" and last.node not in self._sensitive and first.place == "first":
             return first
         if last.node in self._partly:
             return next((it for it in reversed(found) if it.node in self._sensitive), last)
         return last
-
-    def _is_host(self, found: Found) -> bool:
-        """Whether a word is what the place is even before others, in English as well: Hotel, but not Indian."""
-        return found.place == "any" and found.node in self._hosts and not PEOPLES.search(found.reason)
 
     def _composed(self, found: Found, text: str) -> Found:
         """What two words say together: a school or a cemetery of a belief, a doctor for animals."""
@@ -191,7 +199,7 @@ class Matcher:
         rest = raw[best.end :]
         if not rest or _is_branch(rest):
             yield best._replace(place="first")
-        elif best.end > 1 and best.node not in self._sensitive:
+        elif best.end > 1 and best.node not in self._sensitive and raw[0] not in _SAINTS:
             yield best
 
     def _runs(self, raw: list[str]) -> Iterator[Found]:

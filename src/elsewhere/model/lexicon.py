@@ -16,7 +16,7 @@ _DATA = files("elsewhere").joinpath("data")
 #: Our own list: the nodes of the shipped taxonomy. Of a node's words, `heads` stand first and compounds end with `ends`.
 PLACES = _DATA.joinpath("places.csv")
 #: Nodes whose names are words of many other names, such as Steak House.
-_WHOLE_NAMES = ("home", "work")
+_WHOLE_NAMES = ("home", "work", "society", "justice", "service")
 
 
 class Word(NamedTuple):
@@ -78,8 +78,10 @@ class Lexicon:
 
     @cached_property
     def sites(self) -> dict[str, str]:
-        """The nodes of brands, by their web sites."""
-        return {site: node for node, _, sites in _rows("sites.tsv") for site in sites}
+        """The nodes of web sites: those of brands, and our own list."""
+        own = csv.DictReader(io.StringIO(_DATA.joinpath("sites.csv").read_text(encoding="utf-8")))
+        kept = {site: node for node, _, sites in _rows("sites.tsv") for site in sites}
+        return kept | {site: row["node"] for row in own for site in row["sites"].split(";")}
 
 
 def _phrases(cell: str) -> list[str]:

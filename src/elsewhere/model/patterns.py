@@ -60,6 +60,7 @@ _PLACES = (
     (re.compile(rf"^(?:my|our|da|the|at|in) (?:\w+ )?(?:home|crib|apartment|apt|pad|abode|estate|compound)$|^{_DWELLING}$|\bhome sweet home\b"), "home", 0.8, "somebody's home"),
     (re.compile(r"^(?:la )?casa (?:(?:de|di|du|del|da|do) )?\w+$|\(casa de "), "home", 0.5, "somebody's home"),
     (re.compile(r"\w (?:crib|abode|compound|home|residence)$|\bapt\.? ?#?\d|\bapartment ?#?\d"), "home", 0.6, "somebody's home"),
+    (re.compile(r"^(?!.*(?:sport|dance|beauty|hair|driv|fitness|martial|karate|music|cook|pet|fire))(?:\w+ ){2,}academy$"), "school", 0.6, "the name of a school"),
     (re.compile(r"\bllp\.?$|\besq\b"), "lawyer", 0.6, "the form of a law firm"),
     (re.compile(r"\b(?:inc|llc|ltd|gmbh|corp|corporation|plc|sarl|bv)\.?$"), "office", 0.7, "the form of a company"),
     (re.compile(r"\b(?:media|holdings?|ventures|capital|consulting|technologies|software|solutions|interactive|worldwide|advertising|communications|publishing|investments?|investors?|systems|networks?|labs|branding|creative|digital|(?:music|hotel) group|partners|press)\b"), "office", 0.6, "the name of a company"),
