@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from elsewhere.model.names import name_key
 from elsewhere.model.taxonomy import Taxonomy
 from elsewhere.model.taxonomy_files import Node, parse_nodes
 from elsewhere.model.words import base, folded, is_unspaced, plain_words
@@ -39,8 +40,6 @@ LAST = frozenset(
 )
 #: Where words are made of words, and the last of them says what it is.
 COMPOUNDING = frozenset("af da de et fi fo fy hu is lb nb nl nn no sv".split())
-#: Keys of OpenStreetMap whose tags, even unknown ones, tell the kind.
-GENERAL = {"shop": "shop", "office": "office", "healthcare": "health_care", "craft": "service", "club": "social_club", "religion": "place_of_worship"}
 
 #: Presets whose synonyms are symptoms and parts of the body.
 LOOSE = ("amenity/doctors/", "healthcare/")
@@ -76,7 +75,8 @@ class Tree:
         pairs += [("amenity", value) for key, value in pairs if key == "building"]
         if known := [self.by_tag[f"{key}={value}"] for key, value in pairs if f"{key}={value}" in self.by_tag]:
             return known[0]
-        return next((GENERAL[key] for key, _ in pairs if key in GENERAL), None) if general else None
+        known = [self.by_tag[f"{key}=yes"] for key, _ in pairs if f"{key}=yes" in self.by_tag]
+        return known[0] if general and known else None
 
 
 class Package:
@@ -102,7 +102,7 @@ class Package:
 def phrases(text: str) -> Iterator[str]:
     """The ways to call a kind in a name such as `Pharmacy / Drugstore (with a counter)`."""
     for part in re.split(r"[/,;\n\u30fb\u3001\uff0c\u060c|]", re.sub(r"[(\uff08\[].*?[)\uff09\]]", " ", text)):
-        words = [base(word) for word in plain_words(folded(part))]
+        words = [base(word) for word in plain_words(folded(name_key(part)))]
         if words and len(words) <= 4:
             yield " ".join(words)
 
@@ -165,7 +165,7 @@ def is_sound(phrase: str, languages: Counter[str], of_names: Mapping[str, str]) 
 def english_words(package: Package) -> frozenset[str]:
     """Common English words, in the form in which names are compared."""
     found = (word for level in LEVELS for word in package.json(f"english-words-{level}.json"))
-    return frozenset(base(word) for text in found for word in plain_words(folded(text)))
+    return frozenset(base(word) for text in found for word in plain_words(folded(name_key(text))))
 
 
 def kind_words(
@@ -250,7 +250,7 @@ def brands(package: Package, tree: Tree) -> tuple[dict[str, set[str]], dict[str,
             if node is None:
                 continue
             for name in brand_names(tags, item):
-                names["".join(plain_words(folded(name)))].add(node)
+                names["".join(plain_words(folded(name_key(name))))].add(node)
             for site in known.get(tags.get("brand:wikidata"), {}).get("officialWebsites", ()):
                 if host := _host(site):
                     sites[host].add(node)
@@ -281,7 +281,7 @@ def own_words(nodes: Iterable[Node]) -> dict[str, str]:
     """The nodes of our own words, without blanks, as they are written and in the singular."""
     own = [(text, node.id) for node in nodes for text in (node.name, *node.aliases)]
     singular = {phrase.replace(" ", ""): node for text, node in own for phrase in phrases(text)}
-    return singular | {"".join(plain_words(folded(text))): node for text, node in own}
+    return singular | {"".join(plain_words(folded(name_key(text)))): node for text, node in own}
 
 
 def write(path: Path, rows: Iterable[tuple[str, ...]]) -> None:

@@ -2,7 +2,7 @@
 
 `hide` removes every visit to sensitive locations. `resemble` and `avoid` move a histogram towards a target or away
 from one, within a limit on the quality loss. `frontier` shows what each limit buys. `verify` checks a release without
-trusting the solvers. `read` finds the histogram in a file. `batch` sanitizes the users of a whole table.
+trusting the solvers. `read` finds the histogram in a file. `kinds` says what kind of place each name means. `batch` sanitizes the users of a whole table.
 `elsewhere.paper` has the algorithms of the paper as published.
 """
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from elsewhere.model.distances import distance
     from elsewhere.model.errors import ElsewhereError, Infeasible, InputError, PrivacyNotMet, Unchanged
     from elsewhere.model.histogram import Histogram, Profile
+    from elsewhere.model.kinds import Kind
+    from elsewhere.model.places import kinds
     from elsewhere.model.result import Certificate, Frontier, Sanitized
     from elsewhere.model.taxonomy import Taxonomy
     from elsewhere.policy import Plan, Policy
@@ -35,6 +37,8 @@ _HOMES = {
     "elsewhere.model.distances": ("distance",),
     "elsewhere.model.errors": ("ElsewhereError", "Infeasible", "InputError", "PrivacyNotMet", "Unchanged"),
     "elsewhere.model.histogram": ("Histogram", "Profile"),
+    "elsewhere.model.kinds": ("Kind",),
+    "elsewhere.model.places": ("kinds",),
     "elsewhere.model.result": ("Certificate", "Frontier", "Sanitized"),
     "elsewhere.model.taxonomy": ("Taxonomy",),
     "elsewhere.policy": ("Plan", "Policy"),
@@ -55,6 +59,7 @@ __all__ = [
     "History",
     "Infeasible",
     "InputError",
+    "Kind",
     "Plan",
     "Policy",
     "PrivacyNotMet",
@@ -69,6 +74,7 @@ __all__ = [
     "evaluation",
     "frontier",
     "hide",
+    "kinds",
     "paper",
     "profiles",
     "read",

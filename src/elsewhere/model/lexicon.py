@@ -16,7 +16,7 @@ _DATA = files("elsewhere").joinpath("data")
 #: Our own list: the nodes of the shipped taxonomy. Of a node's words, `heads` stand first and compounds end with `ends`.
 PLACES = _DATA.joinpath("places.csv")
 #: Nodes whose names are words of many other names, such as Steak House.
-_WHOLE_NAMES = ("home", "work", "society", "justice", "service")
+_WHOLE_NAMES = ("home", "work", "society", "justice", "service", "kosher_and_halal_food_shop")
 
 
 class Word(NamedTuple):
@@ -44,10 +44,9 @@ class Lexicon:
         for row in csv.DictReader(io.StringIO(PLACES.read_text(encoding="utf-8"))):
             self._correct(row)
         #: Words of scripts without blanks, by their first character, the longest first.
-        self.inside: dict[str, list[tuple[str, Word]]] = {}
-        unspaced = [(phrase, word) for phrase, word in self.runs.items() if is_unspaced(phrase)]
-        for phrase, word in sorted(unspaced, key=lambda pair: -len(pair[0])):
-            self.inside.setdefault(phrase[0], []).append((phrase, word))
+        self.inside: dict[str, list[str]] = {}
+        for phrase in sorted(filter(is_unspaced, self.runs), key=len, reverse=True):
+            self.inside.setdefault(phrase[0], []).append(phrase)
         self.end_lengths = sorted({len(end) for end in self.ends}, reverse=True)
         #: How many words the longest run has that begins with a word.
         self.longest: dict[str, int] = {}

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
+from typing import Protocol
 
+from elsewhere.model.errors import InputError
+from elsewhere.model.histogram import Histogram
 from elsewhere.model.kinds import Kind, Matcher
 from elsewhere.model.lexicon import PLACES, Lexicon
 from elsewhere.model.names import name_key
-from elsewhere.model.taxonomy import Taxonomy
+from elsewhere.model.taxonomy import Taxonomy, Types
 from elsewhere.model.taxonomy_files import parse_nodes
 from elsewhere.text import quote
 
 _PRESETS = {
+    "all": "everything that another preset covers",
     "addiction": "help with addiction to alcohol, drugs or gambling; cannabis shops",
     "adult-entertainment": "strip clubs, sex shops, brothels",
     "children": "where one goes with or for children: schools, day care, playgrounds, toy shops",
@@ -34,6 +39,10 @@ _PRESETS = {
     "work": "offices and other places where one works",
 }
 
+#: The preset of everything that a preset covers.
+_ALL = "all"
+
+
 class Places(Taxonomy):
     """The shipped taxonomy.
 
@@ -42,29 +51,104 @@ class Places(Taxonomy):
     """
 
     def __init__(self) -> None:
-        super().__init__(parse_nodes(PLACES.read_bytes()))
-
-    @cached_property
-    def _matcher(self) -> Matcher:
-        sensitive = frozenset(below.id for at, node in self.tree() if node.groups for _, below in self._walk(node))
-        return Matcher(Lexicon(), self._upward, sensitive)
-
-    def kind(self, name: str, said: Iterable[str] = ()) -> Kind:
-        """The kind of the place called `name`; `said` is what the export says about it, which counts more."""
-        for type_ in said:
-            if nodes := self._by_key.get(name_key(type_)):
-                return Kind(name, nodes[0], 0.98, f"the export says {quote(type_)}")
-        if nodes := super()._nodes_of(name):
-            return Kind(name, nodes[0], 0.95, "it is the name of a kind")
-        return self._matcher.kind(name)
+        nodes = parse_nodes(PLACES.read_bytes())
+        super().__init__(replace(node, groups=(*node.groups, _ALL)) if node.groups else node for node in nodes)
 
     @property
     def presets(self) -> Mapping[str, str]:
         """The groups that ``select(["preset:..."])`` knows, each with a description."""
         return dict(_PRESETS)
 
-    def _nodes_of(self, location: str) -> Collection[str]:
-        if known := super()._nodes_of(location):
+    def kind(self, name: str, said: Iterable[str] = ()) -> Kind:
+        """Return the kind of the place called `name`; what an export says about it counts more than the name."""
+        for type_ in said:
+            if nodes := self._nodes_of_type(type_):
+                return Kind(name, nodes[0], 0.98, f"the export says {quote(type_)}")
+        if nodes := self._by_key.get(name_key(name), ()):
+            return Kind(name, nodes[0], 0.95, "the name of a kind")
+        return self._matcher.kind(name)
+
+    @cached_property
+    def _matcher(self) -> Matcher:
+        return Matcher(Lexicon(), self._upward, {below.id for _, below in self.tree(f"preset:{_ALL}")})
+
+    def _nodes_of(self, location: str, said: Iterable[str] = ()) -> Collection[str]:
+        for type_ in said:
+            if nodes := self._nodes_of_type(type_):
+                return nodes
+        key = name_key(location)
+        if known := self._by_key.get(key):
             return known
-        node = self._matcher.kind(location).node
-        return () if node is None else (node,)
+        found = self._matcher.find(key)
+        return () if found is None else (found.node,)
+
+    def _nodes_of_type(self, type_: str) -> tuple[str, ...]:
+        """The nodes that a category, a type or a tag means; of a tag with an unknown value what its key tells."""
+        key = name_key(type_)
+        if (nodes := self._by_key.get(key, ())) or "=" not in key:
+            return nodes
+        return self._by_key.get(f"{key.partition('=')[0]}=yes", ())
+
+
+class _History(Protocol):
+    """What is needed of a `History`, which is read in a layer above."""
+
+    @property
+    def histogram(self) -> Histogram: ...
+
+    @property
+    def types(self) -> Types: ...
+
+
+def kinds(names: Iterable[str] | _History, types: Types | None = None) -> list[Kind]:
+    """Return what kind of place each name means.
+
+    Parameters
+    ----------
+    names
+        The names, or a `History`, whose names and types are taken.
+    types
+        What an export says about the places, by name: categories of Foursquare, types of Google, or tags of
+        OpenStreetMap such as ``"amenity=hospital"``. A type that the shipped taxonomy has counts more than the name.
+        Default: the types of the `History`; none if names are given.
+
+    Returns
+    -------
+    list of Kind
+        For each name in order: the `node` of the shipped taxonomy, or None if nothing tells; the `confidence`, about
+        the share of such findings that are right; and the `reason`.
+
+    Raises
+    ------
+    InputError
+        A name is not a string, or `names` is one.
+
+    See Also
+    --------
+    Taxonomy.select : Choose the locations below a node or of a preset.
+
+    Examples
+    --------
+    >>> for kind in kinds(["Café Morgenrot", "Klinikum Nord", "Iron Works"], {"Iron Works": ["gym"]}):
+    ...     print(kind.node, kind.confidence, kind.reason)
+    cafe 0.85 the word 'cafe'
+    hospital 0.85 the word 'klinikum'
+    gym 0.98 the export says 'gym'
+    """
+    if isinstance(names, str | bytes):
+        raise InputError(f"names is {quote(names)}; give a collection of names", ("names",))
+    if not isinstance(names, Iterable):
+        names, types = names.histogram.locations, names.types if types is None else types
+    shipped = _shipped()
+    found = []
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(f"names has {quote(name)}, which is not a string", ("names",))
+        found.append(shipped.kind(name, (types or {}).get(name, ())))
+    return found
+
+
+def _shipped() -> Places:
+    shipped = Taxonomy.shipped()
+    assert isinstance(shipped, Places)
+    return shipped

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from typing import NamedTuple, Protocol
 
 from elsewhere.model.lexicon import Lexicon
+from elsewhere.model.words import base
+from elsewhere.text import quote
 
 _HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}")
 #: What comes before the country in domains such as example.co.uk.
@@ -29,6 +32,22 @@ _STEMS = {
 _SHORTEST_PART = 6
 
 
+class Site(NamedTuple):
+    """What tells the kind of a web site."""
+
+    node: str
+    confidence: float
+    reason: str
+
+
+class _Told(Protocol):
+    @property
+    def node(self) -> str: ...
+
+    @property
+    def reason(self) -> str: ...
+
+
 class Sites:
     """Finds the kinds of web sites.
 
@@ -37,44 +56,41 @@ class Sites:
     lexicon
         The words, brands and web sites.
     of_words
-        The node that the words of a name mean, and why.
+        Gives what the words of a text tell.
     """
 
-    def __init__(self, lexicon: Lexicon, of_words: Callable[[str], tuple[str, str] | None]) -> None:
+    def __init__(self, lexicon: Lexicon, of_words: Callable[[str], _Told | None]) -> None:
         self._lexicon = lexicon
         self._of_words = of_words
         self._stems = [(stem, node) for node, stems in _STEMS.items() for stem in stems]
 
-    def find(self, name: str) -> tuple[str, float, str] | None:
-        """The node of a web site, how sure that is, and why; None if the name is no web site or nothing tells."""
-        host = name.strip().lower().removeprefix("www.")
+    def find(self, key: str) -> Site | None:
+        """What tells the kind of a web site; None if the key of a name is no web site or nothing tells."""
+        host = key.removeprefix("www.")
         if not _HOST.fullmatch(host):
             return None
         parts = host.split(".")
         for start in range(len(parts) - 1):
             if node := self._lexicon.sites.get(".".join(parts[start:])):
-                return node, 0.95, "a web site whose kind is known"
+                return Site(node, 0.95, "a web site whose kind is known")
         label, *_, top = _telling(parts)
+        words = label.split("-")
         if node := next((node for stem, node in self._stems if stem in label), None):
-            return node, 0.8, f"a part of the web site's name {label!r}"
-        if found := self._of_words(" ".join([*label.split("-"), top] if len(top) > 3 else label.split("-"))):
-            return found[0], 0.75, found[1]
-        for part in (label, *(parts[:-2] if len(parts) > 2 else ())):
-            if node := next(self._edges(part), None):
-                return node, 0.7, f"a part of the web site's name {part!r}"
+            return Site(node, 0.8, f"a part of the web site's name {quote(label)}")
+        if found := self._of_words(" ".join([*words, top] if len(top) > 3 else words)):
+            return Site(found.node, 0.75, found.reason)
+        if node := next((node for word in words for node in self._edges(word)), None):
+            return Site(node, 0.7, f"a part of the web site's name {quote(label)}")
         return None
 
-    def _edges(self, label: str) -> Iterator[str]:
-        """The nodes of words that a label ends with, or begins with in languages that put them first."""
-        for word in label.split("-"):
-            for length in range(len(word), _SHORTEST_PART - 1, -1):
-                for form in (word[-length:], word[-length:].removesuffix("s")):
-                    known = self._lexicon.runs.get(form)
-                    if known and len(form) >= _SHORTEST_PART:
-                        yield known.node
-                head = self._lexicon.runs.get(word[:length])
-                if head and head.place == "first":
-                    yield head.node
+    def _edges(self, word: str) -> Iterator[str]:
+        """The nodes of long words that a word ends with, or begins with in languages that put them first."""
+        runs = self._lexicon.runs
+        for length in range(len(word), _SHORTEST_PART - 1, -1):
+            if known := runs.get(base(word[-length:])):
+                yield known.node
+            if (known := runs.get(word[:length])) and known.place == "first":
+                yield known.node
 
 
 def _telling(parts: list[str]) -> list[str]:

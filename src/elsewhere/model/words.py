@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache
 
 from elsewhere.model.names import name_key
 
@@ -21,15 +20,15 @@ _LETTERS = str.maketrans({
 })  # fmt: skip
 #: Scripts that put no blanks between words: Thai, Lao, Burmese, Khmer, Chinese, Japanese; Korean compounds at will.
 _UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff]+"
+    "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff]+)"
 )
 #: The article that Arabic writes as one with its noun.
 _ARTICLE = "\u0627\u0644"
 
 
-def folded(name: str) -> str:
-    """The name without case and marks; letters that are written in several ways are written in one."""
-    text = name_key(name)
+def folded(key: str) -> str:
+    """The key of a name without marks; letters that are written in several ways are written in one."""
+    text = key
     if not text.isascii():
         text = unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", text))).translate(_LETTERS)
     if "'" in text or "\u2019" in text:
@@ -50,21 +49,21 @@ def words(name: str) -> list[str]:
     >>> words("St. Mary's Chapels"), words("D.D.S. Müller")
     (['st', 'mary', 'chapel'], ['dds', 'muller'])
     """
-    return [base(word) for word in plain_words(folded(name))]
+    return [base(word) for word in plain_words(folded(name_key(name)))]
 
 
-def unspaced(text: str) -> list[str]:
-    """The parts of a folded text in scripts that put no blanks between words.
+def by_script(word: str) -> list[str]:
+    """A word, cut where a script without blanks begins or ends.
 
-    >>> unspaced("abc 中央病院 x")
-    ['中央病院']
+    >>> by_script("abc中央病院"), by_script("café")
+    (['abc', '中央病院'], ['café'])
     """
-    return [] if text.isascii() else _UNSPACED.findall(text)
+    return [part for part in _UNSPACED.split(word) if part]
 
 
-@cache
 def is_unspaced(word: str) -> bool:
-    return bool(_UNSPACED.fullmatch(word))
+    """Whether a word is in a script without blanks."""
+    return not word.isascii() and bool(_UNSPACED.fullmatch(word))
 
 
 def base(word: str) -> str:
