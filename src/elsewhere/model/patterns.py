@@ -1,4 +1,4 @@
-"""What the form of a name tells: titles of doctors, numbers of schools, saints, homes, companies, societies of a people.
+"""What the form of a name tells: titles of doctors, numbers of schools, saints, homes, companies, societies.
 
 Patterns are matched against folded names (`words.folded`).
 """
@@ -39,19 +39,22 @@ _DWELLING = f"(?:{_HOMES.replace(' ', '|')})"
 _RELATIVE = "(?:mom|dad|mum|mama|parents|grandma|grandpa|grandmother|in[ -]?laws)"
 _FORMS_OF_COMPANIES = "inc llc ltd gmbh corp corporation plc sarl bv"
 _COMPANIES = (
-    "media holding holdings ventures capital consulting technologies software solutions interactive worldwide advertising"
-    " communications publishing investment investments investor investors systems network networks labs branding"
-    " creative digital partners press"
+    "media holding holdings ventures capital consulting technologies software solutions interactive worldwide"
+    " advertising communications publishing investment investments investor investors systems network networks labs"
+    " branding creative digital partners press"
 )
 _NO_SCHOOLS = "sport|dance|beauty|hair|driv|fitness|martial|karate|music|cook|pet|fire"
 #: What tells if no word tells anything sensitive.
 _NEXT = (
     _pattern("church", 0.9, "the name of a church", r"\bour lady (?:of|queen)\b|\bnuestra senora\b|\bnossa senhora\b"
              r"|\bmadonna del", "lady nuestra nossa madonna"),
-    _pattern("home", 0.85, "somebody's home", rf"^(?:[\w.&]+ ){{0,3}}\w+(?:s'?|') (?:new |old )?{_DWELLING}!?$", _HOMES),
+    _pattern("religious_community_center", 0.7, "the word 'missions'", r"\bmissions$", "missions"),
+    _pattern("home", 0.85, "somebody's home", rf"^(?:[\w.&]+ ){{0,3}}\w+(?:s'?|') (?:new |old )?{_DWELLING}!?$",
+             _HOMES),
     _pattern("home", 0.85, "somebody's home", rf"\b{_RELATIVE}s? (?:and \w+s? )?(?:house|home|place|apartment|apt)\b",
              "house home place apartment apt"),
-    _pattern("office", 0.85, "a company's headquarters", r"\b(?:hq|headquarters?|(?:head|main) office|hauptverwaltung)\b",
+    _pattern("office", 0.85, "a company's headquarters",
+             r"\b(?:hq|headquarters?|(?:head|main) office|hauptverwaltung)\b",
              "hq headquarter headquarters office hauptverwaltung"),
 )  # fmt: skip
 #: What tells if no word tells anything.
@@ -65,7 +68,7 @@ _LAST = (
              _HOMES),
     _pattern("school", 0.6, "the name of a school", rf"^(?!.*(?:{_NO_SCHOOLS}))(?:\w+ ){{2,}}academy$", "academy"),
     _pattern("lawyer", 0.6, "the form of a law firm", r"\bllp\.?$|\besq\b", "llp esq"),
-    _pattern("office", 0.75, "the form of a company", rf"\b(?:{_FORMS_OF_COMPANIES.replace(' ', '|')})\.?$",
+    _pattern("office", 0.65, "the form of a company", rf"\b(?:{_FORMS_OF_COMPANIES.replace(' ', '|')})\.?$",
              _FORMS_OF_COMPANIES),
     _pattern("office", 0.7, "the name of a company", rf"\b(?:{_COMPANIES.replace(' ', '|')}|(?:music|hotel) group)\b",
              f"{_COMPANIES} group"),
@@ -73,25 +76,27 @@ _LAST = (
 _TELLING = frozenset().union(*(pattern.words for pattern in (*_NEXT, *_LAST)))
 
 #: What the people of a country or a region are called in English.
-PEOPLES = frozenset(
-    "afghan african albanian algerian american angolan arab arabic argentine argentinian armenian asian assyrian"
-    " australian austrian azerbaijani bangladeshi barbadian basque belarusian belgian bengali bolivian bosnian brazilian"
-    " british bulgarian burmese cambodian canadian caribbean catalan chilean chinese colombian congolese croatian cuban"
-    " cypriot czech danish dominican dutch ecuadorian egyptian eritrean estonian ethiopian filipino finnish french"
-    " galician gambian georgian german ghanaian greek guatemalan guinean guyanese haitian hellenic hispanic honduran"
-    " hungarian icelandic indian indonesian iranian iraqi irish israeli italian ivorian jamaican japanese jordanian"
-    " kazakh kenyan korean kosovar kurdish laotian latin latino latvian lebanese liberian libyan lithuanian macedonian"
-    " malaysian malian maltese mexican moldovan mongolian moroccan nepalese nicaraguan nigerian nordic norwegian"
-    " pakistani palestinian panamanian paraguayan persian peruvian philippine polish portuguese punjabi romanian russian"
-    " salvadoran saudi scandinavian scottish senegalese serbian sicilian slavic slovak slovenian somali spanish sudanese"
-    " swedish swiss syrian taiwanese tamil tatar thai tibetan trinidadian tunisian turkish ugandan ukrainian uruguayan"
-    " uzbek venezuelan vietnamese welsh yemeni".split()
-)
+_PEOPLES_IN_ENGLISH = """
+    afghan african albanian algerian american angolan arab arabic argentine argentinian armenian asian assyrian
+    australian austrian azerbaijani bangladeshi barbadian basque belarusian belgian bengali bolivian bosnian brazilian
+    british bulgarian burmese cambodian canadian caribbean catalan chilean chinese colombian congolese croatian cuban
+    cypriot czech danish dominican dutch ecuadorian egyptian eritrean estonian ethiopian filipino finnish french
+    galician gambian georgian german ghanaian greek guatemalan guinean guyanese haitian hellenic hispanic honduran
+    hungarian icelandic indian indonesian iranian iraqi irish israeli italian ivorian jamaican japanese jordanian
+    kazakh kenyan korean kosovar kurdish laotian latin latino latvian lebanese liberian libyan lithuanian macedonian
+    malaysian malian maltese mexican moldovan mongolian moroccan nepalese nicaraguan nigerian nordic norwegian
+    pakistani palestinian panamanian paraguayan persian peruvian philippine polish portuguese punjabi romanian russian
+    salvadoran saudi scandinavian scottish senegalese serbian sicilian slavic slovak slovenian somali spanish sudanese
+    swedish swiss syrian taiwanese tamil tatar thai tibetan trinidadian tunisian turkish ugandan ukrainian uruguayan
+    uzbek venezuelan vietnamese welsh yemeni
+"""
+PEOPLES = frozenset(_PEOPLES_IN_ENGLISH.split())
 #: What the societies of a people call themselves, and kinds that they look like.
-_SOCIETIES = frozenset(
-    "cultural community heritage club society association federation league benevolent center centre institute council"
-    " veterans citizens".split()
-)
+_NAMES_OF_SOCIETIES = """
+    cultural community heritage club society association federation league benevolent center centre institute council
+    veterans citizens
+"""
+_SOCIETIES = frozenset(_NAMES_OF_SOCIETIES.split())
 _LIKE_SOCIETIES = ("community_center", "social_club", "sports_club", "event_space", "sport", "nightclub", "education")
 _SOCIETY = Pattern("ethnic_community_center", 0.75, "the society of a people", re.compile(""))
 
@@ -103,11 +108,9 @@ def first_pattern(text: str, words: Collection[str]) -> Pattern | None:
 
 def last_pattern(text: str, words: Collection[str], node: str | None) -> Pattern | None:
     """The pattern that tells a kind if the words tell nothing or only the ordinary kind `node`."""
-    if (node is None or node in _LIKE_SOCIETIES) and _is_society(words):
-        return _SOCIETY
-    if _TELLING.isdisjoint(words):
-        return None
-    return _fitting(_NEXT, text, words) or (_fitting(_LAST, text, words) if node is None else None)
+    if not _TELLING.isdisjoint(words) and (found := _fitting(_NEXT if node else (*_NEXT, *_LAST), text, words)):
+        return found
+    return _SOCIETY if (node is None or node in _LIKE_SOCIETIES) and _is_society(words) else None
 
 
 def _fitting(patterns: Iterable[Pattern], text: str, words: Collection[str]) -> Pattern | None:

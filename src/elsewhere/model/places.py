@@ -131,14 +131,15 @@ def kinds(names: Iterable[str] | _History, types: Types | None = None) -> list[K
     --------
     >>> for kind in kinds(["Café Morgenrot", "Klinikum Nord", "Iron Works"], {"Iron Works": ["gym"]}):
     ...     print(kind.node, kind.confidence, kind.reason)
-    cafe 0.85 the word 'cafe'
-    hospital 0.85 the word 'klinikum'
+    cafe 0.9 the word 'cafe'
+    hospital 0.9 the word 'klinikum'
     gym 0.98 the export says 'gym'
     """
     if isinstance(names, str | bytes):
         raise InputError(f"names is {quote(names)}; give a collection of names", ("names",))
     if not isinstance(names, Iterable):
-        names, types = names.histogram.locations, names.types if types is None else types
+        types = names.types if types is None else types
+        names = names.histogram.locations
     shipped = _shipped()
     found = []
     for name in names:

@@ -12,7 +12,7 @@ from elsewhere.text import quote
 
 _HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}")
 #: What comes before the country in domains such as example.co.uk.
-_SECOND_LEVEL = frozenset("ac co com edu gob gouv gov go ne net nhs nom or org sch".split())
+_SECOND_LEVEL = ("ac", "co", "com", "edu", "gob", "gouv", "gov", "go", "ne", "net", "nhs", "nom", "or", "org", "sch")
 #: Parts of domains that tell by themselves, with no ordinary word that has them inside.
 _STEMS = {
     "adult_entertainment_venue": (

@@ -123,8 +123,8 @@ class Taxonomy:
             recognises words in a name. Locations that the taxonomy does not have are not selected. Default: return the
             names and aliases of the nodes, as the taxonomy spells them.
         types
-            What an export says about locations, by name, such as `History.types`. Where the taxonomy has such a type, it
-            counts and the name does not. Default: only names count.
+            What an export says about locations, by name, such as `History.types`. Where the taxonomy has such a type,
+            it counts and the name does not. Default: only names count.
 
         Returns
         -------

@@ -61,6 +61,11 @@ def by_script(word: str) -> list[str]:
     return [part for part in _UNSPACED.split(word) if part]
 
 
+def has_unspaced(text: str) -> bool:
+    """Whether a text has letters of a script without blanks."""
+    return not text.isascii() and _UNSPACED.search(text) is not None
+
+
 def is_unspaced(word: str) -> bool:
     """Whether a word is in a script without blanks."""
     return not word.isascii() and bool(_UNSPACED.fullmatch(word))
