@@ -250,11 +250,12 @@ def brands(package: Package, tree: Tree) -> tuple[dict[str, set[str]], dict[str,
     names: dict[str, set[str]] = defaultdict(set)
     sites: dict[str, set[str]] = defaultdict(set)
     for path, group in package.json("dist/json/nsi.min.json")["nsi"].items():
-        if not path.startswith(("brands/", "operators/amenity/hospital")):
+        if not path.startswith(("brands/", "operators/amenity/hospital", "operators/amenity/clinic")):
             continue
         for item in group["items"]:
             tags = item["tags"]
-            node = tree.of_tags(tags, general=True)
+            kind = {key: value for key, value in tags.items() if not key.startswith("diet:")}
+            node = tree.of_tags(kind, general=True)
             if node is None:
                 continue
             for name in brand_names(tags, item):

@@ -50,22 +50,22 @@ def node_of(name: str) -> str | None:
         ("Devlet Hastanesi", "hospital"),  # a form that no dictionary has
         ("CVS - 3rd Ave", "pharmacy"),  # brands, with and without blanks
         ("Lab Corp", "medical_lab"),
-        ("Dr Solomon", "doctors_office"),
+        ("Dr Wendelin", "doctors_office"),
         ("Jane Roe, D.D.S.", "dentist"),
         ("Dr. Lee, Psychotherapy", "psychotherapist"),
-        ("P.S. 81", "elementary_school"),
-        ("Our Lady of Pompei", "church"),
-        ("Saint Ignatius Loyola", "church"),
-        ("St. Joseph's High School", "religious_school"),
-        ("St Barnabas Hospital", "hospital"),
-        ("Holy Cross Cemetery", "religious_cemetery"),
-        ("Ukrainian Sports Club", "ethnic_community_center"),
-        ("Cravath & Moore LLP", "lawyer"),
-        ("Astoria Community Church Office", "church"),
-        ("Mental Health Counseling & Family Therapy", "psychotherapist"),
-        ("Tim's Apartment", "home"),
+        ("P.S. 412", "elementary_school"),
+        ("Our Lady of the Snows", "church"),
+        ("Saint Casimir of Vilna", "church"),
+        ("St. Wilfrid's High School", "religious_school"),
+        ("St Aldhelm Hospital", "hospital"),
+        ("Holy Redeemer Cemetery", "religious_cemetery"),
+        ("Norwegian Rowing Club", "ethnic_community_center"),
+        ("Ashdown & Pike LLP", "lawyer"),
+        ("Hillview Community Church Office", "church"),
+        ("Mental Health Counseling & Couples Therapy", "psychotherapist"),
+        ("Anna's Apartment", "home"),
         ("Mom and Dad's House", "home"),
-        ("Animoto HQ", "office"),
+        ("Acme HQ", "office"),
         ("klinikum-nord.de", "hospital"),  # web sites
         ("www.pornhub.com", "adult_entertainment_venue"),
         ("shop.cvs.com", "pharmacy"),
@@ -77,10 +77,10 @@ def test_names_that_tell(name: str, node: str) -> None:
 
 
 TRAPS = """
-    Church St|32 Church|Church and Dey|Dunkin' Donuts - Church And Murray|Church Street Station|Church's Chicken|
-    Temple Bar|The New School|PS122|Rafiqi's Halal Cart|Sheriff's Tavern|St. Nick's Pub|St. Mark's Ale House|
-    Hospital Street Bus Stop|Bingo Deli|Animal Hospital of Chelsea|Millburn Veterinary Hospital|
-    Museum of Jewish Heritage|School of Business|Indian Road Café|Rue de l'Église|Calle de la Iglesia|Bar La Farmacia|
+    Church St|12 Church|Church and Elm|Donut Hut - Church And Elm|Church Street Station|Church's Chicken|
+    Temple Bar|The New School|PS122|Omar's Halal Cart|Constable's Tavern|St. Bede's Pub|St. Bede's Ale House|
+    Hospital Street Bus Stop|Bingo Bakery|Animal Hospital of Westbrook|Lakeside Veterinary Hospital|
+    Museum of Jewish Music|School of Business|Indian Road Café|Rue de l'Église|Calle de la Iglesia|Bar La Farmacia|
     Hotel Alte Schule|Kirchstraße|Tierklinik Weidenhof|動物病院|医院路|高円寺駅|โรงพยาบาลสัตว์|شارع المسجد|
     Церковная улица|Hastane Caddesi|Dr. Martens|Passport Photos|essex.gov.uk|expertsexchange.com|Ty's Bar|Iron Works|
     Steak House

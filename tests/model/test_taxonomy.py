@@ -293,9 +293,9 @@ CAUGHT = {
     "debt": "Pawn Shop|Check Cashing Service|Schuldnerberatung|Payday Loans|Food Bank|Jobcentre Plus",
     "gambling": "Casino|Betting Shop|Pachinko Parlor|Racecourse|Lottery Retailer|Spielothek|shop=bookmaker",
     "adult-entertainment": "Strip Club|Adult Boutique|Erotic Museum|Sex Shop|Gentlemen's Club|amenity=brothel",
-    "home": "Home|Home (private)|Tim's Apartment|Mom's House|my home",
-    "work": "Work|Office|Animoto HQ|Coworking Space|Warner Media Inc.",
-    "all": "Hospital|Church|Tim's Apartment|Animoto HQ|Casino",
+    "home": "Home|Home (private)|Anna's Apartment|Mom's House|my home",
+    "work": "Work|Office|Acme HQ|Coworking Space|Larkhill Media Inc.",
+    "all": "Hospital|Church|Anna's Apartment|Acme HQ|Casino",
     "children": "Elementary School|Daycare|Playground|Nursery School|Kids Store|Toy / Game Store|Pediatrician|Kita",
 }
 

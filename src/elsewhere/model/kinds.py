@@ -64,7 +64,7 @@ _PARTS = re.compile(
     r"\s[-\u2013|~]+\s|[-\u2013]\s|\s[-\u2013]|[()\[\],:;@/\u2014\u3000\uff08\uff09]"
     r"|\s(?:at|(?<!walk )in|near|bei|presso)\s"
 )
-#: A number in a street, and streets that meet: 32 Church, Church & Murray.
+#: A number in a street, and streets that meet: 12 Church, Church & Elm.
 _ADDRESS = re.compile(r"\s*\d+[a-z]? (?:[ewns]\.? )?[^\W\d]+\s*$")
 _CROSSING = re.compile(r"\s*[\w'.]+ (?:&|and|\+) [\w'.]+(?: st\w*| ave\w*)?\s*$")
 _NAMES_OF_STREETS = re.compile(r"\b(?:church|chapel|temple|court|school|hospital|college|gay|mission|convent)\b")
@@ -271,8 +271,8 @@ class Matcher:
 
 def _is_address(text: str, is_later: bool) -> bool:
     """Whether a part of a name is a number in a street, or streets that meet."""
-    if text.lstrip()[:1].isdigit() and _ADDRESS.match(text):
-        return True
+    if text.lstrip()[:1].isdigit():
+        return bool(_ADDRESS.match(text) and _NAMES_OF_STREETS.search(text))
     if "&" not in text and "and" not in text and "+" not in text:
         return False
     return bool(_CROSSING.match(text)) and (is_later or bool(_NAMES_OF_STREETS.search(text)))

@@ -94,7 +94,7 @@ PEOPLES = frozenset(_PEOPLES_IN_ENGLISH.split())
 #: What the societies of a people call themselves, and kinds that they look like.
 _NAMES_OF_SOCIETIES = """
     cultural community heritage club society association federation league benevolent center centre institute council
-    veterans citizens
+    veterans citizens foundation forum
 """
 _SOCIETIES = frozenset(_NAMES_OF_SOCIETIES.split())
 _LIKE_SOCIETIES = ("community_center", "social_club", "sports_club", "event_space", "sport", "nightclub", "education")
@@ -121,6 +121,6 @@ def _fitting(patterns: Iterable[Pattern], text: str, words: Collection[str]) -> 
 
 
 def _is_society(words: Collection[str]) -> bool:
-    """Whether a name has a people and, after it, a society: Ukrainian Sports Club, but no American Kennel Club."""
+    """Whether a name has a people and, after it, a society: Norwegian Rowing Club, but no American Kennel Club."""
     peoples = [word for word in words if word in PEOPLES and word != "american"]
     return bool(peoples) and not _SOCIETIES.isdisjoint(words)
