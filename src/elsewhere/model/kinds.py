@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
-from elsewhere.model.lexicon import Lexicon
+from elsewhere.model.lexicon import TAIL, Lexicon
 from elsewhere.model.names import name_key
 from elsewhere.model.patterns import PEOPLES, Pattern, first_pattern, last_pattern
 from elsewhere.model.sites import Site, Sites
@@ -55,7 +54,6 @@ class Found(NamedTuple):
         return self.why.format(quote(" ".join(self.words[self.start : self.end])))
 
 
-_REMEMBERED = 1 << 16
 UNKNOWN = "nothing in the name tells"
 _BRAND, _WORD, _END = "the brand {}", "the word {}", "the end of the word {}"
 
@@ -119,8 +117,6 @@ class Matcher:
         self._hosts = self._below(_HOSTS)
         self._hosted = (self._below(_HOSTED) - self._sensitive).difference(_NOT_HOSTED).union(_ALSO_HOSTED, _PRIVATE)
         self._medical = self._below(("health_care",))
-        # Words come again and again.
-        self._compound = lru_cache(_REMEMBERED)(self._compound_of)
         self._sites = Sites(lexicon, self._of_words)
 
     def _below(self, tops: Iterable[str]) -> frozenset[str]:
@@ -170,7 +166,7 @@ class Matcher:
         """What a part of a name says."""
         if has_unspaced(text):
             raw = [part for word in raw for part in self._segments(word)]
-        found = list(self._runs(raw))
+        found = self._runs(raw)
         if is_first and (brand := self._brand(raw)) and not self._is_doubtful(brand, found):
             found = [brand, *(it for it in found if it.start >= brand.end)]
         if not found:
@@ -227,31 +223,36 @@ class Matcher:
         sensitive = brand.end == 1 and any(it.start >= brand.end and it.node in self._sensitive for it in found)
         return sensitive or any(it.start < brand.end < it.end for it in found)
 
-    def _runs(self, raw: list[str]) -> Iterator[Found]:
+    def _runs(self, raw: list[str]) -> list[Found]:
         """The runs of words that mean something, none inside another, and ends of compounds."""
         based = [base(word) if word[-1] == "s" or not word.isascii() else word for word in raw]
         runs, longest = self._lexicon.runs, self._lexicon.longest
+        found: list[Found] = []
         covered = 0
         for start, word in enumerate(based):
             if start < covered:
                 continue
             if word == "st" and _is_street(raw, start):
-                yield Found(raw, start, start + 1, "road", "last", 0.9, _WORD)
+                found.append(Found(raw, start, start + 1, "road", "last", 0.9, _WORD))
                 continue
             for end in range(min(start + longest.get(word, 0), len(based)), start, -1):
                 known = runs.get(word if end == start + 1 else " ".join(based[start:end]))
                 if known is not None:
-                    yield Found(raw, start, end, known.node, known.place, 0.9 if end == start + 1 else 0.95, _WORD)
+                    sure = 0.9 if end == start + 1 else 0.95
+                    found.append(Found(raw, start, end, known.node, known.place, sure, _WORD))
                     covered = end
                     break
             else:
                 if len(word) > 6 and (node := self._compound(word)):
-                    yield Found(raw, start, start + 1, node, "first", 0.75, _END)
+                    found.append(Found(raw, start, start + 1, node, "first", 0.75, _END))
+        return found
 
-    def _compound_of(self, word: str) -> str | None:
+    def _compound(self, word: str) -> str | None:
         """The node that a compound means by its end, which must leave something before it."""
-        lengths = (length for length in self._lexicon.end_lengths if length + 2 <= len(word))
-        return next(filter(None, (self._lexicon.ends.get(word[-length:]) for length in lengths)), None)
+        for end in self._lexicon.tails.get(word[-TAIL:], ()):
+            if word.endswith(end) and len(word) >= len(end) + 2:
+                return self._lexicon.ends[end]
+        return None
 
     def _segments(self, word: str) -> Iterator[str]:
         """A word of a script without blanks, cut into the words that are known, from left to right the longest."""

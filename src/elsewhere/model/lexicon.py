@@ -18,6 +18,10 @@ PLACES = _DATA.joinpath("places.csv")
 _WHOLE_NAMES = ("home", "work", "society", "justice", "service", "kosher_and_halal_food_shop")
 
 
+#: The number of letters by which ends of compounds are looked up; none is shorter.
+TAIL = 3
+
+
 class Word(NamedTuple):
     """What a run of words means."""
 
@@ -46,7 +50,10 @@ class Lexicon:
         self.inside: dict[str, list[str]] = {}
         for phrase in sorted(filter(is_unspaced, self.runs), key=len, reverse=True):
             self.inside.setdefault(phrase[0], []).append(phrase)
-        self.end_lengths = sorted({len(end) for end in self.ends}, reverse=True)
+        #: The ends of compounds by their last letters, the longest first.
+        self.tails: dict[str, list[str]] = {}
+        for end in sorted(self.ends, key=len, reverse=True):
+            self.tails.setdefault(end[-TAIL:], []).append(end)
         #: How many words the longest run has that begins with a word.
         self.longest: dict[str, int] = {}
         for phrase in self.runs:

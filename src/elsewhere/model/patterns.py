@@ -91,6 +91,8 @@ _PEOPLES_IN_ENGLISH = """
     uzbek venezuelan vietnamese welsh yemeni
 """
 PEOPLES = frozenset(_PEOPLES_IN_ENGLISH.split())
+#: In a name American says little.
+_OTHER_PEOPLES = PEOPLES - {"american"}
 #: What the societies of a people call themselves, and kinds that they look like.
 _NAMES_OF_SOCIETIES = """
     cultural community heritage club society association federation league benevolent center centre institute council
@@ -121,6 +123,5 @@ def _fitting(patterns: Iterable[Pattern], text: str, words: Collection[str]) -> 
 
 
 def _is_society(words: Collection[str]) -> bool:
-    """Whether a name has a people and, after it, a society: Norwegian Rowing Club, but no American Kennel Club."""
-    peoples = [word for word in words if word in PEOPLES and word != "american"]
-    return bool(peoples) and not _SOCIETIES.isdisjoint(words)
+    """Whether a name has a people and a society: Norwegian Rowing Club, but no American Kennel Club."""
+    return not _OTHER_PEOPLES.isdisjoint(words) and not _SOCIETIES.isdisjoint(words)

@@ -11,6 +11,8 @@ from elsewhere.model.names import name_key
 _WORD = re.compile(r"(?:[^\W_]|[\u0900-\u0dff\u0e31-\u0e4e\u0eb1-\u0ece\u1000-\u109f\u1780-\u17d3])+")
 #: Accents, and the points of Hebrew and Arabic with its tatweel, which a name has or has not.
 _MARKS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0640\u064b-\u065f\u0670]")
+#: Letters that may have marks or be written in several ways: Latin, Greek, Cyrillic, Hebrew, Arabic.
+_FOLDABLE = re.compile("[\u00c0-\u06ff\u1e00-\u1fff]")
 _POSSESSIVE = re.compile(r"['\u2019]s\b")
 _INITIALS = re.compile(r"\b(?:[^\W\d_]\.){2,}(?:[^\W\d_]\b)?")
 #: The letters that Arabic and the Nordic languages write in more than one way.
@@ -29,7 +31,7 @@ _ARTICLE = "\u0627\u0644"
 def folded(key: str) -> str:
     """The key of a name without marks; letters that are written in several ways are written in one."""
     text = key
-    if not text.isascii():
+    if not text.isascii() and _FOLDABLE.search(text):
         text = unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", text))).translate(_LETTERS)
     if "'" in text or "\u2019" in text:
         text = _POSSESSIVE.sub("s", text)
