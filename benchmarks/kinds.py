@@ -1,6 +1,6 @@
 """How well names tell kinds of place: precision and recall of the presets, on names that people labelled.
 
-Three lists: real names of venues in New York, if they lie beside the project; made-up names in 20 languages; web sites.
+The lists: real names of venues in New York, if they lie beside the project; made-up names in many languages; web sites.
 A finding is a name with a preset; a row of a sample counts as often as its weight says. The rival is the rule that
 every word of our own list counts, wherever it stands in a name. The intervals (95%) come from drawing the rows again.
 """
@@ -22,6 +22,11 @@ from elsewhere.model.arrays import Floats, Ints
 from elsewhere.model.words import words
 
 _LISTS = Path(__file__).with_name("lists")
+_FILES = {
+    "500 names in 20 languages": "names",
+    "100 names in 10 other languages": "other_languages",
+    "200 web sites": "sites",
+}
 _LABELS = "venue_labels.csv"
 #: Names that version 0.1.0 did not catch were sampled, so each of them stands for several.
 _SAMPLED = 23_431 / 2_500
@@ -53,12 +58,12 @@ class Score:
 
 
 def measure() -> Iterator[Row]:
-    lists = {"200 web sites": read(_LISTS / "sites.csv"), "500 names in 20 languages": read(_LISTS / "names.csv")}
+    lists = {what: read(_LISTS / f"{file}.csv") for what, file in _FILES.items()}
     if folder := folder_with(_LABELS):
-        lists["real venues of New York"] = read(folder / _LABELS)
-    for what, labelled in reversed(lists.items()):
+        lists = {"real venues of New York": read(folder / _LABELS), **lists}
+    for what, labelled in lists.items():
         yield from _rows(what, labelled)
-    yield _speed([row.name for row in lists["500 names in 20 languages"]])
+    yield _speed([row.name for row in lists[next(iter(_FILES))]])
 
 
 def read(path: Path) -> list[Labelled]:
