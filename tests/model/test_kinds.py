@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
@@ -14,7 +15,7 @@ from elsewhere.histories import InMemoryFile
 from elsewhere.model.kinds import Matcher
 from elsewhere.model.lexicon import Lexicon
 from elsewhere.model.places import Places
-from elsewhere.model.words import base, plain_words, words
+from elsewhere.model.words import base, is_unspaced, plain_words, words
 
 SHIPPED = ew.Taxonomy.shipped()
 NODES = {node.id: node for _, node in SHIPPED.tree()}
@@ -105,6 +106,7 @@ def test_a_place_without_a_kind_says_so() -> None:
         ("Church Street 5", "TYPE_UNKNOWN", "road"),  # a type that nobody knows does not count
         ("St. Mary's", "amenity=pub", "pub"),
         ("Hospital Club", "healthcare=rarest", "health_care"),
+        ("Church Corner", "Hunan Restaurant", "restaurant"),
     ],
 )
 def test_what_an_export_says_beats_the_name(name: str, said: str, node: str) -> None:
@@ -123,6 +125,24 @@ def test_the_kinds_of_a_history() -> None:
     assert dict(history.histogram) == {"Willow Court": 3}
     assert history.types == {"Willow Court": ("home",)}
     assert [kind.node for kind in ew.kinds(history)] == ["home"]
+
+
+@pytest.mark.parametrize(
+    ("file", "known"),
+    [
+        ("google_takeout_2023_MARCH.json", {"Willow Court 12": "home", "Harbour Analytics Ltd": "work"}),
+        (
+            "google_timeline_android_Timeline.json",
+            {"ChIJexampleHOME0000000000001": "home", "ChIJexampleWORK0000000000002": "work"},
+        ),
+        ("swarm_api_checkins.json", {"Home (private)": "home", "Office": "office", "Gym": "gym"}),
+    ],
+)
+def test_exports_know_home_and_work(file: str, known: dict[str, str]) -> None:
+    history = ew.read(Path(__file__).parents[1] / "fixtures" / "exports" / file)
+    found = {kind.name: kind.node for kind in ew.kinds(history)}
+    assert known.items() <= found.items()
+    assert found.keys() == {*history.histogram.locations}
 
 
 @pytest.mark.parametrize("names", ["Hospital", ["Hospital", 3]])
@@ -165,11 +185,11 @@ def test_runs_are_the_longest_from_left_to_right(raw: list[str]) -> None:
 def test_segments_are_all_of_a_word(word: str) -> None:
     segments = list(matcher()._segments(word))
     assert "".join(segments) == word
+    at = 0
     for segment in segments:
-        longer = [known for known in LEXICON.inside.get(segment[0], ()) if len(known) > len(segment)]
-        if segment in LEXICON.runs and longer:
-            at = word.index(segment)
-            assert segments.count(segment) > 1 or not any(word.startswith(known, at) for known in longer)
+        known = [end for end in range(len(word), at, -1) if word[at:end] in LEXICON.runs and is_unspaced(word[at:end])]
+        assert not known or segment == word[at : known[0]], "the longest word that begins here"
+        at += len(segment)
 
 
 def test_the_lists_are_of_the_taxonomy() -> None:

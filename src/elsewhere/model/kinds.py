@@ -94,7 +94,7 @@ _BELIEF = re.compile(
 _SCHOOLS = ("school", "elementary_school", "middle_school", "high_school", "nursery_school", "daycare")
 #: The kinds that others become together with a belief.
 _OF_BELIEFS = {**dict.fromkeys(_SCHOOLS, "religious_school"), "cemetery": "religious_cemetery"}
-_ANIMALS = re.compile(r"\b(?:animals?|veterinary|vet|pets?|dogs?|cats?|equine)\b")
+_ANIMALS = frozenset(("animal", "animals", "veterinary", "vet", "pet", "pets", "dog", "dogs", "cat", "cats", "equine"))
 
 
 class Matcher:
@@ -157,7 +157,7 @@ class Matcher:
             if found is None:
                 continue
             if at == 0:
-                found = self._composed(found, text)
+                found = self._composed(found, text, words)
             if best is None or (best.node in self._hosted and found.node in self._sensitive):
                 best = found
         return best
@@ -191,11 +191,11 @@ class Matcher:
         # The more special of two kinds, wherever it stands: counselling for mental health.
         return next((it for it in found if it.node != head.node and head.node in self._upward(it.node)), head)
 
-    def _composed(self, found: Found, text: str) -> Found:
+    def _composed(self, found: Found, text: str, words: list[str]) -> Found:
         """What two words say together: a school or a cemetery of a belief, a doctor for animals."""
         if found.node in _OF_BELIEFS and _BELIEF.search(text):
             return found._replace(node=_OF_BELIEFS[found.node], why=f"{found.why} and a belief")
-        if found.node in self._medical and _ANIMALS.search(text):
+        if found.node in self._medical and not _ANIMALS.isdisjoint(words):
             return found._replace(node="veterinarian", why=f"{found.why} and animals")
         return found
 
@@ -259,13 +259,14 @@ class Matcher:
         for part in by_script(word):
             start = at = 0
             while at < len(part):
-                known = next((it for it in self._lexicon.inside.get(part[at], ()) if part.startswith(it, at)), "")
-                if known and at > start:
+                lengths = self._lexicon.inside.get(part[at], ())
+                length = next((length for length in lengths if part[at : at + length] in self._lexicon.runs), 0)
+                if length and at > start:
                     yield part[start:at]
-                if known:
-                    yield known
-                    start = at + len(known)
-                at += len(known) or 1
+                if length:
+                    yield part[at : at + length]
+                    start = at + length
+                at += length or 1
             if start < len(part):
                 yield part[start:]
 

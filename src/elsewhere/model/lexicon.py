@@ -46,10 +46,12 @@ class Lexicon:
                 self.runs.update(dict.fromkeys(phrases, Word(node, place)))
         for row in csv.DictReader(io.StringIO(PLACES.read_text(encoding="utf-8"))):
             self._correct(row)
-        #: Words of scripts without blanks, by their first character, the longest first.
-        self.inside: dict[str, list[str]] = {}
-        for phrase in sorted(filter(is_unspaced, self.runs), key=len, reverse=True):
-            self.inside.setdefault(phrase[0], []).append(phrase)
+        #: The lengths of words of scripts without blanks, by their first letter, the longest first.
+        self.inside: dict[str, list[int]] = {}
+        for phrase in filter(is_unspaced, self.runs):
+            self.inside.setdefault(phrase[0], []).append(len(phrase))
+        for letter, lengths in self.inside.items():
+            self.inside[letter] = sorted(set(lengths), reverse=True)
         #: The ends of compounds by their last letters, the longest first.
         self.tails: dict[str, list[str]] = {}
         for end in sorted(self.ends, key=len, reverse=True):

@@ -85,9 +85,12 @@ class Places(Taxonomy):
     def _nodes_of_type(self, type_: str) -> tuple[str, ...]:
         """The nodes that a category, a type or a tag means; of a tag with an unknown value what its key tells."""
         key = name_key(type_)
-        if (nodes := self._by_key.get(key, ())) or "=" not in key:
+        if nodes := self._by_key.get(key):
             return nodes
-        return self._by_key.get(f"{key.partition('=')[0]}=yes", ())
+        if "=" in key:
+            return self._by_key.get(f"{key.partition('=')[0]}=yes", ())
+        found = self._matcher.find(key)
+        return () if found is None else (found.node,)
 
 
 class _History(Protocol):
