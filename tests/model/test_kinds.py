@@ -55,6 +55,7 @@ def node_of(name: str) -> str | None:
         ("Jane Roe, D.D.S.", "dentist"),
         ("Dr. Lee, Psychotherapy", "psychotherapist"),
         ("P.S. 412", "elementary_school"),
+        ("Larkhill Academy - PS 368", "elementary_school"),
         ("Our Lady of the Snows", "church"),
         ("Saint Casimir of Vilna", "church"),
         ("St. Wilfrid's High School", "religious_school"),

@@ -25,14 +25,15 @@ def _pattern(node: str, confidence: float, reason: str, form: str, words: str = 
     return Pattern(node, confidence, reason, re.compile(form), frozenset(words.split()))
 
 
-_NO_DOCTORS = "martens|pepper|who|dre|jay|scholl|oetker|seuss|brown"
+_NO_DOCTORS = "martens|pepper|who|dre|scholls?|oetker|seuss"
 #: What tells whatever else the name says.
 _FIRST = (
-    _pattern("doctors_office", 0.9, "the title Dr", rf"^(?:the )?(?:office of )?dr\.? (?!{_NO_DOCTORS})[^\W\d]", "dr"),
+    _pattern("doctors_office", 0.9, "the title Dr", rf"^(?:the )?(?:office of )?dr\.? (?!(?:{_NO_DOCTORS})\b)[^\W\d]", "dr"),
     _pattern("dentist", 0.95, "a dentist's degree", r"\b(?:dds|dmd)\b", "dds dmd"),
     _pattern("doctors_office", 0.9, "a doctor's degree", r"\w[ ,]+(?:md|facog|facs)\b(?! ?\d)", "md facog facs"),
-    _pattern("elementary_school", 0.9, "the number of a public school", r"^(?:ps|is|jhs) ?#? ?(?!1\b|122\b)\d{1,3}\b"),
-)
+    _pattern("elementary_school", 0.9, "the number of a public school",
+             r"(?:^|[-(/:] ?)(?:ps|is|jhs)(?:/[im]s)? ?#? ?(?!1\b|122\b)\d{1,3}(?:\b|[a-z]\b)"),
+)  # fmt: skip
 
 _HOMES = "house home apartment apt crib pad condo flat loft mansion penthouse estate residence abode compound"
 _DWELLING = f"(?:{_HOMES.replace(' ', '|')})"
