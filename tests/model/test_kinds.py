@@ -209,6 +209,11 @@ def test_any_text_has_a_kind_or_none(name: str) -> None:
     assert ew.kinds([f"  {name}\u200b"])[0].node == kind.node
 
 
+@pytest.mark.parametrize("piece", ["st a of ", "a-a.", "aa ", "'s ", "の", "casa "])
+def test_a_name_of_a_megabyte_takes_no_longer(piece: str) -> None:
+    assert ew.kinds([piece * 200_000])[0].name.startswith(piece)
+
+
 def test_words_do_not_depend_on_how_letters_are_written() -> None:
     assert words("Hôpital") == words("HOPITAL") == words("ho\u0302pital")
     assert words("مُسْتَشْفَى") == words("مستشفى")

@@ -54,6 +54,8 @@ class Found(NamedTuple):
         return self.why.format(quote(" ".join(self.words[self.start : self.end])))
 
 
+#: Letters of a name that are looked at: more would be no name, and patterns take their time with it.
+_LONGEST = 300
 UNKNOWN = "nothing in the name tells"
 _BRAND, _WORD, _END = "the brand {}", "the word {}", "the end of the word {}"
 
@@ -132,6 +134,7 @@ class Matcher:
 
     def find(self, key: str) -> Found | Pattern | Site | None:
         """What tells the kind of the place whose name has the `key`, if anything does."""
+        key = key[:_LONGEST]
         if "." in key and " " not in key and (site := self._sites.find(key)):
             return site
         text = folded(key)

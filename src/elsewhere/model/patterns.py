@@ -28,7 +28,8 @@ def _pattern(node: str, confidence: float, reason: str, form: str, words: str = 
 _NO_DOCTORS = "martens|pepper|who|dre|scholls?|oetker|seuss"
 #: What tells whatever else the name says.
 _FIRST = (
-    _pattern("doctors_office", 0.9, "the title Dr", rf"^(?:the )?(?:office of )?dr\.? (?!(?:{_NO_DOCTORS})\b)[^\W\d]", "dr"),
+    _pattern("doctors_office", 0.9, "the title Dr",
+             rf"^(?:the )?(?:office of )?dr\.? (?!(?:{_NO_DOCTORS})\b)[^\W\d]", "dr"),
     _pattern("dentist", 0.95, "a dentist's degree", r"\b(?:dds|dmd)\b", "dds dmd"),
     _pattern("doctors_office", 0.9, "a doctor's degree", r"\w[ ,]+(?:md|facog|facs)\b(?! ?\d)", "md facog facs"),
     _pattern("elementary_school", 0.9, "the number of a public school",
