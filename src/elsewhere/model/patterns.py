@@ -58,6 +58,10 @@ _NEXT = (
     _pattern("office", 0.85, "a company's headquarters",
              r"\b(?:hq|headquarters?|(?:head|main) office|hauptverwaltung)\b",
              "hq headquarter headquarters office hauptverwaltung"),
+    _pattern("office", 0.8, "the name of a company",
+             r"\b(?:music|hotel|media|entertainment|restaurant|financial|consulting|insurance) group$"
+             r"|\b(?:investors?|financial) services$|\boffice (?:center|centre|park|building|tower)$",
+             "group services center centre park building tower"),
 )  # fmt: skip
 #: What tells if no word tells anything.
 _LAST = (
@@ -72,8 +76,7 @@ _LAST = (
     _pattern("lawyer", 0.6, "the form of a law firm", r"\bllp\.?$|\besq\b", "llp esq"),
     _pattern("office", 0.65, "the form of a company", rf"\b(?:{_FORMS_OF_COMPANIES.replace(' ', '|')})\.?$",
              _FORMS_OF_COMPANIES),
-    _pattern("office", 0.7, "the name of a company", rf"\b(?:{_COMPANIES.replace(' ', '|')}|(?:music|hotel) group)\b",
-             f"{_COMPANIES} group"),
+    _pattern("office", 0.7, "the name of a company", rf"\b(?:{_COMPANIES.replace(' ', '|')})\b", _COMPANIES),
 )  # fmt: skip
 _TELLING = frozenset().union(*(pattern.words for pattern in (*_NEXT, *_LAST)))
 
