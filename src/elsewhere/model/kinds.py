@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from elsewhere.model.lexicon import TAIL, Lexicon
+from elsewhere.model.lexicon import TAIL, Lexicon, Word
 from elsewhere.model.names import name_key
 from elsewhere.model.patterns import PEOPLES, Pattern, first_pattern, last_pattern
 from elsewhere.model.sites import Site, Sites
@@ -229,26 +229,28 @@ class Matcher:
     def _runs(self, raw: list[str]) -> list[Found]:
         """The runs of words that mean something, none inside another, and ends of compounds."""
         based = [base(word) if word[-1] == "s" or not word.isascii() else word for word in raw]
-        runs, longest = self._lexicon.runs, self._lexicon.longest
         found: list[Found] = []
         covered = 0
         for start, word in enumerate(based):
             if start < covered:
                 continue
+            run = self._run(based, start) if word in self._lexicon.longest else None
             if word == "st" and _is_street(raw, start):
                 found.append(Found(raw, start, start + 1, "road", "last", 0.9, _WORD))
-                continue
-            for end in range(min(start + longest.get(word, 0), len(based)), start, -1):
-                known = runs.get(word if end == start + 1 else " ".join(based[start:end]))
-                if known is not None:
-                    sure = 0.9 if end == start + 1 else 0.95
-                    found.append(Found(raw, start, end, known.node, known.place, sure, _WORD))
-                    covered = end
-                    break
-            else:
-                if len(word) > 6 and (node := self._compound(word)):
-                    found.append(Found(raw, start, start + 1, node, "first", 0.75, _END))
+            elif run is not None:
+                covered, known = run
+                sure = 0.9 if covered == start + 1 else 0.95
+                found.append(Found(raw, start, covered, known.node, known.place, sure, _WORD))
+            elif len(word) > 6 and (node := self._compound(word)):
+                found.append(Found(raw, start, start + 1, node, "first", 0.75, _END))
         return found
+
+    def _run(self, based: list[str], start: int) -> tuple[int, Word] | None:
+        """The end of the longest run that begins here, and what it means."""
+        for end in range(min(start + self._lexicon.longest[based[start]], len(based)), start, -1):
+            if known := self._lexicon.runs.get(" ".join(based[start:end])):
+                return end, known
+        return None
 
     def _compound(self, word: str) -> str | None:
         """The node that a compound means by its end, which must leave something before it."""
