@@ -18,10 +18,9 @@ _SHAPES = {"nyc": (1_083, 40.28, 209.99), "tky": (2_293, 32.36, 221.57)}
 
 def users(name: str) -> tuple[list[Histogram], str]:
     """The histograms of all users of a set, and where they come from."""
-    for folder in _FOLDERS:
-        path = folder / f"synthetic_{name}.csv.gz"
-        if path.exists():
-            return _read(path), path.name
+    file = f"synthetic_{name}.csv.gz"
+    if folder := folder_with(file):
+        return _read(folder / file), file
     count, length, size = _SHAPES[name]
     rng = np.random.default_rng(7)
     lengths = np.clip(rng.gamma(3.0, length / 3.0, count), 5, 160).astype(int)
@@ -29,6 +28,11 @@ def users(name: str) -> tuple[list[Histogram], str]:
     return [skewed(int(n), int(max(n, s)), seed) for seed, (n, s) in enumerate(zip(lengths, sizes, strict=True))], (
         "generated"
     )
+
+
+def folder_with(file: str) -> Path | None:
+    """The folder of the evaluation sets, if it has the file."""
+    return next((folder for folder in _FOLDERS if (folder / file).exists()), None)
 
 
 def skewed(n: int, size: int, seed: int) -> Histogram:

@@ -2,8 +2,8 @@
 
 `hide` removes every visit to sensitive locations. `resemble` and `avoid` move a histogram towards a target or away
 from one, within a limit on the quality loss. `frontier` shows what each limit buys. `verify` checks a release without
-trusting the solvers. `read` finds the histogram in a file. `batch` sanitizes the users of a whole table.
-`elsewhere.paper` has the algorithms of the paper as published.
+trusting the solvers. `read` finds the histogram in a file. `kinds` says what kind of place each name means. `batch`
+sanitizes the users of a whole table. `elsewhere.paper` has the algorithms of the paper as published.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from elsewhere.model.distances import distance
     from elsewhere.model.errors import ElsewhereError, Infeasible, InputError, PrivacyNotMet, TooFewReleased, Unchanged
     from elsewhere.model.histogram import Histogram, Profile
+    from elsewhere.model.kinds import Kind
+    from elsewhere.model.places import kinds
     from elsewhere.model.result import Certificate, Frontier, Sanitized
     from elsewhere.model.taxonomy import Taxonomy
     from elsewhere.policy import Plan, Policy
@@ -42,6 +44,8 @@ _HOMES = {
         "Unchanged",
     ),
     "elsewhere.model.histogram": ("Histogram", "Profile"),
+    "elsewhere.model.kinds": ("Kind",),
+    "elsewhere.model.places": ("kinds",),
     "elsewhere.model.result": ("Certificate", "Frontier", "Sanitized"),
     "elsewhere.model.taxonomy": ("Taxonomy",),
     "elsewhere.policy": ("Plan", "Policy"),
@@ -62,6 +66,7 @@ __all__ = [
     "History",
     "Infeasible",
     "InputError",
+    "Kind",
     "Plan",
     "Policy",
     "PrivacyNotMet",
@@ -77,6 +82,7 @@ __all__ = [
     "evaluation",
     "frontier",
     "hide",
+    "kinds",
     "paper",
     "profiles",
     "read",

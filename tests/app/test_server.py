@@ -131,7 +131,7 @@ def test_labels_come_afterwards_and_may_be_replaced(client: Client) -> None:
 def test_release_is_what_the_package_answers(client: Client, history: str) -> None:
     weights = ew.profiles.stored("tourist").profile
     for question, expected in (
-        ({"goal": "hide", "sensitive": ["preset:health"]}, ew.hide(HISTORY, {"hospital"})),
+        ({"goal": "hide", "sensitive": ["preset:health"]}, ew.hide(HISTORY, {"hospital", "病院"})),
         (RESEMBLE, ew.resemble(HISTORY, weights, 0.1)),
         ({**RESEMBLE, "goal": "avoid", "quality": "variational"}, ew.avoid(HISTORY, weights, 0.1, "variational")),
     ):
@@ -177,7 +177,7 @@ def test_tree(client: Client, history: str) -> None:
             assert node["count"] == counts.below[node["id"]]
     assert "Museum" in nodes["museum"]["own"]
     assert set(counts.unknown) <= set(shown["nodes"][-1]["locations"])
-    assert shown["presets"]["preset:health"] == ["hospital"]
+    assert shown["presets"]["preset:health"] == ["hospital", "病院"]
 
 
 def test_frontier_rises_and_says_what_is_needed(client: Client, history: str) -> None:
@@ -644,7 +644,7 @@ def test_a_policy_in_the_words_of_a_person(client: Client, history: str) -> None
     written = b"""goal = "hide"\ntaxonomy = "shipped"\nsensitive = ["preset:health", "Bar", "Casino", "Atlantis"]
     spared = ["The Anchor Bar"]\ntime_limit = 60"""
     shown = policy(client, history, written)
-    assert shown["question"]["ticked"] == ["Bar", "Casino \"Royal\", 'East'", "hospital"]
+    assert shown["question"]["ticked"] == ["Bar", "Casino \"Royal\", 'East'", "hospital", "病院"]
     assert shown["question"]["sensitive"] == ["preset:health", "casino"]
     assert [note.split(",")[0] for note in shown["notes"]] == [
         "The policy also names 'Atlantis'",

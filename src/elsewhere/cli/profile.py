@@ -99,7 +99,9 @@ def learn(table: str, name: str, label: str | None, visited: tuple[str, ...], ou
         click.echo(f"It replaces the profile {name} that comes with elsewhere.", err=True)
     click.echo(f"Learned from {plural(learned.users or 0, 'user')} and written to {path}.", err=True)
     places = Taxonomy.shipped()
-    sensitive = places.select([f"preset:{preset}" for preset in places.presets], among=learned.profile)
+    # Everybody has a home, and most people work: a profile may have them.
+    telling = [f"preset:{preset}" for preset in places.presets if preset not in ("all", "home", "work")]
+    sensitive = places.select(telling, among=learned.profile)
     if sensitive:
         click.echo(
             f"It includes places that may be sensitive: {', '.join(map(printable, sorted(sensitive)))}.", err=True

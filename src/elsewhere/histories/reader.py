@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 from elsewhere.histories.documents import Document
 from elsewhere.histories.options import Locations, Options
 from elsewhere.histories.tables import Table
+from elsewhere.model.taxonomy import Types
 
 
 class Reading(NamedTuple):
-    """Counts by location, and sentences for the person."""
+    """Counts by location, sentences for the person, and what the export says about locations."""
 
     counts: Mapping[str, int]
     notes: list[str]
+    types: Types = MappingProxyType({})
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from typing import get_args
 
@@ -28,6 +28,7 @@ from elsewhere.histories.unsupported import refuse_unsupported
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram
 from elsewhere.model.names import NameIndex, merge_spellings, spelling_note
+from elsewhere.model.taxonomy import Types
 from elsewhere.text import as_sentence, closest, name_list, plural, quote
 
 _EXPORTS = (takeout.EXPORT, timeline.EXPORT, swarm.EXPORT)
@@ -38,13 +39,15 @@ _FORMATS: dict[str, Export | TableFormat] = {it.name: it for it in (browser.EXPO
 
 @dataclass(frozen=True)
 class History:
-    """The histogram in a file, the file's format, and notes for the reader. The verbs accept a `History`."""
+    """The histogram in a file, the file's format, notes for the reader, and types. The verbs accept a `History`."""
 
     histogram: Histogram
     #: The name of the format that was recognised.
     format: str
     #: Sentences for the reader: what was left out, merged or guessed.
     notes: tuple[str, ...] = ()
+    #: What the file says about locations beside their names, such as home or a category; `kinds` uses it.
+    types: Types = field(default_factory=dict)
 
 
 def read(
@@ -85,8 +88,8 @@ def read(
     Returns
     -------
     History
-        The `histogram`, the `format` that was recognised, and `notes`: what was left out, merged or guessed. The verbs
-        accept a `History`.
+        The `histogram`, the `format` that was recognised, `notes`: what was left out, merged or guessed, and `types`:
+        what the file says about locations. The verbs accept a `History`.
 
     Raises
     ------
@@ -109,10 +112,10 @@ def read(
     options = Options(locations, location_column, count_column, user_column, user)
     with opened(path) as documents:
         reader, chosen = _recognised(documents, format)
-        counts, notes = _counts(reader, chosen, options)
+        counts, notes, types = _counts(reader, chosen, options)
         if not counts:
             raise InputError("it has no visits")
-        history = _history(counts, reader.name, notes)
+        history = _history(counts, reader.name, notes, types)
         return history if labels is None else relabelled(history, labels)
 
 
@@ -123,15 +126,19 @@ def relabelled(history: History, labels: Source) -> History:
         notes = [*history.notes, *table.notes]
     ids = NameIndex(list(known))
     counts: Counter[str] = Counter()
+    types: dict[str, Collection[str]] = {}
     unlabelled = []
     for location, count in history.histogram.items():
         id_ = location if location in known else ids.find(location)
         if id_ is None:
             unlabelled.append(location)
-        counts[location if id_ is None else known[id_]] += count
+        label = location if id_ is None else known[id_]
+        counts[label] += count
+        if location in history.types:
+            types.setdefault(label, history.types[location])
     if unlabelled:
         notes.append(f"{plural(len(unlabelled), 'location')} without a label: {name_list(unlabelled)}.")
-    return _history(counts, history.format, notes)
+    return _history(counts, history.format, notes, types)
 
 
 def read_weights(
@@ -318,7 +325,7 @@ def _table(path: Source, name: str | None) -> Iterator[Table]:
             yield table
 
 
-def _history(counts: Mapping[str, int], name: str, notes: Iterable[str]) -> History:
+def _history(counts: Mapping[str, int], name: str, notes: Iterable[str], types: Types) -> History:
     for location in counts:
         # Half a character, which JSON can spell, could not be written to any release.
         if not location.isascii() and any("\ud800" <= letter <= "\udfff" for letter in location):
@@ -326,4 +333,8 @@ def _history(counts: Mapping[str, int], name: str, notes: Iterable[str]) -> Hist
     merged, spellings = merge_spellings(counts)
     if spellings:
         notes = (*notes, as_sentence(spelling_note(spellings)))
-    return History(Histogram(merged), name, tuple(notes))
+    known = NameIndex(list(merged))
+    kept: dict[str, Collection[str]] = {}
+    for location, said in types.items():
+        kept.setdefault(known.find(location) or location, said)
+    return History(Histogram(merged), name, tuple(notes), kept)

@@ -31,6 +31,17 @@ def first_text(whole: Any, *keys: str) -> str | None:
     return next((text for key in keys if (text := part(whole, key, str)) and text.strip()), None)
 
 
+def semantic_type(place: Any) -> str | None:
+    """What Google takes a place for, such as home or work, in any of the forms in which it says so.
+
+    >>> semantic_type({"semanticType": "TYPE_HOME"}), semantic_type({"semanticType": "INFERRED_WORK"})
+    ('home', 'work')
+    >>> semantic_type({"semanticType": "UNKNOWN"})
+    """
+    text = (first_text(place, "semanticType") or "").lower().removeprefix("type_").removeprefix("inferred_")
+    return None if text in ("", "unknown") else text
+
+
 def instant(time: str | None) -> Hashable:
     """A moment that is told in milliseconds or in ISO 8601, in a form that does not depend on which; None for none.
 

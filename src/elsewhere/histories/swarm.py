@@ -33,6 +33,7 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
         raise InputError(told, ("labels",))
     wanted = options.locations or ("category" if categorised else "name")
     counts: Counter[str] = Counter()
+    types: dict[str, tuple[str]] = {}
     fallen_back: set[str] = set()
     for venue in venues:
         location = _location(venue, wanted)
@@ -43,6 +44,8 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
                 continue
             fallen_back.add(location)
         counts[location] += 1
+        if category := _location(venue, "category"):
+            types.setdefault(location, (category,))
     if fallen_back:
         told = name_list(sorted(fallen_back))
         notes.append(f"{plural(len(fallen_back), 'venue')} without a {wanted}, listed by name or id: {told}.")
@@ -50,7 +53,7 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
         notes.append(f"Left out {plural(nowhere, 'check-in')} without a venue.")
     if again:
         notes.append(f"Counted {plural(again, 'repeated check-in')} only once.")
-    return Reading(counts, notes)
+    return Reading(counts, notes, types)
 
 
 def _venues(documents: Sequence[Document], notes: list[str]) -> tuple[list[dict[str, Any]], int, int]:

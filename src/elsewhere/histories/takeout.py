@@ -14,17 +14,18 @@ from typing import NamedTuple
 from elsewhere.histories.documents import Document
 from elsewhere.histories.options import Options
 from elsewhere.histories.reader import Export, Reading
-from elsewhere.histories.shapes import Repeats, first_text, instant, items_of_all, part
+from elsewhere.histories.shapes import Repeats, first_text, instant, items_of_all, part, semantic_type
 from elsewhere.text import name_list, plural
 
 _KEY = re.compile(rb'"timelineObjects"\s*:\s*\[')
 
 
 class _Visit(NamedTuple):
-    """What the file calls the place, if anything, and what tells the visit from others."""
+    """What the file calls the place, if anything, what it takes it for, and what tells the visit from others."""
 
     location: str | None
     is_named: bool
+    type: str | None
     identity: tuple[Hashable, ...]
 
 
@@ -32,6 +33,7 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
     keys = ("placeId",) if options.locations == "id" else ("name", "address", "placeId")
     counts: Counter[str] = Counter()
     fallen_back: set[str] = set()
+    types: dict[str, tuple[str]] = {}
     nowhere, repeats = 0, Repeats()
     notes: list[str] = []
     for visit in items_of_all(documents, partial(_visits, keys), notes):
@@ -39,6 +41,8 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
             nowhere += 1
         elif not repeats.has(*visit.identity):
             counts[visit.location] += 1
+            if visit.type is not None:
+                types.setdefault(visit.location, (visit.type,))
             if not visit.is_named:
                 fallen_back.add(visit.location)
     if fallen_back:
@@ -48,7 +52,7 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
         notes.append(f"Left out {plural(nowhere, 'visit')} without a place.")
     if repeats.number:
         notes.append(f"Counted {plural(repeats.number, 'repeated visit')} only once.")
-    return Reading(counts, notes)
+    return Reading(counts, notes, types)
 
 
 def _visits(keys: tuple[str, ...], document: Document) -> Iterator[_Visit]:
@@ -61,7 +65,7 @@ def _visits(keys: tuple[str, ...], document: Document) -> Iterator[_Visit]:
         # Google has used two forms of times.
         start, end = (first_text(duration, f"{it}Timestamp", f"{it}TimestampMs") for it in ("start", "end"))
         identity = (first_text(place, "placeId") or location, instant(start), instant(end))
-        yield _Visit(location, first_text(place, keys[0]) is not None, identity)
+        yield _Visit(location, first_text(place, keys[0]) is not None, semantic_type(place), identity)
 
 
 EXPORT = Export(

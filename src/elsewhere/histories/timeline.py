@@ -10,7 +10,7 @@ from typing import NamedTuple
 from elsewhere.histories.documents import Document
 from elsewhere.histories.options import Options
 from elsewhere.histories.reader import Export, Reading
-from elsewhere.histories.shapes import Repeats, first_text, instant, items_of_all, part
+from elsewhere.histories.shapes import Repeats, first_text, instant, items_of_all, part, semantic_type
 from elsewhere.text import plural, quote
 
 _ANDROID = re.compile(rb'"(?:semanticSegments|rawSignals|userLocationProfile)"\s*:\s*[\[{]')
@@ -25,7 +25,7 @@ class _Visit(NamedTuple):
     """The place's id, if there is one, and what the phone takes it for."""
 
     location: str | None
-    mark: str
+    mark: str | None
     #: Whether it is to a part of a place, at the time of a visit to the whole.
     is_inner: bool
     identity: tuple[Hashable, ...]
@@ -44,9 +44,10 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
             nowhere += 1
         elif not repeats.has(*visit.identity):
             counts[visit.location] += 1
-            if visit.mark not in ("", "unknown"):
+            if visit.mark is not None:
                 marks.setdefault(visit.location, visit.mark)
-    return Reading(counts, [*notes, *_notes(marks, inner, nowhere, repeats.number)])
+    types = {location: (mark,) for location, mark in marks.items()}
+    return Reading(counts, [*notes, *_notes(marks, inner, nowhere, repeats.number)], types)
 
 
 def _visits(document: Document) -> Iterator[_Visit]:
@@ -57,9 +58,8 @@ def _visits(document: Document) -> Iterator[_Visit]:
             continue
         place = part(visit, "topCandidate", dict) or {}
         location = first_text(place, "placeId", "placeID")
-        mark = (first_text(place, "semanticType") or "").removeprefix("INFERRED_").lower()
         times = (instant(first_text(segment, key)) for key in ("startTime", "endTime"))
-        yield _Visit(location, mark, str(visit.get("hierarchyLevel") or 0) != "0", (location, *times))
+        yield _Visit(location, semantic_type(place), str(visit.get("hierarchyLevel") or 0) != "0", (location, *times))
 
 
 def _notes(marks: dict[str, str], inner: int, nowhere: int, repeated: int) -> list[str]:

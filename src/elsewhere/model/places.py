@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Collection, Mapping
-from importlib.resources import files
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Protocol
 
+from elsewhere.model.errors import InputError
+from elsewhere.model.histogram import Histogram
+from elsewhere.model.kinds import Kind, Matcher
+from elsewhere.model.lexicon import PLACES, Lexicon
 from elsewhere.model.names import name_key
-from elsewhere.model.taxonomy import Taxonomy
+from elsewhere.model.taxonomy import Taxonomy, Types
 from elsewhere.model.taxonomy_files import parse_nodes
+from elsewhere.text import quote
 
 _PRESETS = {
+    "all": "everything that another preset covers",
     "addiction": "help with addiction to alcohol, drugs or gambling; cannabis shops",
     "adult-entertainment": "strip clubs, sex shops, brothels",
     "children": "where one goes with or for children: schools, day care, playgrounds, toy shops",
@@ -19,6 +25,7 @@ _PRESETS = {
     "ethnic-origin": "racial or ethnic origin (GDPR Article 9): communities, consulates, help for migrants",
     "gambling": "casinos, betting shops, lotteries, race courses",
     "health": "health, with genetic and biometric data (GDPR Article 9): hospitals, doctors, pharmacies, care",
+    "home": "where somebody lives",
     "immigration": "embassies, visa and immigration offices, asylum",
     "justice": "courts, police, prisons, probation (GDPR Article 10)",
     "legal-aid": "lawyers, notaries, legal advice",
@@ -29,10 +36,11 @@ _PRESETS = {
     "sex-life": "sex life and sexual orientation (GDPR Article 9): LGBT venues, sexual health, adult entertainment",
     "shelters": "shelters for the homeless, for women, for youths and for refugees",
     "trade-union": "trade union membership (GDPR Article 9)",
+    "work": "offices and other places where one works",
 }
 
-_WORD = re.compile(r"[^\W_]+")
-_POSSESSIVE = re.compile(r"['\u2019]s\b")
+#: The preset of everything that a preset covers.
+_ALL = "all"
 
 
 class Places(Taxonomy):
@@ -43,56 +51,108 @@ class Places(Taxonomy):
     """
 
     def __init__(self) -> None:
-        super().__init__(parse_nodes(files("elsewhere").joinpath("data", "places.csv").read_bytes()))
-        #: The runs of words that mean a node, with the ids of their nodes.
-        self._runs: dict[tuple[str, ...], set[str]] = {}
-        #: How many words the longest run has that begins with a word.
-        self._longest: dict[str, int] = {}
-        for _, node in self.tree():
-            for run in map(tuple, map(_words, (node.name, *node.aliases))):
-                self._runs.setdefault(run, set()).add(node.id)
-                self._longest[run[0]] = max(len(run), self._longest.get(run[0], 0))
+        nodes = parse_nodes(PLACES.read_bytes())
+        super().__init__(replace(node, groups=(*node.groups, _ALL)) if node.groups else node for node in nodes)
 
     @property
     def presets(self) -> Mapping[str, str]:
         """The groups that ``select(["preset:..."])`` knows, each with a description."""
         return dict(_PRESETS)
 
-    def _nodes_of(self, location: str) -> Collection[str]:
-        """The nodes that the location's name has in it as a run of whole words, if it is not itself one's name.
+    def kind(self, name: str, said: Iterable[str] = ()) -> Kind:
+        """Return the kind of the place called `name`; what an export says about it counts more than the name."""
+        for type_ in said:
+            if nodes := self._nodes_of_type(type_):
+                return Kind(name, nodes[0], 0.98, f"the export says {quote(type_)}")
+        if nodes := self._by_key.get(name_key(name), ()):
+            return Kind(name, nodes[0], 0.95, "the name of a kind")
+        return self._matcher.kind(name)
 
-        A run inside a longer one does not count: an animal hospital is no hospital.
-        """
-        if known := super()._nodes_of(location):
+    @cached_property
+    def _matcher(self) -> Matcher:
+        return Matcher(Lexicon(), self._upward, {below.id for _, below in self.tree(f"preset:{_ALL}")})
+
+    def _nodes_of(self, location: str, said: Iterable[str] = ()) -> Collection[str]:
+        for type_ in said:
+            if nodes := self._nodes_of_type(type_):
+                return nodes
+        key = name_key(location)
+        if known := self._by_key.get(key):
             return known
-        words = _words(location)
-        found: set[str] = set()
-        if self._longest.keys().isdisjoint(words):
-            return found
-        covered = 0
-        for start, word in enumerate(words):
-            furthest = min(start + self._longest.get(word, 0), len(words))
-            for end in range(furthest, max(start, covered), -1):
-                if nodes := self._runs.get(tuple(words[start:end])):
-                    found |= nodes
-                    covered = end
-                    break
-        return found
+        found = self._matcher.find(key)
+        return () if found is None else (found.node,)
+
+    def _nodes_of_type(self, type_: str) -> tuple[str, ...]:
+        """The nodes that a category, a type or a tag means; of a tag with an unknown value what its key tells."""
+        key = name_key(type_)
+        if nodes := self._by_key.get(key):
+            return nodes
+        if "=" in key:
+            return self._by_key.get(f"{key.partition('=')[0]}=yes", ())
+        found = self._matcher.find(key)
+        return () if found is None else (found.node,)
 
 
-def _words(name: str) -> list[str]:
-    """The words of a name without case, accents and plural."""
-    text = name_key(name)
-    if not text.isascii():
-        text = "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
-    if "'" in text or "\u2019" in text:
-        text = _POSSESSIVE.sub("s", text)
-    return [_singular(word) if word[-1] == "s" else word for word in _WORD.findall(text)]
+class _History(Protocol):
+    """What is needed of a `History`, which is read in a layer above."""
+
+    @property
+    def histogram(self) -> Histogram: ...
+
+    @property
+    def types(self) -> Types: ...
 
 
-def _singular(word: str) -> str:
-    if len(word) <= 3 or word.endswith("ss"):
-        return word
-    if word.endswith("ies"):
-        return f"{word[:-3]}y"
-    return word[:-2] if word.endswith(("ches", "shes", "sses", "xes")) else word[:-1]
+def kinds(names: Iterable[str] | _History, types: Types | None = None) -> list[Kind]:
+    """Return what kind of place each name means.
+
+    Parameters
+    ----------
+    names
+        The names, or a `History`, whose names and types are taken.
+    types
+        What an export says about the places, by name: categories of Foursquare, types of Google, or tags of
+        OpenStreetMap such as ``"amenity=hospital"``. A type that the shipped taxonomy has counts more than the name.
+        Default: the types of the `History`; none if names are given.
+
+    Returns
+    -------
+    list of Kind
+        For each name in order: the `node` of the shipped taxonomy, or None if nothing tells; the `confidence`, about
+        the share of such findings that are right; and the `reason`.
+
+    Raises
+    ------
+    InputError
+        A name is not a string, or `names` is one.
+
+    See Also
+    --------
+    Taxonomy.select : Choose the locations below a node or of a preset.
+
+    Examples
+    --------
+    >>> for kind in kinds(["Café Morgenrot", "Klinikum Nord", "Iron Works"], {"Iron Works": ["gym"]}):
+    ...     print(kind.node, kind.confidence, kind.reason)
+    cafe 0.9 the word 'cafe'
+    hospital 0.9 the word 'klinikum'
+    gym 0.98 the export says 'gym'
+    """
+    if isinstance(names, str | bytes):
+        raise InputError(f"names is {quote(names)}; give a collection of names", ("names",))
+    if not isinstance(names, Iterable):
+        types = names.types if types is None else types
+        names = names.histogram.locations
+    shipped = _shipped()
+    found = []
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(f"names has {quote(name)}, which is not a string", ("names",))
+        found.append(shipped.kind(name, (types or {}).get(name, ())))
+    return found
+
+
+def _shipped() -> Places:
+    shipped = Taxonomy.shipped()
+    assert isinstance(shipped, Places)
+    return shipped

@@ -20,6 +20,8 @@ _DEEPEST = 100
 PRESET = "preset:"
 
 _Ids: TypeAlias = dict[str, tuple[str, ...]]
+#: What an export says about locations: categories, types or tags, by name.
+Types: TypeAlias = Mapping[str, Collection[str]]
 
 
 class Selection(frozenset[str]):
@@ -106,7 +108,9 @@ class Taxonomy:
                 groups.setdefault(group, []).append(node.name)
         return {group: ", ".join(groups[group]) for group in sorted(groups)}
 
-    def select(self, nodes: Collection[str], among: Iterable[str] | None = None) -> Selection:
+    def select(
+        self, nodes: Collection[str], among: Iterable[str] | None = None, types: Types | None = None
+    ) -> Selection:
         """Return the names of everything at or below some nodes, or of the locations in `among` that belong there.
 
         Parameters
@@ -118,6 +122,9 @@ class Taxonomy:
             Names of locations, for example a `Histogram`. They are looked up in the same way; the shipped taxonomy also
             recognises words in a name. Locations that the taxonomy does not have are not selected. Default: return the
             names and aliases of the nodes, as the taxonomy spells them.
+        types
+            What an export says about locations, by name, such as `History.types`. Where the taxonomy has such a type,
+            it counts and the name does not. Default: only names count.
 
         Returns
         -------
@@ -134,7 +141,9 @@ class Taxonomy:
         if among is None:
             spellings = ((node.name, *node.aliases) for node in map(self._by_id.__getitem__, chosen))
             return Selection(chain.from_iterable(spellings))
-        return Selection(name for name in _names("among", among) if not chosen.isdisjoint(self._nodes_of(name)))
+        said = types or {}
+        names = _names("among", among)
+        return Selection(name for name in names if not chosen.isdisjoint(self._nodes_of(name, said.get(name, ()))))
 
     def knows(self, name: str) -> bool:
         """Return whether `select` would find a node or a preset called `name`."""
@@ -157,13 +166,16 @@ class Taxonomy:
         )
         return Counts(own, below, placed.unknown)
 
-    def placed(self, locations: Iterable[str]) -> Placed:
-        """Return which of `locations` are at each node, and which are at or below it. One can be at several nodes."""
+    def placed(self, locations: Iterable[str], types: Types | None = None) -> Placed:
+        """Return which of `locations` are at each node, and which are at or below it. One can be at several nodes.
+
+        `types` is what an export says about them, as for `select`.
+        """
         own: dict[str, list[str]] = {}
         below: dict[str, list[str]] = {}
         unknown = []
         for location in locations:
-            found = self._nodes_of(location)
+            found = self._nodes_of(location, (types or {}).get(location, ()))
             if not found:
                 unknown.append(location)
             for at in found:
@@ -201,8 +213,14 @@ class Taxonomy:
     def _node_names(self) -> NameIndex:
         return NameIndex([node.name for node in self._by_id.values()])
 
-    def _nodes_of(self, location: str) -> Collection[str]:
-        """The ids of the nodes that a location may belong to: all that it may mean, to be on the safe side."""
+    def _nodes_of(self, location: str, said: Iterable[str] = ()) -> Collection[str]:
+        """The ids of the nodes that a location may belong to: all that it may mean, to be on the safe side.
+
+        If the taxonomy has a type that is said of the location, it counts and not the name.
+        """
+        for type_ in said:
+            if nodes := self._by_key.get(name_key(type_)):
+                return nodes
         return self._by_key.get(name_key(location), ())
 
     def _walk(self, top: Node) -> Iterator[tuple[int, Node]]:

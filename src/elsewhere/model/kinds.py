@@ -1,0 +1,290 @@
+"""What kind of place a name means: a node of the shipped taxonomy, how sure that is, and why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from elsewhere.model.lexicon import TAIL, Lexicon, Word
+from elsewhere.model.names import name_key
+from elsewhere.model.patterns import PEOPLES, Pattern, first_pattern, last_pattern
+from elsewhere.model.sites import Site, Sites
+from elsewhere.model.words import base, by_script, folded, has_unspaced, plain_words
+from elsewhere.text import quote
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The kind of one place.
+
+    Attributes
+    ----------
+    name
+        The name of the place, as given.
+    node
+        The id of a node of the shipped taxonomy; None if neither the name nor the export tells.
+    confidence
+        About the share of such findings that are right, from 0 to 1; 0 without a node.
+    reason
+        A clause that says what told.
+    """
+
+    name: str
+    node: str | None
+    confidence: float
+    reason: str
+
+
+class Found(NamedTuple):
+    """Words of a name that tell a kind: which of them, the node, where such words stand, how sure that is, and why."""
+
+    words: list[str]
+    start: int
+    end: int
+    node: str
+    place: str
+    confidence: float
+    #: Has a place for the words.
+    why: str
+
+    @property
+    def reason(self) -> str:
+        return self.why.format(quote(" ".join(self.words[self.start : self.end])))
+
+
+#: Letters of a name that are looked at: more would be no name, and patterns take their time with it.
+_LONGEST = 300
+UNKNOWN = "nothing in the name tells"
+_BRAND, _WORD, _END = "the brand {}", "the word {}", "the end of the word {}"
+
+#: What a name is divided at; the first part says what the place is, the others mostly where.
+_PARTS = re.compile(
+    r"\s[-\u2013|~]+\s|[-\u2013]\s|\s[-\u2013]|[()\[\],:;@/\u2014\u3000\uff08\uff09]"
+    r"|\s(?:at|(?<!walk )in|near|bei|presso)\s"
+)
+#: A number in a street, and streets that meet: 12 Church, Church & Elm.
+_ADDRESS = re.compile(r"\s*\d+[a-z]? (?:[ewns]\.? )?[^\W\d]+\s*$")
+_CROSSING = re.compile(r"\s*[\w'.]+ (?:&|and|\+) [\w'.]+(?: st\w*| ave\w*)?\s*$")
+_NAMES_OF_STREETS = re.compile(r"\b(?:church|chapel|temple|court|school|hospital|college|gay|mission|convent)\b")
+_STREETS = ("st", "street", "ave", "avenue", "av", "rd", "road", "blvd", "boulevard", "dr", "drive", "ln", "lane")
+_ORDINALS = ("st", "nd", "rd", "th")
+_SAINTS = ("st", "saint", "san", "santa")
+_OF = (["of"], ["for"])
+
+#: Kinds that say what the place is even as the first word, in English as well: Hotel Church Street.
+_HOSTS = ("food_and_drink", "nightlife", "lodging", "road")
+#: Kinds of which a place of another kind may have one: a church's office, a hospital's garden.
+_HOSTED = (
+    "work", "home", "housing", "parking", "sports_field", "gym", "swimming_pool", "garden", "park", "cemetery",
+    "community_center", "neighborhood", "plaza", "event_space", "social_club", "public_place", "outdoors", "studio",
+    "recreation_center", "sports_club", "sport", "education", "festival", "cafeteria", "running_track", "city_hall",
+    "government_building", "student_center", "conference_room", "storage_facility",
+)  # fmt: skip
+_NOT_HOSTED = ("library", "dog_park")
+_ALSO_HOSTED = ("service", "spa")
+#: What a preset covers but what is a part of many names.
+_PRIVATE = ("home", "work", "office", "coworking_space", "conference_room")
+
+_BELIEF = re.compile(
+    r"\b(?:catholic|christian|lutheran|baptist|methodist|presbyterian|episcopal|adventist|yeshiva\w*|hebrew|jewish"
+    r"|islamic|muslim|friends|jesuit|parochial|saints?|sts?|sankt|sint|our lady|holy|sacred|immaculate|blessed"
+    r"|notre dame|bishop|zion|calvary|cardinal|monsignor|msgr|santa|san|sao|santo|katholische\w*|evangelische\w*"
+    r"|katolick\w*)\b"
+)
+_SCHOOLS = ("school", "elementary_school", "middle_school", "high_school", "nursery_school", "daycare")
+#: The kinds that others become together with a belief.
+_OF_BELIEFS = {**dict.fromkeys(_SCHOOLS, "religious_school"), "cemetery": "religious_cemetery"}
+_ANIMALS = frozenset(("animal", "animals", "veterinary", "vet", "pet", "pets", "dog", "dogs", "cat", "cats", "equine"))
+
+
+class Matcher:
+    """Finds kinds by the words of names.
+
+    Parameters
+    ----------
+    lexicon
+        The words.
+    upward
+        Gives the ids from a node to the top of its branch.
+    sensitive
+        The nodes that a preset covers.
+    """
+
+    def __init__(self, lexicon: Lexicon, upward: Callable[[str], Iterable[str]], sensitive: Collection[str]) -> None:
+        self._lexicon = lexicon
+        self._upward = upward
+        self._sensitive = frozenset(sensitive).difference(_PRIVATE)
+        self._hosts = self._below(_HOSTS)
+        self._hosted = (self._below(_HOSTED) - self._sensitive).difference(_NOT_HOSTED).union(_ALSO_HOSTED, _PRIVATE)
+        self._medical = self._below(("health_care",))
+        self._sites = Sites(lexicon, self._of_words)
+
+    def _below(self, tops: Iterable[str]) -> frozenset[str]:
+        nodes = {word.node for word in self._lexicon.runs.values()} | set(self._lexicon.brands.values())
+        return frozenset(node for node in nodes if not set(tops).isdisjoint(self._upward(node)))
+
+    def kind(self, name: str) -> Kind:
+        """The kind of the place that `name` means."""
+        found = self.find(name_key(name))
+        if found is None:
+            return Kind(name, None, 0.0, UNKNOWN)
+        return Kind(name, found.node, found.confidence, found.reason)
+
+    def find(self, key: str) -> Found | Pattern | Site | None:
+        """What tells the kind of the place whose name has the `key`, if anything does."""
+        key = key[:_LONGEST]
+        if "." in key and " " not in key and (site := self._sites.find(key)):
+            return site
+        text = folded(key)
+        words = plain_words(text)
+        pattern, found = first_pattern(text, words), self._find(text, words)
+        if pattern is not None:  # which words may make more special: Dr Lee, Psychotherapy
+            return found if found is not None and self._medical >= {pattern.node, found.node} else pattern
+        if found is not None and found.node in self._sensitive:
+            return found
+        return last_pattern(text, words, found and found.node) or found
+
+    def _of_words(self, text: str) -> Found | None:
+        return self._decide(text, plain_words(text), True)
+
+    def _find(self, text: str, words: list[str]) -> Found | None:
+        """What the first part of a name says, or else a later one; of a place within another what the other is."""
+        parts = _PARTS.split(text)
+        best: Found | None = None
+        for at, part in enumerate(parts):
+            if _is_address(part, at > 0):
+                continue
+            found = self._decide(part, words if len(parts) == 1 else plain_words(part), at == 0)
+            if found is None:
+                continue
+            if at == 0:
+                found = self._composed(found, text, words)
+            if best is None or (best.node in self._hosted and found.node in self._sensitive):
+                best = found
+        return best
+
+    def _decide(self, text: str, raw: list[str], is_first: bool) -> Found | None:
+        """What a part of a name says."""
+        if has_unspaced(text):
+            raw = [part for word in raw for part in self._segments(word)]
+        found = self._runs(raw)
+        if is_first and (brand := self._brand(raw)) and not self._is_doubtful(brand, found):
+            found = [brand, *(it for it in found if it.start >= brand.end)]
+        if not found:
+            return None
+        return found[0] if len(found) == 1 else self._head(found, raw)
+
+    def _head(self, found: list[Found], raw: list[str]) -> Found:
+        """Of several words the one that says what the place is."""
+        # Indian says what the food is like if nothing else tells.
+        found = [it for it in found if raw[it.start] not in PEOPLES or it.end > it.start + 1] or found
+        # What follows `of` says whose or which: a museum of faiths is a museum.
+        for at, it in enumerate(found):
+            if it.node not in self._hosted and raw[it.end : it.end + 1] in _OF:
+                found = found[: at + 1]
+                break
+        first, last = found[0], found[-1]
+        head = last
+        if first.start == 0 and (first.place == "first" or (first.place == "any" and first.node in self._hosts)):
+            head = first
+        elif last.node in self._hosted:
+            head = next((it for it in reversed(found) if it.node in self._sensitive), last)
+        # The more special of two kinds, wherever it stands: counselling for mental health.
+        return next((it for it in found if it.node != head.node and head.node in self._upward(it.node)), head)
+
+    def _composed(self, found: Found, text: str, words: list[str]) -> Found:
+        """What two words say together: a school or a cemetery of a belief, a doctor for animals."""
+        if found.node in _OF_BELIEFS and _BELIEF.search(text):
+            return found._replace(node=_OF_BELIEFS[found.node], why=f"{found.why} and a belief")
+        if found.node in self._medical and not _ANIMALS.isdisjoint(words):
+            return found._replace(node="veterinarian", why=f"{found.why} and animals")
+        return found
+
+    def _brand(self, raw: list[str]) -> Found | None:
+        """The longest brand that the name begins with.
+
+        Many brands are ordinary words, so what follows must say which branch it is: a number or a street. Brands of
+        ordinary kinds and several words may be followed by anything.
+        """
+        brands, joined, best = self._lexicon.brands, "", None
+        for end, word in enumerate(raw[:6], start=1):
+            joined += word
+            if node := brands.get(joined):
+                best = Found(raw, 0, end, node, "any", 0.95, _BRAND)
+        if best is None:
+            return None
+        rest = raw[best.end :]
+        if not rest or rest[-1] in _STREETS or any(word[0].isdigit() for word in rest):
+            return best._replace(place="first")
+        ordinary = best.end > 1 and best.node not in self._sensitive and raw[0] not in _SAINTS
+        return best if ordinary else None
+
+    def _is_doubtful(self, brand: Found, found: list[Found]) -> bool:
+        """Whether other words say what the place is: Citizens is a bank, but Citizens Advice 7 is none."""
+        sensitive = brand.end == 1 and any(it.start >= brand.end and it.node in self._sensitive for it in found)
+        return sensitive or any(it.start < brand.end < it.end for it in found)
+
+    def _runs(self, raw: list[str]) -> list[Found]:
+        """The runs of words that mean something, none inside another, and ends of compounds."""
+        based = [base(word) if word[-1] == "s" or not word.isascii() else word for word in raw]
+        found: list[Found] = []
+        covered = 0
+        for start, word in enumerate(based):
+            if start < covered:
+                continue
+            run = self._run(based, start) if word in self._lexicon.longest else None
+            if word == "st" and _is_street(raw, start):
+                found.append(Found(raw, start, start + 1, "road", "last", 0.9, _WORD))
+            elif run is not None:
+                covered, known = run
+                sure = 0.9 if covered == start + 1 else 0.95
+                found.append(Found(raw, start, covered, known.node, known.place, sure, _WORD))
+            elif len(word) > 6 and (node := self._compound(word)):
+                found.append(Found(raw, start, start + 1, node, "first", 0.75, _END))
+        return found
+
+    def _run(self, based: list[str], start: int) -> tuple[int, Word] | None:
+        """The end of the longest run that begins here, and what it means."""
+        for end in range(min(start + self._lexicon.longest[based[start]], len(based)), start, -1):
+            if known := self._lexicon.runs.get(" ".join(based[start:end])):
+                return end, known
+        return None
+
+    def _compound(self, word: str) -> str | None:
+        """The node that a compound means by its end, which must leave something before it."""
+        for end in self._lexicon.tails.get(word[-TAIL:], ()):
+            if word.endswith(end) and len(word) >= len(end) + 2:
+                return self._lexicon.ends[end]
+        return None
+
+    def _segments(self, word: str) -> Iterator[str]:
+        """A word of a script without blanks, cut into the words that are known, from left to right the longest."""
+        for part in by_script(word):
+            start = at = 0
+            while at < len(part):
+                lengths = self._lexicon.inside.get(part[at], ())
+                length = next((length for length in lengths if part[at : at + length] in self._lexicon.runs), 0)
+                if length and at > start:
+                    yield part[start:at]
+                if length:
+                    yield part[at : at + length]
+                    start = at + length
+                at += length or 1
+            if start < len(part):
+                yield part[start:]
+
+
+def _is_address(text: str, is_later: bool) -> bool:
+    """Whether a part of a name is a number in a street, or streets that meet."""
+    if text.lstrip()[:1].isdigit():
+        return bool(_ADDRESS.match(text) and _NAMES_OF_STREETS.search(text))
+    if "&" not in text and "and" not in text and "+" not in text:
+        return False
+    return bool(_CROSSING.match(text)) and (is_later or bool(_NAMES_OF_STREETS.search(text)))
+
+
+def _is_street(raw: list[str], at: int) -> bool:
+    """Whether St is a street: a saint if a name follows, except after a number."""
+    return at > 0 and (at + 1 == len(raw) or raw[at - 1][-2:] in _ORDINALS)

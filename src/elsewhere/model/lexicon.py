@@ -1,0 +1,103 @@
+"""The words, brands and web sites that tell kinds of place: lists that others keep, and our own that corrects them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from functools import cached_property
+from importlib.resources import files
+from typing import NamedTuple
+
+from elsewhere.model.words import is_unspaced, words
+
+_DATA = files("elsewhere").joinpath("data")
+#: Our own list: the nodes of the shipped taxonomy. Of their words, `heads` stand first and compounds end with `ends`.
+PLACES = _DATA.joinpath("places.csv")
+#: Nodes whose names are words of many other names, such as Steak House.
+_WHOLE_NAMES = ("home", "work", "society", "justice", "service", "kosher_and_halal_food_shop")
+
+
+#: The number of letters by which ends of compounds are looked up; none is shorter.
+TAIL = 3
+
+
+class Word(NamedTuple):
+    """What a run of words means."""
+
+    node: str
+    #: Where it stands if it says what the place is: `first` (Iglesia de San Juan), `last` (St John's Church), `any`.
+    place: str
+
+
+class Lexicon:
+    """Runs of words with their meanings; ends of compounds; words of scripts without blanks; brands; web sites.
+
+    The lists of brands and web sites are read when they are first needed.
+    """
+
+    def __init__(self) -> None:
+        self.runs: dict[str, Word] = {}
+        self.ends: dict[str, str] = {}
+        for node, place, phrases in _rows("kinds.tsv"):
+            if place == "end":
+                self.ends.update(dict.fromkeys(phrases, node))
+            else:
+                self.runs.update(dict.fromkeys(phrases, Word(node, place)))
+        for row in csv.DictReader(io.StringIO(PLACES.read_text(encoding="utf-8"))):
+            self._correct(row)
+        #: The lengths of words of scripts without blanks, by their first letter, the longest first.
+        self.inside: dict[str, list[int]] = {}
+        for phrase in filter(is_unspaced, self.runs):
+            self.inside.setdefault(phrase[0], []).append(len(phrase))
+        for letter, lengths in self.inside.items():
+            self.inside[letter] = sorted(set(lengths), reverse=True)
+        #: The ends of compounds by their last letters, the longest first.
+        self.tails: dict[str, list[str]] = {}
+        for end in sorted(self.ends, key=len, reverse=True):
+            self.tails.setdefault(end[-TAIL:], []).append(end)
+        #: How many words the longest run has that begins with a word.
+        self.longest: dict[str, int] = {}
+        for phrase in self.runs:
+            first, blanks = phrase.partition(" ")[0], phrase.count(" ")
+            if blanks >= self.longest.get(first, 0):
+                self.longest[first] = blanks + 1
+
+    def _correct(self, row: dict[str, str]) -> None:
+        """Take over what our own list says about a node."""
+        node = row["id"]
+        for phrase in () if node in _WHOLE_NAMES else _phrases(f"{row['name']};{row['aliases']}"):
+            known = self.runs.get(phrase)
+            self.runs[phrase] = Word(node, known.place if known else "any")
+            if phrase in self.ends:
+                self.ends[phrase] = node
+        for phrase in _phrases(row["heads"]):
+            known = self.runs.get(phrase)
+            self.runs[phrase] = Word(node, "any" if known and known.place != "first" else "first")
+        for phrase in _phrases(row["ends"]):
+            self.ends[phrase] = node
+            self.runs.setdefault(phrase, Word(node, "first"))
+
+    @cached_property
+    def brands(self) -> dict[str, str]:
+        """The nodes of brands, by their names without blanks."""
+        return {name: node for node, _, names in _rows("brands.tsv") for name in names}
+
+    @cached_property
+    def sites(self) -> dict[str, str]:
+        """The nodes of web sites: those of brands, and our own list."""
+        own = csv.DictReader(io.StringIO(_DATA.joinpath("sites.csv").read_text(encoding="utf-8")))
+        kept = {site: node for node, _, sites in _rows("sites.tsv") for site in sites}
+        return kept | {site: row["node"] for row in own for site in row["sites"].split(";")}
+
+
+def _phrases(cell: str) -> list[str]:
+    return [" ".join(words(part)) for part in cell.split(";") if part]
+
+
+def _rows(name: str) -> Iterator[tuple[str, str, list[str]]]:
+    """Nodes, where the words stand if the list says so, and the words."""
+    text = _DATA.joinpath("words", name).read_text(encoding="utf-8")
+    for line in text.splitlines():
+        node, *place, found = line.split("\t")
+        yield node, "".join(place), found.split("|")
