@@ -55,8 +55,8 @@ def find_roles(
     user: str | None,
     location: str | None,
     count: str | None,
-    rows_are_visits: bool,
-    keys: Sequence[str],
+    rows_are_visits: bool = False,
+    keys: Sequence[str] = (),
 ) -> Roles:
     """The columns that matter, each of a type that is what it seems."""
     if rows_are_visits and count is not None:
