@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from elsewhere.engines import batch
     from elsewhere.histories import History, read, read_users, read_weights
     from elsewhere.model.distances import distance
-    from elsewhere.model.errors import ElsewhereError, Infeasible, InputError, PrivacyNotMet, Unchanged
+    from elsewhere.model.errors import ElsewhereError, Infeasible, InputError, PrivacyNotMet, TooFewReleased, Unchanged
     from elsewhere.model.histogram import Histogram, Profile
     from elsewhere.model.result import Certificate, Frontier, Sanitized
     from elsewhere.model.taxonomy import Taxonomy
@@ -33,7 +33,14 @@ _HOMES = {
     "elsewhere.engines": ("batch",),
     "elsewhere.histories": ("History", "read", "read_users", "read_weights"),
     "elsewhere.model.distances": ("distance",),
-    "elsewhere.model.errors": ("ElsewhereError", "Infeasible", "InputError", "PrivacyNotMet", "Unchanged"),
+    "elsewhere.model.errors": (
+        "ElsewhereError",
+        "Infeasible",
+        "InputError",
+        "PrivacyNotMet",
+        "TooFewReleased",
+        "Unchanged",
+    ),
     "elsewhere.model.histogram": ("Histogram", "Profile"),
     "elsewhere.model.result": ("Certificate", "Frontier", "Sanitized"),
     "elsewhere.model.taxonomy": ("Taxonomy",),
@@ -61,6 +68,7 @@ __all__ = [
     "Profile",
     "Sanitized",
     "Taxonomy",
+    "TooFewReleased",
     "Unchanged",
     "audit",
     "avoid",

@@ -47,7 +47,8 @@ def write_atomic(path: str | os.PathLike[str], content: bytes, *, private: bool)
 def temporary_directory(name: str, inside: Path | None = None) -> Iterator[Path]:
     """A folder that its owner alone can read, and that is removed when this process ends, however it ends."""
     folder = tempfile.mkdtemp(prefix=f"{name}-", dir=inside)
-    sweeper = subprocess.Popen([sys.executable, "-c", _SWEEPER, folder], stdin=subprocess.PIPE, start_new_session=True)
+    command = [sys.executable, "-I", "-c", _SWEEPER, folder]
+    sweeper = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
     try:
         yield Path(folder)
     finally:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -153,9 +153,12 @@ class Policy:
         contents: dict[str, Any] = {}
         for name in ("taxonomy", "target", "lower", "upper"):
             value = getattr(self, name)
-            if isinstance(value, str) and self._at(value).is_file():
-                contents[name] = sha256(self._at(value).read_bytes()).hexdigest()
-        contents["forbidden"] = [sha256(self._at(name).read_bytes()).hexdigest() for name in self.forbidden]
+            if isinstance(value, str) and self._at(value).exists():
+                contents[name] = _content_hash(self._at(value))
+            elif name == "target" and value is not None:  # a stored profile, which may be the user's own
+                weights = _target(self._at(value), value)
+                contents[name] = sha256(repr(sorted(weights.items())).encode()).hexdigest()
+        contents["forbidden"] = [_content_hash(self._at(name)) for name in self.forbidden]
         return {**self.chosen(), "contents": contents}
 
     def plan(self, *, target: Mapping[str, Any] | None = None, taxonomy: Taxonomy | None = None) -> Plan:
@@ -375,6 +378,16 @@ def _check_goal(values: Mapping[str, Any]) -> None:
     for key in ("target", "max_quality_loss"):
         if goal != "hide" and values[key] is None:
             raise InputError(f"{goal} needs {key}", (key,))
+
+
+def _content_hash(path: Path) -> str:
+    """A number for the content of a file, or of all files in a folder."""
+    if path.is_dir():
+        files = sorted(file for file in path.rglob("*") if file.is_file())
+        listed = "".join(f"{file.relative_to(path)} {_content_hash(file)}\n" for file in files)
+        return sha256(listed.encode()).hexdigest()
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
 
 
 def _path(name: str) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+import elsewhere as ew
 from elsewhere import cli
 from elsewhere.engines import kernel
 
@@ -42,6 +44,14 @@ FAILURES: list[tuple[str, int, str]] = [
     ("policy.toml broken.parquet -o out", 2, "the table cannot be read"),
     ("nowhere.toml in.csv -o out", 2, "the policy 'nowhere.toml' cannot be read"),
     ("none.toml in.csv -o out", 2, "the policy hides nothing"),
+    ("policy.toml s4://lake/in -o out", 2, "INPUT is 's4://lake/in'; give a path of this machine or one of s3://"),
+    ("policy.toml in.csv -o hdfs://lake/x", 2, "--output is 'hdfs://lake/x'; give a path of this machine or one of"),
+    ("policy.toml in.csv -o out --min-released most", 2, "--min-released is 'most'; give a share such as 99%"),
+    ("policy.toml in.csv -o out --min-released 101%", 2, "--min-released is 1.01; it is a share from 0 to 1"),
+    ("policy.toml in.csv -o out --key month", 2, "no column is called 'month'"),
+    ("policy.toml in.csv -o out --partition-by age", 2, "--partition-by has 'age', which is none of --key"),
+    ("policy.toml in.csv -o out --rows-are-visits --count-column age", 2, "--count-column is 'age', but --rows-are"),
+    ("policy.toml in.csv -o out --engine local --master yarn", 2, "--master is 'yarn', but the engine is 'local'"),
     ("typo.toml in.csv -o out", 3, "called 'gmy'; did you mean 'gym'? (add --allow-unchanged"),
 ]
 
@@ -80,5 +90,45 @@ def test_a_failed_check_is_said_even_if_quiet(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(kernel, "_failed_plain", lambda *_: {0: "a count is outside its bounds"})
-    assert run("policy.toml", "in.csv", "-o", "out", "--quiet") == 0
+    Path("two.csv").write_text("user,location\nann,gym\nann,bar\nbob,gym\nbob,bar\n", encoding="utf-8")
+    assert run("policy.toml", "two.csv", "-o", "out", "--quiet") == 0
     assert "1 release not written, because of a failed check" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_summary_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("policy.toml", "in.csv", "-o", "out", "--json", "--quiet") == 0
+    said = capsys.readouterr()
+    summary = json.loads(said.out)
+    assert (summary["users"], summary["released"]) == (1, 1)
+    assert summary == json.loads(Path("out.private", "summary.json").read_text("utf-8"))
+    assert summary["lineage"]["version"] == ew.__version__
+    assert summary["lineage"]["input"] == [
+        {"file": str(Path("in.csv").absolute()), "bytes": Path("in.csv").stat().st_size}
+    ]
+    assert set(summary["lineage"]) == {"version", "policy", "input", "seconds", "users_per_second"}
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(("more", "said"), [((), "0 of 1 user"), (("--min-released", "60%"), "1 of 2 users")])
+def test_too_few_releases_are_exit_status_3(
+    capsys: pytest.CaptureFixture[str], more: tuple[str, ...], said: str
+) -> None:
+    others = "bob,bar\nbob,gym\n" if more else ""
+    Path("only.csv").write_text(f"user,location\nann,gym\n{others}", encoding="utf-8")
+    assert run("policy.toml", "only.csv", "-o", "out", *more) == 3
+    *_, last = capsys.readouterr().err.splitlines()
+    assert last.startswith(f"elsewhere: {said} can have a release")
+    assert "every visit is sensitive" in last
+    assert not Path("out", "_SUCCESS").exists()
+
+
+@pytest.mark.usefixtures("folder")
+def test_keys_and_folders() -> None:
+    Path("months.csv").write_text("uid,month,place\nann,1,gym\nann,1,bar\nann,2,bar\n", encoding="utf-8")
+    given = ("policy.toml", "months.csv", "-o", "out", "--user-column", "uid", "--key", "month")
+    assert run(*given, "--partition-by", "month", "--part-rows", "1000") == 0
+    assert sorted(str(path) for path in Path("out").rglob("*.parquet")) == [
+        "out/month=1/part-00000.parquet",
+        "out/month=2/part-00000.parquet",
+    ]

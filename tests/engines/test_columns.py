@@ -13,6 +13,7 @@ import pytest
 
 import elsewhere as ew
 from elsewhere.engines import grouping
+from elsewhere.engines.sources import open_source
 from tests.support.java import java_version
 
 pa: Any = import_module("pyarrow")
@@ -146,11 +147,11 @@ def as_single_file(path: Path) -> Outcome:
 
 
 def with_duckdb(path: Path) -> Outcome:
-    source = grouping.Source.at(path)
     with closing(duckdb.connect()) as connection:
-        (batch,) = grouping.grouped(connection, source, None, None, 100)
-        rows = batch.to_pylist()
-        return {row["user"]: {row["location"]: row["count"]} for row in rows}, grouping.column_notes(connection, source)
+        rows = grouping.Rows.of(open_source(path, "input")).attached(connection)
+        (batch,) = grouping.grouped(connection, rows, None, None, 100)
+        user = rows.keys[0]
+        return {row[user]: {row["location"]: row["count"]} for row in batch.to_pylist()}, rows.notes()
 
 
 def agrees(found: Outcome, case: Case) -> bool:

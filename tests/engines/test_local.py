@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from itertools import count as count_from
@@ -24,13 +23,14 @@ from hypothesis import strategies as st
 
 import elsewhere as ew
 import elsewhere.solve
-from elsewhere.engines import grouping, kernel, local
+from elsewhere.engines import grouping, kernel, pipeline
 from elsewhere.engines.kernel import sanitize_batches
 from elsewhere.engines.outcome import outcomes, releases
 from elsewhere.model.errors import Unchanged
 from elsewhere.policy import Plan
 from tests.support.batches import BAD, NAMES, batches, caught, expected, people, released, rows, write
 from tests.support.instances import DISTANCES
+from tests.support.processes import left_of_session, of_session, on_linux
 
 pa: Any = import_module("pyarrow")
 pa_csv: Any = import_module("pyarrow.csv")
@@ -142,7 +142,7 @@ def test_visits_in_text(tmp_path: Path, ending: str, delimiter: str) -> None:
             writer.writerows([(user, name)] * count)
     policy = ew.Policy("hide", sensitive=("clinic",))
     ew.batch(policy, tmp_path / f"*.{ending}", tmp_path / "out", user_column="who", location_column="where")
-    assert released(tmp_path / "out") == expected(policy, histograms)
+    assert released(tmp_path / "out", "who") == expected(policy, histograms)
 
 
 def test_choices_of_users_own(tmp_path: Path) -> None:
@@ -243,13 +243,12 @@ def test_input_that_cannot_be_read(tmp_path: Path, make: Any, named: str) -> Non
 
 _SEARCH = """
 import sys, time, elsewhere as ew
-if __name__ == "__main__":
-    ew.batch(ew.Policy("resemble", target="tourist", max_quality_loss=0.1), sys.argv[1], sys.argv[2], threads=2,
-             progress=lambda _: (print("begun", flush=True), time.sleep(60)))
+ew.batch(ew.Policy("resemble", target="tourist", max_quality_loss=0.1), sys.argv[1], sys.argv[2], threads=2,
+         progress=lambda _: (print("begun", flush=True), time.sleep(60)))
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes as Linux shows them")
+@on_linux
 def test_workers_end_with_a_batch_that_is_killed(tmp_path: Path) -> None:
     write(tmp_path / "in.parquet", people(50))
     (tmp_path / "search.py").write_text(_SEARCH, encoding="utf-8")
@@ -261,21 +260,7 @@ def test_workers_end_with_a_batch_that_is_killed(tmp_path: Path) -> None:
     process.kill()
     process.wait()
     process.stdout.close()
-    end = time.monotonic() + 20
-    while of_session(process.pid) and time.monotonic() < end:
-        time.sleep(0.1)
-    assert of_session(process.pid) == []
-
-
-def of_session(number: int) -> list[str]:
-    """The processes of a session that are at work."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            state, _, _, session = path.read_text().rpartition(")")[2].split()[:4]
-            if int(session) == number and state != "Z":
-                found.append(path.parent.name)
-    return found
+    assert left_of_session(process.pid) == []
 
 
 def test_the_order_of_the_rows_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,13 +284,12 @@ def test_the_order_of_the_rows_does_not_matter(tmp_path: Path, monkeypatch: pyte
 
 def test_rows_are_skipped_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also those that were read before a batch was ended, and are read again."""
-    monkeypatch.setattr(local, "_PART_ROWS", 200)
-    monkeypatch.setattr(local, "_PLAIN_ROWS", 100)
+    monkeypatch.setattr(pipeline, "_PLAIN_ROWS", 100)
     lines = [f"{user},{place},{count}" for user, counts in people(300).items() for place, count in counts.items()]
     bad = [f"user{at},gym,-1" for at in range(100)]
     (tmp_path / "in.csv").write_text("\n".join(["user,location,count", *lines, *bad]), encoding="utf-8")
     policy = ew.Policy("hide", sensitive=("clinic",))
-    whole = ew.batch(policy, tmp_path / "in.csv", tmp_path / "whole", on_error="skip")
+    whole = ew.batch(policy, tmp_path / "in.csv", tmp_path / "whole", on_error="skip", part_rows=200)
     parts = 0
 
     def end(_: object) -> None:
@@ -315,12 +299,14 @@ def test_rows_are_skipped_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ew.batch(policy, tmp_path / "in.csv", tmp_path / "ended", on_error="skip", progress=end)
-    assert ew.batch(policy, tmp_path / "in.csv", tmp_path / "ended", on_error="skip") == whole
+        ew.batch(policy, tmp_path / "in.csv", tmp_path / "ended", on_error="skip", part_rows=200, progress=end)
+    again = ew.batch(policy, tmp_path / "in.csv", tmp_path / "ended", on_error="skip", part_rows=200)
+    assert {**again, "lineage": None} == {**whole, "lineage": None}
     assert whole["skipped_rows"] == 100
     (tmp_path / "in.csv").write_text("\n".join(["user,location,count", *bad]), encoding="utf-8")
-    nothing = ew.batch(policy, tmp_path / "in.csv", tmp_path / "nothing", on_error="skip", allow_unchanged=True)
-    assert (nothing["users"], nothing["skipped_rows"]) == (0, 100)
+    with pytest.raises(ew.TooFewReleased, match="0 of 0 users can have a release") as nothing:
+        ew.batch(policy, tmp_path / "in.csv", tmp_path / "nothing", on_error="skip", allow_unchanged=True)
+    assert (nothing.value.summary["users"], nothing.value.summary["skipped_rows"]) == (0, 100)
 
 
 def test_dictionaries_of_any_kind() -> None:
@@ -336,7 +322,7 @@ def test_dictionaries_of_any_kind() -> None:
 def test_too_little_memory_is_said(tmp_path: Path) -> None:
     write(tmp_path / "in.parquet", people(20))
     with pytest.raises(ew.InputError, match="fit neither into the memory"):
-        ew.batch(ew.Policy("hide"), tmp_path / "in.parquet", tmp_path / "out", memory=10_000)
+        ew.batch(ew.Policy("hide", sensitive=("gym",)), tmp_path / "in.parquet", tmp_path / "out", memory=10_000)
 
 
 def test_another_question_is_refused(tmp_path: Path) -> None:
@@ -393,14 +379,14 @@ def test_few_rows_are_looked_at_if_all_names_are_there(tmp_path: Path, monkeypat
     write(tmp_path / "in.parquet", people(5000))
     seen = []
 
-    def locations(connection: Any, source: grouping.Source) -> Iterator[list[str]]:
-        for names in grouping.locations(connection, source):
+    def locations(connection: Any, rows: grouping.Rows) -> Iterator[list[str]]:
+        for names in grouping.locations(connection, rows):
             seen.append(names)
             yield names
 
-    monkeypatch.setattr(local, "locations", locations)
+    monkeypatch.setattr(pipeline, "locations", locations)
     policy = ew.Policy("hide", sensitive=("clinic", "*asino"))
-    local.check_input(policy.plan(), grouping.Source.at(tmp_path / "in.parquet"), None, False, 1, 10**9)
+    ew.batch(policy, tmp_path / "in.parquet", tmp_path / "out")
     assert len(seen) == 1
 
 
@@ -457,9 +443,7 @@ def test_a_release_that_is_wrong_is_not_written(tmp_path: Path, monkeypatch: pyt
 
 _SMALL_PARTS = """
 import sys, time, elsewhere as ew
-from elsewhere.engines import local
-local._PART_ROWS, local._PLAIN_ROWS = 400, 200
-ew.batch(ew.Policy("hide", sensitive=("clinic", "casino")), sys.argv[1], sys.argv[2], threads=2,
+ew.batch(ew.Policy("hide", sensitive=("clinic", "casino")), sys.argv[1], sys.argv[2], threads=2, part_rows=300,
          progress=lambda _: time.sleep(0.05))
 """
 

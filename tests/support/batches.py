@@ -65,11 +65,11 @@ def caught(plan: Plan, counts: Mapping[str, int]) -> Selection:
     return Selection(plan.elsewhere.union(*plan.covered(list(counts)).values()))
 
 
-def released(folder: Path) -> People:
+def released(folder: Path, user: str = "user") -> People:
     found: People = {}
     for part in sorted(folder.glob("part-*.parquet")):
         for row in pq.read_table(part).to_pylist():
-            found.setdefault(row["user"], {})[row["location"]] = row["count"]
+            found.setdefault(row[user], {})[row["location"]] = row["count"]
     return found
 
 

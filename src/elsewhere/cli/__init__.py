@@ -24,11 +24,18 @@ from elsewhere.cli.release import avoid, hide, resemble
 from elsewhere.cli.reproduce import reproduce
 from elsewhere.cli.taxonomy import taxonomy
 from elsewhere.cli.verify import verify
-from elsewhere.model.errors import ElsewhereError, Infeasible, PrivacyNotMet, Unchanged, sufficient_limit
+from elsewhere.model.errors import (
+    ElsewhereError,
+    Infeasible,
+    PrivacyNotMet,
+    TooFewReleased,
+    Unchanged,
+    sufficient_limit,
+)
 
 _BAD_INPUT, _NO_RELEASE, _INTERRUPTED = 2, 3, 130
 #: Options that are not called like their arguments.
-_OPTIONS = {"spared": "--spare", "candidates": "--candidate", "as_json": "--json"}
+_OPTIONS = {"spared": "--spare", "candidates": "--candidate", "as_json": "--json", "keys": "--key", "input": "INPUT"}
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -91,6 +98,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         _fail(f"{error} (add --allow-unchanged to write it anyway)", _NO_RELEASE)
     except (Infeasible, PrivacyNotMet) as error:
         _fail(f"{_with_options(error)}{_remedy(error)}", _NO_RELEASE)
+    except TooFewReleased as error:
+        _fail(_with_options(error), _NO_RELEASE)
     except ElsewhereError as error:
         _fail(_with_options(error), _BAD_INPUT)
     except MemoryError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -10,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from elsewhere.model.errors import InputError
+from elsewhere.model.errors import InputError, TooFewReleased
 from elsewhere.text import plural, quote
 
 if TYPE_CHECKING:
-    from elsewhere.engines.local import Progress
+    from elsewhere.engines.pipeline import Progress
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -33,42 +34,74 @@ _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 @click.option("--user-column", metavar="NAME", help="Read the users from this column.")
 @click.option("--location-column", metavar="NAME", help="Read the locations from this column.")
 @click.option("--count-column", metavar="NAME", help="Read the counts from this column.")
+@click.option("--rows-are-visits", is_flag=True, help="Count every row as one visit, even if there is a count column.")
+@click.option("--key", "keys", multiple=True, metavar="NAME",
+              help="Make a release for each user and value of this column, such as a month. Repeatable.")  # fmt: skip
+@click.option("--partition-by", multiple=True, metavar="NAME",
+              help="Put the values of this --key into folders of the output. Repeatable.")  # fmt: skip
+@click.option("--part-rows", type=click.IntRange(1), metavar="COUNT",
+              help="Write about this many rows to a file. Default: a million.")  # fmt: skip
 @click.option("--on-error", type=click.Choice(["stop", "skip"]), default="stop", show_default=True,
               help="Stop at rows without a user, a location or a valid count, or skip them.")  # fmt: skip
 @click.option("--allow-unchanged", is_flag=True, help="Go on even if a sensitive name covers no visited place.")
+@click.option("--min-released", metavar="SHARE", default="0%", show_default=True,
+              help="Exit with status 3, without _SUCCESS, if fewer users can have a release.")  # fmt: skip
 @click.option("--threads", type=click.IntRange(1), metavar="COUNT", help="Use this many cores. Default: all.")
 @click.option("--memory", metavar="SIZE", default="1GB", show_default=True, help="Use about this much memory.")
+@click.option("--json", "as_json", is_flag=True, help="Print the private summary as JSON on standard output.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
-def batch(policy: str, input: str, output: str, memory: str, quiet: bool, **given: Any) -> None:  # noqa: A002
+def batch(
+    policy: str,
+    input: str,  # noqa: A002
+    output: str,
+    memory: str,
+    min_released: str,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> None:
     """Sanitize the histogram of every user in INPUT as POLICY says.
 
     INPUT is a file, a folder or a pattern of Parquet, CSV or TSV files with the columns user, location and count, or
-    with one row per visit. Every release is checked before it is written. Users for whom no release is possible are
-    left out and counted. Rerunning resumes an interrupted batch.
+    with one row per visit; paths may begin with s3://, gs:// or az://. Every release is checked before it is written.
+    Users for whom no release is possible are left out and counted. Rerunning resumes an interrupted batch.
 
     \b
     Examples:
       elsewhere batch policy.toml checkins.parquet -o releases
       elsewhere batch policy.toml "lake/*.parquet" -o releases --memory 4GB --on-error skip
-      elsewhere batch policy.toml s3://lake/checkins -o s3://lake/releases --engine spark --master yarn
+      elsewhere batch policy.toml s3://lake/checkins -o s3://lake/releases --key month --partition-by month
+      elsewhere batch policy.toml s3a://lake/checkins -o s3a://lake/releases --engine spark --master yarn
     """
     from elsewhere.engines import batch as run
 
-    with _progress_bar(quiet) as progress:
-        summary = run(policy, input, output, memory=_bytes(memory), progress=progress, **given)
+    given |= {"memory": _bytes(memory), "min_released": _share(min_released)}
+    try:
+        with _progress_bar(quiet) as progress:
+            summary: Mapping[str, Any] = run(policy, input, output, progress=progress, **given)
+    except TooFewReleased as error:
+        _show(error.summary, "", as_json, quiet)
+        raise
+    _show(summary, output, as_json, quiet)
+
+
+def _show(summary: Mapping[str, Any], output: str, as_json: bool, quiet: bool) -> None:
     for sentence in _sentences(summary, output, quiet):
         click.echo(sentence, err=True)
+    if as_json:
+        click.echo(json.dumps(summary, indent=2, ensure_ascii=False))
 
 
 def _sentences(summary: Mapping[str, Any], output: str, quiet: bool) -> Iterator[str]:
-    """What to say about a batch; a defect of ours is said in any case."""
+    """What to say about a batch, whose output is "" if it is not finished; a defect of ours is said in any case."""
     if summary["failed_checks"]:
         failed = plural(summary["failed_checks"], "release")
         yield f"WARNING: {failed} not written, because of a failed check. This is a bug in elsewhere; please report it."
     if quiet:
         return
     yield from summary["notes"]
-    yield f"{summary['released']:,} of {summary['users']:,} users have a release in {output}."
+    if output:
+        yield f"{summary['released']:,} of {summary['users']:,} users have a release in {output}."
     for name, hidden in summary["hidden"].items():
         what = f"{plural(hidden['visits'], 'visit')} of {plural(hidden['users'], 'user')}"
         yield f"{quote(name)} hid {what if hidden['visits'] else 'nothing'}."
@@ -100,6 +133,13 @@ def _progress_bar(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
             bar.update(task, completed=progress.users, total=progress.expected, rate=rate)
 
         yield update
+
+
+def _share(text: str) -> float:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(%?)", text.strip())
+    if found is None:
+        raise InputError(f"--min-released is {quote(text)}; give a share such as 99%")
+    return float(found[1]) / (100 if found[2] else 1)
 
 
 def _bytes(text: str) -> int:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 pa: Any = import_module("pyarrow")
 pc: Any = import_module("pyarrow.compute")
 pa_csv: Any = import_module("pyarrow.csv")
+pa_ds: Any = import_module("pyarrow.dataset")
 pa_fs: Any = import_module("pyarrow.fs")
 pq: Any = import_module("pyarrow.parquet")
 

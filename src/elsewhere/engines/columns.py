@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,14 +19,16 @@ def kind_of(file: str) -> str:
     raise InputError(f"{quote(file)} ends in none of .parquet, .csv, .tsv")
 
 
-def bad_row(row: Mapping[str, Any]) -> InputError:
-    """What is wrong with rows of a user at a location."""
-    if row["user"] is None:
-        what = f"{plural(row['rows'], 'row')} without a user"
-    elif row["location"] is None:
-        what = f"rows of the user {quote(row['user'])} without a location"
+def bad_row(row: Mapping[str, Any], keys: Sequence[str] = ("user",), rows: int = 1) -> InputError:
+    """What is wrong with rows of a user at a location; the first key is the user's."""
+    missing = next((name for name in (*keys, "location") if row[name] is None), None)
+    user = row[keys[0]]
+    if user is None:
+        what = f"{plural(rows, 'row')} without a user"
+    elif missing is not None:
+        what = f"rows of the user {quote(user)} without a {missing}"
     else:
-        where = f"the user {quote(row['user'])} at {quote(row['location'])}"
+        where = f"the user {quote(user)} at {quote(row['location'])}"
         what = f"a count of {where} that is not a whole number from 0 up"
     return InputError(f"the input has {what}; use on_error 'skip' to leave such rows out", ("on_error",))
 

@@ -1,109 +1,158 @@
-"""Rows of files of any size, grouped and ordered by DuckDB: one for each location of a user."""
+"""The rows of a table of any size, grouped and ordered by DuckDB: one for each location of a user."""
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from glob import glob
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from elsewhere.engines.arrow import Batch, pc
-from elsewhere.engines.columns import about_personal, kind_of
-from elsewhere.engines.plans import PERSONAL
-from elsewhere.files import temporary_directory
-from elsewhere.histories.columns import SAMPLE, Columns, find_columns, find_user, numeric_columns
+from elsewhere.engines.arrow import Batch, DataType, pa, pc
+from elsewhere.engines.columns import about_personal
+from elsewhere.engines.interrupts import interruptible
+from elsewhere.engines.outcome import check_keys
+from elsewhere.engines.plans import LISTS, check_choices
+from elsewhere.engines.sources import Source, check_scalar, is_bytes, is_fraction, is_number, is_text, plain_type
+from elsewhere.engines.table_files import literal
+from elsewhere.histories.columns import Columns, called, find_columns, find_user
 from elsewhere.model.errors import InputError
-from elsewhere.text import one_line, quote
+from elsewhere.text import one_line, plural, quote
 
 #: A part of what fits into the numbers that DuckDB has for it, since it is known by and large only.
 _FEW_NAMES = 1 << 15
 #: Rows whose locations are looked at together.
 _ROWS = 1 << 17
-#: A column of our own. A bucket has the users whose hashes begin alike: with a million users some fifteen, with a
-#: billion few enough to be held.
-BUCKET = "bucket"
+#: Columns of our own: no key is called so. A bucket has the users whose hashes begin alike: with a million users some
+#: fifteen, with a billion few enough to be held.
+BUCKET, BAD, NUMBER = "__bucket", "__bad", "__rows"
 BUCKET_BITS = 16
 #: Of the memory, in eighths; the rest is for what is worked on.
 _DUCKDB_SHARE = 7
-_WHOLE = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"}
-_FRACTION = ("FLOAT", "DOUBLE", "DECIMAL")
-_NUMBER = (*_FRACTION, "VARCHAR")
+#: How a text says a number: anything else, such as 1_000 or 0x1F, is no count.
+_NUMBER = r"\s*[+]?[0-9]+([.][0-9]*)?([eE][+]?[0-9]+)?\s*"
+_LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True)
-class Source:
-    """Files of one kind, and the columns of them that matter."""
+class Rows:
+    """The rows of a source: which columns matter, and what SQL calls the table."""
 
-    files: tuple[str, ...]
-    user_column: str | None = None
-    location_column: str | None = None
-    count_column: str | None = None
+    source: Source
+    columns: Columns
+    #: The column with the users, and further ones that have a release for each of their values.
+    keys: tuple[str, ...]
+    table: str = ""
 
     @classmethod
-    def at(cls, path: str | os.PathLike[str], **columns: str | None) -> Source:
-        """The files at a path: a file, a folder of them, or a pattern."""
-        files = _files(os.fspath(path))
-        if len({kind_of(file) for file in files}) > 1:
-            raise InputError(f"{quote(os.fspath(path))} has files of more than one kind")
-        return cls(tuple(files), **columns)
+    def of(cls, source: Source, keys: Sequence[str] = (), *, rows_are_visits: bool = False, **given: Any) -> Rows:
+        """The columns that are given, and of the others those with a known name."""
+        names = source.schema.names
+        columns = find_columns(names, **given)
+        if rows_are_visits:
+            columns = replace(columns, count=None, count_given=True)
+        whose = (columns.required_user(), *(called(names, key) for key in keys))
+        check_keys(whose)
+        found = cls(source, columns, whose)
+        for name in (*whose, columns.location):
+            check_scalar(name, found.type_of(name))
+        if columns.count is not None:
+            _check_count(columns.count, found.type_of(columns.count))
+        return found
 
-    def fingerprint(self) -> list[tuple[str, int, int]]:
-        """What tells whether the files have changed."""
-        stats = [(file, Path(file).stat()) for file in self.files]
-        return [(os.path.realpath(file), stat.st_size, stat.st_mtime_ns) for file, stat in stats]
+    def attached(self, connection: Any) -> Rows:
+        """The same, known to DuckDB."""
+        with sentences():
+            return replace(self, table=self.source.attach(connection, "input"))
 
-    def table(self) -> str:
-        """The files as a table of SQL."""
-        listed = "[" + ", ".join(literal(file) for file in self.files) + "]"
-        return f"read_parquet({listed})" if self.is_parquet else f"read_csv({listed}, header = true, {self._text})"
+    def type_of(self, name: str) -> DataType:
+        return self.source.schema.field(self._at(name)).type
 
-    def header(self) -> str:
-        """The first text file as a table of SQL whose first row has the names of the columns."""
-        # Read by several threads, the first row may be any.
-        return f"read_csv({literal(self.files[0])}, header = false, parallel = false, {self._text})"
+    def column(self, name: str) -> str:
+        return f"c{self._at(name)}"
 
-    @property
-    def is_parquet(self) -> bool:
-        return kind_of(self.files[0]) == "parquet"
+    def key(self, name: str) -> str:
+        """The values of a key: whole numbers as they are, anything else as text."""
+        whole = pa.types.is_integer(plain_type(self.type_of(name)))
+        return self.column(name) if whole else self.text(name)
 
-    @property
-    def _text(self) -> str:
-        return "all_varchar = true" + (", delim = '\t'" if kind_of(self.files[0]) == "tsv" else "")
+    def text(self, name: str) -> str:
+        return _text(self.column(name), name, self.type_of(name))
+
+    def notes(self) -> list[str]:
+        """Sentences for the person about columns of numbers that are not read."""
+        return self.columns.notes([name for name in self.source.numeric if name not in self.keys])
+
+    def _at(self, name: str) -> int:
+        found: int = self.source.schema.names.index(name)
+        return found
+
+
+@dataclass(frozen=True)
+class Choices:
+    """A table of users' own choices: the column with the users, and those with choices."""
+
+    source: Source
+    user: str
+    names: tuple[str, ...]
+    table: str = ""
+
+    @classmethod
+    def of(cls, source: Source, user: str | None) -> Choices:
+        names = source.schema.names
+        key = find_user(names, user if user in names else None)
+        choices = check_choices(names, besides=(key,))
+        for name in (key, *choices):
+            kind = source.schema.field(names.index(name)).type
+            check_scalar(name, kind.value_type if name in LISTS and _is_list(kind) else kind)
+        return cls(source, key, tuple(choices))
+
+    def attached(self, connection: Any) -> Choices:
+        with sentences():
+            return replace(self, table=self.source.attach(connection, "personal"))
+
+    def content_hash(self, connection: Any) -> str:
+        return _hash_of(connection, self.table, [self.column(name) for name in (self.user, *self.names)])
+
+    def column(self, name: str) -> str:
+        at = self.source.schema.names.index(name)
+        kind = self.source.schema.field(at).type
+        return f"c{at}" if _is_list(kind) or is_number(kind) else _text(f"c{at}", name, kind)
+
+
+def _is_list(kind: DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
 @contextmanager
-def connected(private: Path, threads: int, memory: int) -> Iterator[Any]:
-    """DuckDB, which may spill what does not fit, into a folder that nobody else can read and that does not stay."""
-    for left in private.glob("spill-*"):  # by a machine that went down
-        shutil.rmtree(left, ignore_errors=True)
-    with temporary_directory("spill", private) as spill, reading(threads, memory, str(spill)) as connection:
-        yield connection
-
-
-@contextmanager
-def reading(threads: int, memory: int, spill: str = "") -> Iterator[Any]:
-    """DuckDB, which without a folder for it spills nothing."""
+def connected(spill: Path, threads: int, memory: int) -> Iterator[Any]:
+    """DuckDB, which may spill what does not fit into a folder."""
     settings = {
         "threads": threads,
         "memory_limit": f"{memory * _DUCKDB_SHARE // 8}B",
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
         "preserve_insertion_order": False,
-        "temp_directory": spill,
+        "temp_directory": str(spill),
     }
-    with closing(_duckdb().connect(config=settings)) as connection, sentences():
+    with opened(settings) as connection:
+        yield connection
+
+
+@contextmanager
+def opened(settings: Mapping[str, Any]) -> Iterator[Any]:
+    """DuckDB with some settings, which says in a sentence what goes wrong and shows nobody how far it is."""
+    with sentences(), interruptible(partial(_duckdb().connect, config=dict(settings))) as connection:
+        connection.execute("SET enable_progress_bar = false")  # it would go to standard output
         yield connection
 
 
 def _duckdb() -> Any:
     try:
         return import_module("duckdb")
-    except ImportError:
+    except ModuleNotFoundError:
         raise InputError("the local engine needs DuckDB; install it with: pip install 'elsewhere[batch]'") from None
 
 
@@ -114,148 +163,146 @@ def sentences() -> Iterator[None]:
     try:
         yield
     except duckdb.OutOfMemoryException:
-        places = "neither into the memory that may be taken nor onto the disk of the private report"
+        places = "neither into the memory that may be taken nor onto the disk beside the output"
         raise InputError(f"the rows fit {places}; give it more of either") from None
     except duckdb.Error as error:
-        text = str(error).partition("\n\n")[0]
+        # What Arrow says comes through DuckDB, behind what each of them was at.
+        text = str(error).partition("\n\n")[0].rpartition("Invalid: ")[2]
         raise InputError(f"the table cannot be read: {one_line(text)}") from None
 
 
-def number_of_users(connection: Any, source: Source) -> int:
-    column = _name(columns_of(connection, source).required_user())
-    return int(connection.sql(f"SELECT approx_count_distinct({column}) FROM {source.table()}").fetchall()[0][0])
+def number_of_users(connection: Any, rows: Rows) -> int:
+    found = connection.sql(f"SELECT approx_count_distinct({rows.column(rows.keys[0])}) FROM {rows.table}").fetchall()
+    return int(found[0][0])
 
 
-def choices_of(connection: Any, personal: Source) -> tuple[str, list[str]]:
-    """The column with the users of a table of their own choices, and the columns with choices."""
-    with about_personal():
-        names = [*_described(connection, personal)]
-        return find_user(names, personal.user_column), [name for name in names if name in PERSONAL]
+def content_hash(connection: Any, rows: Rows) -> str:
+    """What tells whether a table that is in no file has changed, whatever the order of its rows."""
+    names = [*rows.keys, rows.columns.location, *([rows.columns.count] if rows.columns.count else [])]
+    return _hash_of(connection, rows.table, [*map(rows.column, names)])
 
 
-def locations(connection: Any, source: Source) -> Iterator[list[str]]:
-    """The different names of locations in some rows at a time; a name may come again."""
-    column = _name(columns_of(connection, source).location)
+def _hash_of(connection: Any, table: str, columns: Sequence[str]) -> str:
     with sentences():
-        rows = connection.sql(f"SELECT CAST({column} AS VARCHAR) AS location FROM {source.table()}")
-        for batch in rows.to_arrow_reader(_ROWS):
+        found = connection.sql(f"SELECT count(*), sum(hash({', '.join(columns)})) FROM {table}").fetchall()
+    return str(found[0])
+
+
+def locations(connection: Any, rows: Rows) -> Iterator[list[str]]:
+    """The different names of locations in some rows at a time; a name may come again."""
+    with sentences():
+        found = connection.sql(f"SELECT {rows.text(rows.columns.location)} AS location FROM {rows.table}")
+        for batch in found.to_arrow_reader(_ROWS):
             yield pc.unique(batch.column(0)).drop_null().to_pylist()
 
 
-def grouped(connection: Any, source: Source, personal: Source | None, after: int | None, rows: int) -> Iterable[Batch]:
-    """One row a location of a user, and the users of a bucket together.
+def grouped(connection: Any, rows: Rows, personal: Choices | None, after: int | None, most: int) -> Iterable[Batch]:
+    """One row a location of a user, and the users of a bucket together, some rows at a time.
 
-    If there is a column of counts, how many rows went into a count, and how many of them are bad.
+    The columns are called as in the input, but for the location and the count. If there is a column of counts, how
+    many rows went into a count, and how many of them are bad.
     """
-    columns, found = _described(connection, source), columns_of(connection, source)
-    user, location, count = found.required_user(), found.location, found.count
-    user_sql = _name(user) if columns[user] in _WHOLE else f"nullif(CAST({_name(user)} AS VARCHAR), '')"
-    location_sql = _encoded(connection, source, f"CAST({_name(location)} AS VARCHAR)")
-    counted = "count(*) AS count" if count is None else _sum(_name(count), columns[count])
-    condition = "" if after is None else f"WHERE {_bucket(user_sql)} > {after}"
-    query = (
-        f'SELECT {user_sql} AS "user", {location_sql} AS location, {counted} '
-        f"FROM {source.table()} {condition} GROUP BY ALL"
-    )
+    where, count = rows.columns.location, rows.columns.count
+    keys = [f"k{at}" for at in range(len(rows.keys))]
+    chosen = ", ".join(f"{rows.key(name)} AS {key}" for name, key in zip(rows.keys, keys, strict=True))
+    counted = "count(*) AS counted" if count is None else _sum(rows.column(count), rows.type_of(count))
+    condition = "" if after is None else f"WHERE {_bucket(rows.key(rows.keys[0]))} > {after}"
+    query = f"SELECT {chosen}, {_encoded(connection, rows, where)} AS place, {counted} FROM {rows.table} {condition}"
+    query += " GROUP BY ALL"
+    names = [*rows.keys, "location", "count", *(() if count is None else (BAD, NUMBER))]
     if personal is not None:
-        key, own = choices_of(connection, personal)
         with about_personal():
-            _check_once(connection, personal, key)
-        chosen = "".join(f", own.{_name(name)}" for name in own)
-        query = (
-            f"SELECT grouped.*{chosen} FROM ({query}) grouped LEFT JOIN {personal.table()} own "
-            f'ON grouped."user" = CAST(own.{_name(key)} AS {"BIGINT" if columns[user] in _WHOLE else "VARCHAR"})'
-        )
+            query = _joined(connection, query, personal, rows.type_of(rows.keys[0]))
+        names += personal.names
     # By bucket: a few short numbers are sorted in a fraction of the time that users take.
-    ordered = f"SELECT *, {_bucket(_name('user'))} AS {BUCKET} FROM ({query}) ORDER BY {BUCKET}"
-    batches: Iterable[Batch] = connection.sql(ordered).to_arrow_reader(rows)
-    return batches
+    ordered = f"SELECT *, {_bucket('k0')} AS bucket FROM ({query}) ORDER BY bucket"
+    for batch in connection.sql(ordered).to_arrow_reader(most):
+        yield batch.rename_columns([*names, BUCKET])
 
 
-def column_notes(connection: Any, source: Source) -> list[str]:
-    """Sentences for the person about columns of numbers that are not read."""
-    columns = _described(connection, source)
-    if source.is_parquet:
-        numeric = [name for name, type_ in columns.items() if type_ in _WHOLE or type_.startswith(_FRACTION)]
-    else:
-        with sentences():
-            rows = connection.sql(f"SELECT * FROM {source.table()} LIMIT {SAMPLE}").fetchall()
-        numeric = numeric_columns([*columns], rows)
-    return columns_of(connection, source).notes(numeric)
+def missing_users(connection: Any, rows: Rows, personal: Choices) -> list[str]:
+    """A note about users with choices of their own who are not in the input; raise if that is true of all."""
+    key = _comparable(personal, rows.type_of(rows.keys[0]))
+    known = f"SELECT DISTINCT {rows.key(rows.keys[0])} AS k FROM {rows.table}"
+    query = f"SELECT count(*), count(known.k) FROM {personal.table} LEFT JOIN ({known}) known ON known.k = {key}"
+    with sentences():
+        users, found = connection.sql(query).fetchall()[0]
+    if users and not found:
+        raise InputError("none of its users is in the input; users must be written alike in both")
+    if found == users:
+        return []
+    missing = users - found
+    return [f"{plural(missing, 'user')} with choices of their own {'is' if missing == 1 else 'are'} not in the input."]
 
 
-def columns_of(connection: Any, source: Source) -> Columns:
-    """The columns that matter."""
-    given = {"user": source.user_column, "location": source.location_column, "count": source.count_column}
-    names = [*_described(connection, source)]
-    if not source.is_parquet:
-        # DuckDB renames the second of two columns of one name; which of them is meant, the header itself leaves open.
-        with sentences():
-            header = connection.sql(f"SELECT * FROM {source.header()} LIMIT 1").fetchall()
-        find_columns([name or "" for name in header[0]] if header else names, **given)
-    return find_columns(names, **given)
+def _joined(connection: Any, query: str, personal: Choices, user_type: DataType) -> str:
+    """The query with a column for each choice of users' own."""
+    key = _comparable(personal, user_type)
+    users = f"SELECT {key} AS k FROM {personal.table}"
+    repeated = f"SELECT k FROM ({users}) WHERE k IS NOT NULL GROUP BY k HAVING count(*) > 1 ORDER BY k LIMIT 1"
+    twice = connection.sql(repeated).fetchall()
+    if twice:  # they would get the counts of both
+        raise InputError(f"the user {quote(twice[0][0])} has more than one row of choices of their own")
+    chosen = [f"{personal.column(name)} AS p{at}" for at, name in enumerate(personal.names)]
+    own = f"SELECT {', '.join([f'{key} AS k', *chosen])} FROM {personal.table}"
+    columns = "".join(f", own.p{at}" for at in range(len(chosen)))
+    return f"SELECT grouped.*{columns} FROM ({query}) grouped LEFT JOIN ({own}) own ON grouped.k0 = own.k"
 
 
-def _encoded(connection: Any, source: Source, text: str) -> str:
+def _comparable(personal: Choices, user_type: DataType) -> str:
+    """The users of a personal table, as the input writes them."""
+    key = personal.column(personal.user)
+    kind = plain_type(user_type)
+    if not pa.types.is_integer(kind):
+        return f"CAST({key} AS VARCHAR)"
+    return f"TRY_CAST({key} AS {'UBIGINT' if pa.types.is_unsigned_integer(kind) else 'BIGINT'})"
+
+
+def _encoded(connection: Any, rows: Rows, name: str) -> str:
     """The location as a number that has a name: less to group, to sort and to hand over.
 
-    That is where names are few and columns can be read on their own; else it is text. The empty name is none.
+    That is where names are few and columns can be read on their own; else it is text.
     """
-    few = f"SELECT approx_count_distinct({text}) FROM {source.table()}"
-    if not source.is_parquet or connection.sql(few).fetchall()[0][0] > _FEW_NAMES:
-        return f"nullif({text}, '')"
-    names = f"SELECT DISTINCT {text} FROM {source.table()} WHERE {text} <> '' ORDER BY 1"
+    text, native = rows.text(name), isinstance(rows.source.table, str)
+    few = f"SELECT approx_count_distinct({text}) FROM {rows.table}"
+    if not native or connection.sql(few).fetchall()[0][0] > _FEW_NAMES:
+        return text
+    names = f"SELECT DISTINCT {text} FROM {rows.table} WHERE {text} IS NOT NULL ORDER BY 1"
     connection.execute(f"CREATE TYPE place AS ENUM ({names})")
     return f"TRY_CAST({text} AS place)"
 
 
-def _check_once(connection: Any, personal: Source, key: str) -> None:
-    """A user with two rows of choices would get the counts of both."""
-    twice = connection.sql(
-        f"SELECT {_name(key)} FROM {personal.table()} GROUP BY 1 HAVING count(*) > 1 ORDER BY 1 LIMIT 1"
-    ).fetchall()
-    if twice:
-        raise InputError(f"the user {quote(twice[0][0])} has more than one row of choices of their own")
+def _text(column: str, name: str, kind: DataType) -> str:
+    """The values of a column as text; the empty one is none, and bytes must be UTF-8."""
+    if not is_bytes(plain_type(kind)):
+        return f"nullif(CAST({column} AS VARCHAR), '')"
+    why = literal(f"the column {quote(name)} has bytes that are not UTF-8 text")
+    decoded = f"TRY(decode({column}))"
+    return f"nullif(CASE WHEN {decoded} IS NULL AND {column} IS NOT NULL THEN error({why}) ELSE {decoded} END, '')"
 
 
-def _sum(name: str, type_: str) -> str:
+def _check_count(name: str, kind: DataType) -> None:
+    plain = plain_type(kind)
+    if not is_number(plain) and not is_text(plain) and not pa.types.is_null(plain):
+        raise InputError(f"the column {quote(name)} is of type {kind}; counts are whole numbers")
+
+
+def _sum(column: str, kind: DataType) -> str:
     """The sum of the counts that are some, the number of those that are not, and of all."""
-    if type_ not in _WHOLE and not type_.startswith(_NUMBER):
-        raise InputError(f"the column {name} is of type {type_}; counts are whole numbers")
-    whole = f"TRY_CAST({name} AS BIGINT)"
-    same = "" if type_ in _WHOLE else f" AND {whole} = TRY_CAST({name} AS DOUBLE)"
-    good = f"({whole} >= 0{same}) IS TRUE"
+    whole, plain = f"TRY_CAST({column} AS BIGINT)", plain_type(kind)
+    good = f"{whole} >= 0"
+    if is_fraction(plain) or is_text(plain):
+        good += f" AND {whole} = TRY_CAST({column} AS DOUBLE)"
+    if is_text(plain):
+        good += f" AND regexp_full_match({column}, {literal(_NUMBER)})"
+    good = f"({good}) IS TRUE"
+    total = f"sum({whole}) FILTER (WHERE {good})"
+    # A sum that no integer holds is of a user who is refused for the size anyway.
     return (
-        f"CAST(sum({whole}) FILTER (WHERE {good}) AS BIGINT) AS count, "
-        f"count(*) FILTER (WHERE NOT {good}) AS bad, count(*) AS rows"
+        f"CAST(CASE WHEN {total} > {_LARGEST} THEN {_LARGEST} ELSE {total} END AS BIGINT) AS counted, "
+        f"count(*) FILTER (WHERE NOT {good}) AS bad, count(*) AS number"
     )
-
-
-def _described(connection: Any, source: Source) -> dict[str, str]:
-    with sentences():
-        rows = connection.sql(f"DESCRIBE SELECT * FROM {source.table()}").fetchall()
-    return {name: type_ for name, type_, *_ in rows}
-
-
-def _files(path: str) -> list[str]:
-    if Path(path).is_dir():
-        found = sorted(map(str, Path(path).rglob("*")))
-    else:
-        found = [path] if Path(path).exists() else sorted(glob(path, recursive=True))  # noqa: PTH207 (of any path)
-    files = [file for file in found if Path(file).is_file() and not Path(file).name.startswith((".", "_"))]
-    if not files:
-        raise InputError(f"there is no file at {quote(path)}")
-    return files
 
 
 def _bucket(user: str) -> str:
     return f"CAST(hash({user}) >> {64 - BUCKET_BITS} AS USMALLINT)"
-
-
-def _name(column: str) -> str:
-    return '"' + column.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """The text as SQL writes it."""
-    return "'" + text.replace("'", "''") + "'"

@@ -39,7 +39,7 @@ def one_kind(folder: str, files: Sequence[str]) -> str:
     """The one kind of some files: Parquet, CSV or TSV."""
     if not files:
         raise InputError(f"there is no file at {quote(folder)}")
-    first = {}
+    first: dict[str, str] = {}
     for file in files:
         first.setdefault(kind_of(file), file)
     if len(first) > 1:

@@ -74,12 +74,14 @@ def releases(results: Batch) -> Batch:
 
 
 def _without_others(encoded: Array) -> Array:
-    """The same values with a dictionary of nothing else: the other names are not released."""
+    """The same values with a sorted dictionary of nothing else: the other names are not released."""
     codes = encoded.indices.to_numpy()
-    used = np.bincount(codes, minlength=len(encoded.dictionary)) > 0
-    return pa.DictionaryArray.from_arrays(
-        pa.array((np.cumsum(used) - 1).astype(np.int32)[codes]), encoded.dictionary.filter(pa.array(used))
-    )
+    used = np.flatnonzero(np.bincount(codes, minlength=len(encoded.dictionary)))
+    names = encoded.dictionary.take(pa.array(used))
+    order = pc.array_sort_indices(names)
+    rank = np.empty(len(encoded.dictionary), np.int32)
+    rank[used[order.to_numpy()]] = np.arange(len(used), dtype=np.int32)
+    return pa.DictionaryArray.from_arrays(pa.array(rank[codes]), names.take(order))
 
 
 def outcomes(results: Batch) -> Batch:

@@ -19,7 +19,7 @@ from elsewhere.text import closest, quote
 PERSONAL = (
     "sensitive", "spared", "max_quality_loss", "max_distance", "min_distance", "redistribute", "candidates"
 )  # fmt: skip
-_LISTS = ("sensitive", "spared", "candidates")
+LISTS = ("sensitive", "spared", "candidates")
 _PLANS = 4096
 
 
@@ -127,7 +127,7 @@ def _choice(name: str, value: Any) -> Any:
     """What a user chose, as the policy has it; None where the cell is empty. Texts may be lists and numbers."""
     if isinstance(value, str) and not value.strip():
         return None
-    if name in _LISTS:
+    if name in LISTS:
         names = map(str.strip, value.split(";")) if isinstance(value, str) else value
         return tuple(filter(None, names or ())) or None
     if not isinstance(value, str):

@@ -6,10 +6,12 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from elsewhere.engines.arrow import FileSystem, pa, pa_fs
+from elsewhere.files import write_atomic
 from elsewhere.model.errors import InputError
 from elsewhere.text import one_line, quote
 
@@ -27,6 +29,12 @@ class Location(NamedTuple):
     #: As the caller wrote it, without what an address may carry for the connection, such as a key.
     shown: str
     is_local: bool
+
+    @property
+    def folder(self) -> Path:
+        """The folder on this machine."""
+        assert self.is_local
+        return Path(self.path)
 
 
 def locate(place: str | os.PathLike[str], argument: str) -> Location:
@@ -90,8 +98,63 @@ def store_errors(shown: str) -> Iterator[None]:
         raise InputError(f"{quote(shown)} cannot be reached: {one_line(str(error))}") from None
 
 
-def as_address(location: Location, path: str) -> str:
-    """Another path of the same file system, as the caller would write it."""
-    if location.is_local:
-        return path
-    return f"{location.shown.partition('://')[0]}://{path}"
+class Store:
+    """A folder, or what is its like in an object store: files by name, each there whole or not at all."""
+
+    def __init__(self, place: Location, *, private: bool) -> None:
+        self.place = place
+        self._private = private
+
+    @property
+    def folder(self) -> Path:
+        return self.place.folder
+
+    def shown(self, name: str) -> str:
+        return f"{self.place.shown}/{name}"
+
+    def write(self, name: str, content: bytes) -> None:
+        if self.place.is_local:
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            write_atomic(self.folder / name, content, private=self._private)
+            return
+        # An object appears when its stream is closed, and not if that fails.
+        with store_errors(self.shown(name)), self.place.filesystem.open_output_stream(self._at(name)) as stream:
+            stream.write(content)
+
+    def read(self, name: str) -> bytes | None:
+        """The content of a file; None if there is none."""
+        with store_errors(self.shown(name)):
+            if self._info(name).type != pa_fs.FileType.File:
+                return None
+            with self.place.filesystem.open_input_stream(self._at(name), compression=None) as stream:
+                content: bytes = stream.read()
+                return content
+
+    def holds(self, name: str) -> bool:
+        with store_errors(self.shown(name)):
+            return bool(self._info(name).type == pa_fs.FileType.File)
+
+    def size(self, name: str) -> int | None:
+        """How many bytes a file has; None if there is none."""
+        with store_errors(self.shown(name)):
+            found: int | None = self._info(name).size
+            return found
+
+    def names(self, below: str = "") -> list[str]:
+        """The names of all files, or of those in a folder below, sorted."""
+        at = f"{self._at('')}{below}".rstrip("/")
+        with store_errors(self.shown(below)):
+            found = self.place.filesystem.get_file_info(pa_fs.FileSelector(at, allow_not_found=True, recursive=True))
+        base = len(self._at(""))
+        return sorted(info.path[base:] for info in found if info.type == pa_fs.FileType.File)
+
+    def delete(self, name: str) -> None:
+        if self.holds(name):
+            with store_errors(self.shown(name)):
+                self.place.filesystem.delete_file(self._at(name))
+
+    def _at(self, name: str) -> str:
+        return f"{self.place.path.rstrip('/')}/{name}"
+
+    def _info(self, name: str) -> Any:
+        return self.place.filesystem.get_file_info(self._at(name))

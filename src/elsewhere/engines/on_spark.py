@@ -1,0 +1,25 @@
+"""A batch on Spark, from what is asked to what is returned."""
+
+from __future__ import annotations
+
+import os
+
+from elsewhere.engines import spark
+from elsewhere.engines.listing import PRIVATE
+from elsewhere.engines.request import Request
+from elsewhere.engines.result import BatchResult
+from elsewhere.model.errors import InputError
+
+
+def run_batch(request: Request, master: str | None) -> BatchResult:
+    """Do what is asked, and return the summary; Spark reads and writes the tables."""
+    if request.output is None:
+        raise InputError("output is missing; to get a DataFrame, call elsewhere.engines.spark.sanitize", ("output",))
+    summary = spark.run(
+        request.policy.plan(), request.input, request.output, report=request.report, master=master,
+        personal=request.personal, on_error=request.on_error, allow_unchanged=request.allow_unchanged,
+        **request.columns,
+    )  # fmt: skip
+    folder = os.fspath(request.output).rstrip("/")
+    report = f"{folder}{PRIVATE}" if request.report is None else os.fspath(request.report)
+    return BatchResult(summary, folder, f"{report}/outcomes")

@@ -1,0 +1,240 @@
+"""The engine for one machine: DuckDB groups the rows, workers sanitize the users, and parts are written."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any, Literal
+
+import numpy as np
+
+from elsewhere.engines import grouping
+from elsewhere.engines.arrow import Array, Batch, Table, pa, pc
+from elsewhere.engines.columns import about_personal, bad_row
+from elsewhere.engines.folder import Checkpoint, Output
+from elsewhere.engines.grouping import (
+    BAD,
+    BUCKET,
+    NUMBER,
+    Choices,
+    Rows,
+    grouped,
+    locations,
+    missing_users,
+    number_of_users,
+    sentences,
+)
+from elsewhere.engines.kernel import is_plain
+from elsewhere.engines.names import check_found, check_named
+from elsewhere.engines.rows import whole_users
+from elsewhere.engines.workers import Workers, workers
+from elsewhere.policy import Plan
+
+#: Rows of a part, unless the caller says another number.
+PART_ROWS = 1 << 20
+#: Rows that a worker gets at a time: a user of its own takes long if there is anything to search.
+_PLAIN_ROWS, _SEARCHED_ROWS = 1 << 17, 1 << 10
+#: Seconds after which results are kept that are not enough for a part yet.
+_CHECKPOINT_SECONDS = 5.0
+
+
+@dataclass
+class Progress:
+    """How far a batch is; handed to whoever shows it."""
+
+    users: int = 0
+    released: int = 0
+    skipped_rows: int = 0
+    #: Seconds of all runs, up to the last part.
+    seconds: float = 0.0
+    #: About how many users there will be.
+    expected: int | None = None
+
+    def totals(self) -> dict[str, Any]:
+        figures = ("users", "released", "skipped_rows", "seconds")
+        return {name: getattr(self, name) for name in figures}
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a batch is about, and how it is to be done."""
+
+    plan: Plan
+    rows: Rows
+    personal: Choices | None
+    on_error: Literal["stop", "skip"]
+    allow_unchanged: bool
+    threads: int
+    part_rows: int
+
+    @property
+    def is_plain(self) -> bool:
+        return is_plain(self.plan.policy)
+
+    @property
+    def chunk_rows(self) -> int:
+        """How many rows a worker gets at a time."""
+        return min(_PLAIN_ROWS if self.is_plain else _SEARCHED_ROWS, self.part_rows)
+
+    def cuts(self) -> str:
+        """What the bytes of parts depend on beside the rows."""
+        return f"{grouping.BUCKET_BITS} {self.chunk_rows} {self.part_rows}"
+
+
+def check_input(connection: Any, job: Job) -> list[str]:
+    """Raise if a sensitive name of the policy covers nothing, unless that is allowed; notes for the person."""
+    notes = job.rows.notes()
+    if job.personal is not None:
+        with about_personal():
+            notes += missing_users(connection, job.rows, job.personal)
+    if not job.allow_unchanged:
+        check_named(job.plan, () if job.personal is None else job.personal.names)
+        check_found(job.plan, locations(connection, job.rows))
+    return notes
+
+
+def run(connection: Any, job: Job, output: Output, report: Callable[[Progress], None] | None = None) -> Progress:
+    """Sanitize the users of the input that are not in the output yet, bucket by bucket."""
+    kept = [*output.checkpoints()]
+    progress = Progress(**output.totals)
+    skipped = _Skipped(kept[-1].skipped if kept else progress.skipped_rows)
+    after = kept[-1].last if kept else output.last
+    with (
+        workers(job.plan, job.allow_unchanged, job.rows.keys, job.threads) as pool,
+        ThreadPoolExecutor(1) as writer,
+        sentences(),
+    ):
+        if report is not None:
+            progress.expected = number_of_users(connection, job.rows)
+        rows = _checked(grouped(connection, job.rows, job.personal, after, job.chunk_rows), job, skipped)
+        chunks = whole_users(rows, (BUCKET,), job.chunk_rows)
+        parts = _Parts(output, skipped, writer, job.part_rows)
+        for results, bucket, _ in kept:
+            parts.add(results, bucket, kept=True)
+        for results, bucket in _in_order(pool, chunks):
+            parts.add(results, bucket)
+            progress.users += len(results)
+            if report is not None:
+                report(progress)
+        done = parts.finish()
+    done.skipped_rows = skipped.until(None)
+    return done
+
+
+class _Parts:
+    """Results on their way into parts: one is written while the next one is made, and what waits long is kept."""
+
+    def __init__(self, output: Output, skipped: _Skipped, writer: Executor, part_rows: int) -> None:
+        self._output, self._skipped, self._writer, self._part_rows = output, skipped, writer, part_rows
+        self._done = Progress(**output.totals)
+        self._writing: Future[None] | None = None
+        self._waiting: list[Batch | Table] = []
+        #: How many of those that wait are kept already.
+        self._kept = 0
+        self._rows, self._bucket = 0, 0
+        self._begin = self._last = time.monotonic()
+        self._before = self._done.seconds
+
+    def add(self, results: Batch | Table, bucket: int, *, kept: bool = False) -> None:
+        """Take the results of all users up to a bucket, which may be kept from an earlier run."""
+        self._waiting.append(results)
+        self._kept += kept
+        self._rows += pc.sum(pc.list_value_length(results.column("location"))).as_py() or 0
+        self._bucket = bucket
+        if self._rows >= self._part_rows:
+            self._finish_part()
+        elif time.monotonic() - self._last > _CHECKPOINT_SECONDS and len(self._waiting) > self._kept:
+            new = _joined(self._waiting[self._kept :])
+            self._submit(self._output.write_checkpoint, Checkpoint(new, bucket, self._skipped.until(bucket)))
+            self._kept = len(self._waiting)
+
+    def finish(self) -> Progress:
+        """Write what is left, and wait until all is written."""
+        if self._waiting:
+            self._finish_part()
+        self._wait()
+        return self._done
+
+    def _finish_part(self) -> None:
+        self._submit(self._write, _joined(self._waiting), self._bucket)
+        self._waiting, self._rows, self._kept = [], 0, 0
+
+    def _submit(self, task: Callable[..., None], *given: Any) -> None:
+        self._wait()
+        self._last = time.monotonic()
+        self._writing = self._writer.submit(task, *given)
+
+    def _wait(self) -> None:
+        if self._writing is not None:
+            self._writing.result()
+
+    def _write(self, table: Table, bucket: int) -> None:
+        done = self._done
+        done.skipped_rows = self._skipped.until(bucket)
+        done.users += len(table)
+        done.released += len(table) - table.column("location").null_count
+        done.seconds = round(self._before + time.monotonic() - self._begin, 3)
+        self._output.write_part(table, bucket, done.totals())
+
+
+def _joined(results: list[Batch | Table]) -> Table:
+    tables = [one if isinstance(one, pa.Table) else pa.Table.from_batches([one]) for one in results]
+    return pa.concat_tables(tables)
+
+
+class _Skipped:
+    """How many rows were left out, by bucket: rows are read ahead, and after a kill those not yet written once more."""
+
+    def __init__(self, before: int) -> None:
+        self._before = before
+        self._of = np.zeros(1 << grouping.BUCKET_BITS, np.int64)
+
+    def add(self, buckets: Array, numbers: Array) -> None:
+        np.add.at(self._of, buckets.to_numpy(), numbers.to_numpy())
+
+    def until(self, bucket: int | None) -> int:
+        """Those of all buckets up to this one; None for all."""
+        return self._before + int(self._of[: None if bucket is None else bucket + 1].sum())
+
+
+def _in_order(pool: Workers, chunks: Iterator[Table]) -> Iterator[tuple[Batch, int]]:
+    """The results of the chunks and the last bucket of each; a few are worked on at the same time."""
+    running: deque[tuple[Future[Batch], int]] = deque()
+    for rows in chunks:
+        running.append((pool.submit(rows.drop_columns([BUCKET])), rows.column(BUCKET)[-1].as_py()))
+        if len(running) > 2 * pool.number:
+            first, bucket = running.popleft()
+            yield first.result(), bucket
+    for result, bucket in running:
+        yield result.result(), bucket
+
+
+def versions() -> dict[str, str]:
+    """Of the programs that the bytes of the output depend on."""
+    return {name: version(name) for name in ("elsewhere", "duckdb", "pyarrow")}
+
+
+def _checked(batches: Iterable[Batch], job: Job, skipped: _Skipped) -> Iterator[Batch]:
+    """The rows that make sense; the others are counted, or end the run."""
+    needed = (*job.rows.keys, "location")
+    for batch in batches:
+        count = batch.column("count")
+        if BAD not in batch.schema.names:  # visits are what they are
+            batch = batch.append_column(BAD, pa.nulls(len(batch), pa.int64())).append_column(NUMBER, count)
+        bad = batch.column(BAD)
+        missing = [name for name in needed if batch.column(name).null_count]
+        if missing or (bad.null_count == 0 and pc.any(pc.greater(bad, 0)).as_py()):
+            without = pa.array(np.zeros(len(batch), np.bool_))
+            for name in missing:
+                without = pc.or_(without, batch.column(name).is_null())
+            bad = bad.fill_null(0)
+            if job.on_error == "stop":
+                first = batch.filter(pc.or_(without, pc.greater(bad, 0))).slice(0, 1).to_pylist()[0]
+                raise bad_row(first, job.rows.keys, first[NUMBER])
+            skipped.add(batch.column(BUCKET), pc.if_else(without, batch.column(NUMBER), bad))
+            batch = batch.filter(pc.and_(pc.invert(without), count.is_valid()))
+        yield batch.drop_columns([BAD, NUMBER])

@@ -1,0 +1,57 @@
+"""What is asked of a batch, whichever engine does it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Literal
+
+from elsewhere.engines.sources import TableLike
+from elsewhere.model.errors import InputError
+from elsewhere.policy import Policy
+from elsewhere.text import quote
+
+
+@dataclass(frozen=True)
+class Request:
+    """The arguments of `elsewhere.batch`, without those of a single engine."""
+
+    policy: Policy
+    input: TableLike
+    output: str | os.PathLike[str] | None
+    report: str | os.PathLike[str] | None
+    personal: TableLike | None
+    user_column: str | None
+    location_column: str | None
+    count_column: str | None
+    rows_are_visits: bool
+    keys: tuple[str, ...]
+    partition_by: tuple[str, ...]
+    part_rows: int | None
+    on_error: Literal["stop", "skip"]
+    allow_unchanged: bool
+    min_released: float
+
+    def __post_init__(self) -> None:
+        if self.on_error not in ("stop", "skip"):
+            raise InputError(f"on_error is {quote(self.on_error)}; it is 'stop' or 'skip'", ("on_error",))
+        if not 0.0 <= self.min_released <= 1.0:
+            told = f"min_released is {quote(self.min_released)}; it is a share from 0 to 1"
+            raise InputError(told, ("min_released",))
+        if self.part_rows is not None and self.part_rows < 1:
+            raise InputError(f"part_rows is {quote(self.part_rows)}; it is a number from 1 up", ("part_rows",))
+        for name in self.partition_by:
+            if name not in self.keys:
+                told = f"partition_by has {quote(name)}, which is none of keys"
+                raise InputError(told, ("partition_by", "keys"))
+        if self.rows_are_visits and self.count_column is not None:
+            told = f"count_column is {quote(self.count_column)}, but rows_are_visits says that there are no counts"
+            raise InputError(told, ("count_column", "rows_are_visits"))
+        if self.output is None and (self.report is not None or self.partition_by):
+            name = "partition_by" if self.report is None else "report"
+            raise InputError(f"{name} needs an output", (name, "output"))
+
+    @property
+    def columns(self) -> dict[str, str | None]:
+        """What the columns are called, as far as the caller says."""
+        return {"user": self.user_column, "location": self.location_column, "count": self.count_column}

@@ -1,0 +1,140 @@
+"""What a batch can read: a table of files, wherever they are, or a table that the caller holds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+from elsewhere.engines.arrow import DataType, Schema, pa, pa_ds
+from elsewhere.model.errors import InputError
+from elsewhere.text import one_line, quote
+
+#: A path, an address, a data frame, an Arrow table, reader or dataset, or anything else that speaks Arrow.
+TableLike: TypeAlias = Any
+
+
+class File(NamedTuple):
+    """A file of a table, and what tells whether it has changed."""
+
+    path: str
+    size: int
+    modified: int
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table that DuckDB can read. Its columns are known by their position: names may be there twice."""
+
+    #: How messages call it.
+    shown: str
+    schema: Schema
+    #: SQL, or an object of Arrow's.
+    table: Any
+    files: tuple[File, ...] = ()
+    #: Whether the rows can be read only once.
+    once: bool = False
+    #: The columns that hold numbers.
+    numeric: tuple[str, ...] = ()
+
+    def attach(self, connection: Any, name: str) -> str:
+        """Make the table known to DuckDB; what SQL calls it, with the columns c0, c1 and so on."""
+        if isinstance(self.table, str):
+            connection.execute(f"CREATE TEMP VIEW {name} AS FROM {self.table}")
+        elif self.once:
+            connection.register(f"{name}_stream", self.table)
+            connection.execute(f"CREATE TEMP TABLE {name} AS FROM {name}_stream")
+            connection.unregister(f"{name}_stream")
+        else:
+            connection.register(name, self.table)
+        return f"{name} AS t({', '.join(f'c{at}' for at in range(len(self.schema)))})"
+
+
+def open_source(given: TableLike, argument: str) -> Source:
+    """The table that an argument of a batch means."""
+    if isinstance(given, str | os.PathLike):
+        from elsewhere.engines.table_files import open_files
+
+        return open_files(given, argument)
+    try:
+        table = _as_arrow(given)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise InputError(f"{argument} cannot be read as a table: {one_line(error)}", (argument,)) from None
+    if table is None:
+        kinds = "a path, an Arrow table, reader or dataset, or a data frame"
+        raise InputError(f"{argument} is {quote(given)}; give {kinds}", (argument,))
+    numeric = tuple(field.name for field in table.schema if is_number(field.type))
+    once = isinstance(table, pa.RecordBatchReader)
+    return Source(argument, table.schema, table, once=once, numeric=numeric)
+
+
+def _as_arrow(given: TableLike) -> Any:
+    """An Arrow table, dataset or, for what is a stream, reader; None for something else."""
+    if isinstance(given, pa.Table | pa_ds.Dataset | pa.RecordBatchReader):
+        return given
+    home = type(given).__module__.partition(".")[0]
+    if home == "pandas":
+        return pa.Table.from_pandas(given, preserve_index=False)
+    if home == "polars" and hasattr(given, "collect_batches"):
+        frames: Iterator[Any] = iter(given.collect_batches())
+        first = next(frames, None)
+        if first is None:
+            return given.collect().to_arrow()
+        return _read_on(first.to_arrow(), frames)
+    if home in ("duckdb", "_duckdb") and hasattr(given, "to_arrow_reader"):
+        return given.to_arrow_reader()
+    if hasattr(given, "__arrow_c_array__") or home == "polars":
+        return pa.table(given)
+    if hasattr(given, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(given)
+    return None
+
+
+def _read_on(first: Any, frames: Iterator[Any]) -> Any:
+    def batches() -> Iterator[Any]:
+        yield from first.to_batches()
+        for frame in frames:
+            yield from frame.to_arrow().cast(first.schema).to_batches()
+
+    return pa.RecordBatchReader.from_batches(first.schema, batches())
+
+
+def plain_type(kind: DataType) -> DataType:
+    """The type of the values, however they are encoded."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def is_number(kind: DataType) -> bool:
+    kind = plain_type(kind)
+    return bool(pa.types.is_integer(kind) or is_fraction(kind))
+
+
+def is_fraction(kind: DataType) -> bool:
+    return bool(pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def is_text(kind: DataType) -> bool:
+    is_kind = pa.types
+    return bool(is_kind.is_string(kind) or is_kind.is_large_string(kind) or is_kind.is_string_view(kind))
+
+
+def is_bytes(kind: DataType) -> bool:
+    is_kind = pa.types
+    return bool(
+        is_kind.is_binary(kind)
+        or is_kind.is_large_binary(kind)
+        or is_kind.is_binary_view(kind)
+        or is_kind.is_fixed_size_binary(kind)
+    )
+
+
+def check_scalar(name: str, kind: DataType) -> None:
+    """Raise unless a column holds single values that have one text each."""
+    value = plain_type(kind)
+    types = pa.types
+    scalar = is_text(value) or is_bytes(value) or is_number(value) or types.is_boolean(value) or types.is_date(value)
+    if not scalar and not types.is_null(value):
+        raise InputError(
+            f"the column {quote(name)} is of type {kind}; give text, a number, a date or a boolean in its place"
+        )

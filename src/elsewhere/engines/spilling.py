@@ -1,0 +1,62 @@
+"""Where rows go that do not fit into memory: a folder that nobody else can read, and of which nothing stays."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from elsewhere.files import temporary_directory
+
+#: Seconds between two looks at the files in the folder.
+_PAUSE = 0.02
+
+
+@contextmanager
+def spill_folder(beside: Path | None) -> Iterator[Path]:
+    """A folder for DuckDB's temporary files, beside an output or where this machine keeps such files.
+
+    They hold rows of the input, so they lose their names while DuckDB has them open: when the process ends, however it
+    ends, the system frees them, even if nobody is left to remove the folder.
+    """
+    name = "elsewhere-spill" if beside is None else _name(beside)
+    with temporary_directory(name, None if beside is None else _existing(beside.parent)) as folder:
+        ended = threading.Event()
+        watcher = threading.Thread(target=_take_names, args=(folder, ended), daemon=True)
+        if os.name == "posix":
+            watcher.start()
+        try:
+            yield folder
+        finally:
+            ended.set()
+            if watcher.is_alive():
+                watcher.join()
+
+
+def remove_left(beside: Path | None, own: Path) -> None:
+    """Remove what a machine that went down left of other runs with the same output, of which none is at work."""
+    for left in own.parent.glob(f"{_name(beside)}-*") if beside is not None else ():
+        if left != own:
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _name(beside: Path) -> str:
+    return f".{beside.name}-spill"
+
+
+def _existing(folder: Path) -> Path:
+    return next(each for each in (folder, *folder.parents) if each.is_dir())
+
+
+def _take_names(folder: Path, ended: threading.Event) -> None:
+    """Put an empty file in the place of each file that has something in it; whoever has the old one open keeps it."""
+    empty = folder / "empty"
+    while not ended.wait(_PAUSE):
+        for file in folder.glob("*.tmp"):
+            with suppress(OSError):  # it is gone already
+                if file.stat().st_size:
+                    empty.touch(mode=0o600)
+                    empty.replace(file)

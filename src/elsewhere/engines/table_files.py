@@ -1,0 +1,257 @@
+"""Tables of files: Parquet, CSV or TSV, on this machine or in an object store."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from glob import escape, glob
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from elsewhere.engines.arrow import Schema, pa, pa_csv, pa_ds, pa_fs, pq
+from elsewhere.engines.listing import check_one_schema, earlier_release, one_kind, table_files
+from elsewhere.engines.sources import File, Source, is_number, plain_type
+from elsewhere.engines.stores import Location, locate, store_errors
+from elsewhere.histories.columns import SAMPLE, numeric_columns
+from elsewhere.histories.delimited import guess_delimiter
+from elsewhere.model.errors import InputError
+from elsewhere.text import one_line, quote
+
+#: What DuckDB and Arrow read of a text at a time: no row may be longer.
+_BLOCK = 1 << 22
+#: What is read of a text to see its header and its first rows.
+_HEAD = 1 << 20
+_WILD = re.compile(r"[*?[]")
+_PART = re.compile(r"part-\d{5}\.parquet")
+
+
+@dataclass(frozen=True)
+class Found:
+    """The files of a table: the folder that they are in, and each with its path from there."""
+
+    place: Location
+    folder: str
+    names: Sequence[str]
+    infos: Sequence[Any]
+
+    @property
+    def paths(self) -> list[str]:
+        return [info.path for info in self.infos]
+
+    @property
+    def files(self) -> tuple[File, ...]:
+        return tuple(
+            File(self._address(info.path), info.size, info.mtime_ns if info.mtime_ns is not None else 0)
+            for info in self.infos
+        )
+
+    @property
+    def partitions(self) -> list[list[str]]:
+        """For each file the columns whose values are in the names of its folders."""
+        return [[part.partition("=")[0] for part in name.split("/")[:-1] if "=" in part] for name in self.names]
+
+    def shown(self, path: str) -> str:
+        """A file, as the caller would write it."""
+        if self.place.is_local and not Path(self.place.shown).is_absolute():
+            return os.path.relpath(path)
+        return self._address(path)
+
+    def _address(self, path: str) -> str:
+        return path if self.place.is_local else f"{self.place.shown.partition('://')[0]}://{path}"
+
+
+def open_files(given: str | os.PathLike[str], argument: str) -> Source:
+    """The table at a path or an address: a file, a folder, or a pattern."""
+    place = locate(given, argument)
+    with store_errors(place.shown):
+        found = _find(place)
+    return _parquet(found) if one_kind(place.shown, found.names) == "parquet" else _text(found)
+
+
+def _find(place: Location) -> Found:
+    path = os.path.abspath(place.path) if place.is_local else place.path  # noqa: PTH100 (keeps links)
+    info = place.filesystem.get_file_info(path)
+    if info.type == pa_fs.FileType.File:
+        folder, _, name = path.rpartition("/")
+        return Found(place, folder, [name], [info])
+    if info.type == pa_fs.FileType.Directory:
+        return _below(place, path, _listed(place, path))
+    wild = _WILD.search(path)
+    if wild is None:
+        raise InputError(f"there is no file at {quote(place.shown)}")
+    folder = path[: wild.start()].rpartition("/")[0]
+    return _below(place, folder, _matching(place, path, folder))
+
+
+def _below(place: Location, folder: str, infos: Sequence[Any]) -> Found:
+    by_name = {info.path[len(folder) + 1 :]: info for info in infos}
+    names = table_files(place.shown, by_name)
+    return Found(place, folder, names, [by_name[name] for name in names])
+
+
+def _listed(place: Location, folder: str) -> list[Any]:
+    found = place.filesystem.get_file_info(pa_fs.FileSelector(folder, allow_not_found=True, recursive=True))
+    return [info for info in found if info.type == pa_fs.FileType.File]
+
+
+def _matching(place: Location, pattern: str, folder: str) -> list[Any]:
+    """The files whose names match, and those below folders whose names do."""
+    if place.is_local:
+        found = place.filesystem.get_file_info(glob(pattern, recursive=True))  # noqa: PTH207 (of any path)
+        folders = [info.path for info in found if info.type == pa_fs.FileType.Directory]
+        below = [info for each in folders for info in _listed(place, each)]
+        files = [info for info in found if info.type == pa_fs.FileType.File]
+        return [*{info.path: info for info in (*files, *below)}.values()]
+    wanted = re.compile(f"{_regular(pattern)}(/.*)?")
+    return [info for info in _listed(place, folder) if wanted.fullmatch(info.path)]
+
+
+def _regular(pattern: str) -> str:
+    """A pattern of paths as a regular expression: only ** goes beyond a slash."""
+    parts = re.split(r"(\*\*/?|\*|\?|\[[^]]+\])", pattern)
+    wild = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return "".join(
+        wild.get(part) or (part.replace("[!", "[^") if at % 2 else re.escape(part)) for at, part in enumerate(parts)
+    )
+
+
+def _parquet(found: Found) -> Source:
+    schemas = []
+    for name, path in zip(found.names, found.paths, strict=True):
+        with _reading(found.shown(path)), found.place.filesystem.open_input_file(path) as file:
+            parquet = pq.ParquetFile(file)
+            if _PART.fullmatch(Path(name).name) and _is_release(parquet):
+                raise earlier_release(found.place.shown)
+            schemas.append(parquet.schema_arrow.remove_metadata())
+    schema, same = _one_schema(found, schemas)
+    numeric = tuple(field.name for field in schema if is_number(field.type))
+    if not found.place.is_local:
+        return Source(found.place.shown, schema, _dataset(found, pa_ds.ParquetFileFormat(), schema), found.files,
+                      numeric=numeric)  # fmt: skip
+    listed = ", ".join(literal(escape(path)) for path in found.paths)
+    hive = str(bool(found.partitions[0])).lower()
+    options = f"hive_partitioning = {hive}, hive_types_autocast = false, union_by_name = {str(not same).lower()}"
+    return Source(found.place.shown, schema, f"read_parquet([{listed}], {options})", found.files, numeric=numeric)
+
+
+def _is_release(parquet: Any) -> bool:
+    """Whether this is a part that a batch wrote: nothing else leaves out so much that a file usually says."""
+    metadata = parquet.metadata
+    if parquet.schema_arrow.names[-2:] != ["location", "count"] or metadata.metadata or not metadata.num_row_groups:
+        return False
+    group = metadata.row_group(0)
+    return not any(group.column(at).is_stats_set for at in range(group.num_columns))
+
+
+def _one_schema(found: Found, schemas: Sequence[Schema]) -> tuple[Schema, bool]:
+    """The columns of all files, those of their folders last, and whether all are of the same types."""
+    shown = [found.shown(path) for path in found.paths]
+    names = [[*schema.names, *more] for schema, more in zip(schemas, found.partitions, strict=True)]
+    check_one_schema(zip(shown, names, strict=True))
+    for file, schema in zip(shown, schemas, strict=True):
+        for one, other in zip(schemas[0], schema, strict=True):
+            if _kind(one.type) != _kind(other.type):
+                types = f"{one.type} in {quote(shown[0])} and {other.type} in {quote(file)}"
+                raise InputError(f"two files disagree on the column {quote(one.name)}: it is {types}")
+    schema = schemas[0]
+    if any(other != schema for other in schemas):
+        schema = pa.unify_schemas(schemas, promote_options="permissive")
+    for name in found.partitions[0]:
+        schema = schema.append(pa.field(name, pa.string()))
+    return schema, all(other == schemas[0] for other in schemas)
+
+
+def _kind(type_: Any) -> str:
+    """What two columns of one name must share: numbers of several widths are numbers."""
+    kind = plain_type(type_)
+    if pa.types.is_integer(kind):
+        return "integer"
+    return "text" if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) else str(kind).replace(
+        "string", "text"
+    )  # fmt: skip
+
+
+def _dataset(found: Found, file_format: Any, schema: Schema) -> Any:
+    partitions = pa.schema([(name, pa.string()) for name in found.partitions[0]])
+    return pa_ds.dataset(
+        found.paths, schema, file_format, filesystem=found.place.filesystem,
+        partitioning=pa_ds.partitioning(partitions, flavor="hive") if len(partitions) else None,
+        partition_base_dir=found.folder,
+    )  # fmt: skip
+
+
+class _Head(NamedTuple):
+    """The beginning of a table of text: its delimiter, its header, the rows up to that, and some rows after it."""
+
+    delimiter: str
+    header: list[str]
+    skipped: int
+    rows: list[list[str]]
+
+
+def _text(found: Found) -> Source:
+    heads = [_head(found, path) for path in found.paths]
+    shown = [found.shown(path) for path in found.paths]
+    names = [[*head.header, *more] for head, more in zip(heads, found.partitions, strict=True)]
+    check_one_schema(zip(shown, names, strict=True))
+    for head, file in zip(heads, shown, strict=True):
+        if (head.delimiter, head.skipped) != (heads[0].delimiter, heads[0].skipped):
+            raise InputError(f"two files are written in different ways: {quote(shown[0])} and {quote(file)}")
+    columns = [f"c{at}" for at in range(len(heads[0].header))]
+    # No part of the dialect but the delimiter is guessed: a quote, an escape or a comment would change values.
+    file_format = pa_ds.CsvFileFormat(
+        pa_csv.ParseOptions(delimiter=heads[0].delimiter, newlines_in_values=True),
+        read_options=pa_csv.ReadOptions(column_names=columns, skip_rows_after_names=heads[0].skipped,
+                                        block_size=_BLOCK),
+        convert_options=pa_csv.ConvertOptions(column_types={name: pa.string() for name in columns},
+                                              strings_can_be_null=False),
+    )  # fmt: skip
+    read = pa.schema([(name, pa.string()) for name in [*columns, *found.partitions[0]]])
+    schema = pa.schema([(name, pa.string()) for name in names[0]])
+    numeric = tuple(numeric_columns(heads[0].header, heads[0].rows))
+    return Source(found.place.shown, schema, _dataset(found, file_format, read), found.files, numeric=numeric)
+
+
+def _head(found: Found, path: str) -> _Head:
+    shown = found.shown(path)
+    with _reading(shown), found.place.filesystem.open_input_stream(path) as stream:
+        content = stream.read(_HEAD)
+    try:
+        text = codecs.getincrementaldecoder("utf-8-sig")().decode(content, final=len(content) < _HEAD)
+    except UnicodeDecodeError:
+        raise InputError(f"{quote(shown)} is not UTF-8 text; convert it first") from None
+    tabs = one_kind(shown, [path]) == "tsv"
+    try:
+        delimiter = "\t" if tabs else guess_delimiter(text)
+        rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        header: list[str] = []
+        skipped = 0
+        while not any(map(str.strip, header)):
+            header = next(rows)
+            skipped += 1
+        sample = list(islice((row for row in rows if row), SAMPLE + 1))[:SAMPLE]
+    except StopIteration:
+        raise InputError(f"{quote(shown)} has no header line with the names of its columns") from None
+    except csv.Error as error:
+        raise InputError(f"{quote(shown)} cannot be read: {one_line(error)}") from None
+    return _Head(delimiter, header, skipped, sample)
+
+
+@contextmanager
+def _reading(shown: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(f"the table cannot be read: {quote(shown)}: {one_line(str(error))}") from None
+
+
+def literal(text: str) -> str:
+    """The text as SQL writes it."""
+    return "'" + text.replace("'", "''") + "'"

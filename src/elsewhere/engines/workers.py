@@ -1,0 +1,212 @@
+"""Workers that answer chunks of rows at the same time: threads of this process, or processes of their own.
+
+Processes are started as programs and not by `multiprocessing`, which would import the main module of the caller again
+and so ask every script for a guard, and which has none for daemonic processes.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from queue import SimpleQueue
+from subprocess import PIPE, Popen
+from typing import Any, Protocol
+
+from elsewhere.engines.arrow import Batch, Table
+from elsewhere.engines.kernel import is_plain, sanitize_users
+from elsewhere.engines.plans import Plans
+from elsewhere.engines.worker import from_bytes, send, to_bytes
+from elsewhere.model.errors import InputError
+from elsewhere.policy import Plan
+
+_PROGRAM = """
+import pickle, sys
+try:
+    sys.path[:] = pickle.load(sys.stdin.buffer)
+    from elsewhere.engines.worker import main
+except BaseException as error:
+    pickle.dump((None, error), sys.stdout.buffer)
+else:
+    main()
+"""
+#: One after the other, so that nobody waits long for the end of one; Arrow imports pandas if it is there.
+_PRELOADED = ("numba", "pandas", "elsewhere.engines.preload")
+#: The options of Python that say where it looks for modules, and whether it writes them.
+_FLAGS = {"isolated": "-I", "ignore_environment": "-E", "no_user_site": "-s", "no_site": "-S",
+          "dont_write_bytecode": "-B"}  # fmt: skip
+
+
+class Workers(Protocol):
+    """Answers chunks of rows, `number` of them at the same time."""
+
+    @property
+    def number(self) -> int: ...
+
+    def submit(self, rows: Table) -> Future[Batch]: ...
+
+
+def workers(plan: Plan, allow_unchanged: bool, keys: tuple[str, ...], number: int) -> AbstractContextManager[Workers]:
+    """Workers for a plan, which get ready at once. Leaving on an error does not wait for chunks of processes.
+
+    Without a search nearly all the work is in kernels, which let other threads run. A search is led by Python, which
+    does not, so it takes processes. A search of one worker is left to the thread that asks, where Ctrl-C ends it.
+    """
+    if is_plain(plan.policy):
+        return _threads([_Kernel(plan, allow_unchanged, keys) for _ in range(number)])
+    if number == 1:
+        return _caller(_Kernel(plan, allow_unchanged, keys))
+    return _processes(pickle.dumps((plan, allow_unchanged, keys)), number)
+
+
+class _Kernel:
+    """The kernel with what it knows about a plan, which one thread at a time may use."""
+
+    def __init__(self, plan: Plan, allow_unchanged: bool, keys: tuple[str, ...]) -> None:
+        self._plans, self._keys = Plans(plan, allow_unchanged), keys
+
+    def answer(self, loaded: Future[Any], rows: Table) -> Batch:
+        loaded.result()  # else, where loading fails, two threads that load would each tell another story
+        return sanitize_users(self._plans, rows, self._keys)
+
+
+class _Caller:
+    """Answers in the thread that asks, before it goes on."""
+
+    number = 1
+
+    def __init__(self, answer: Callable[[Table], Batch]) -> None:
+        self._answer = answer
+
+    def submit(self, rows: Table) -> Future[Batch]:
+        answered: Future[Batch] = Future()
+        try:
+            answered.set_result(self._answer(rows))
+        except Exception as error:
+            answered.set_exception(error)
+        return answered
+
+
+class _Pool:
+    """A thread for each of some functions that answer: whichever is free takes the next chunk."""
+
+    def __init__(self, threads: ThreadPoolExecutor, answering: Sequence[Callable[[Table], Batch]]) -> None:
+        self.number = len(answering)
+        self._threads = threads
+        self._free: SimpleQueue[Callable[[Table], Batch]] = SimpleQueue()
+        for answer in answering:
+            self._free.put(answer)
+
+    def submit(self, rows: Table) -> Future[Batch]:
+        return self._threads.submit(self._answer, rows)
+
+    def _answer(self, rows: Table) -> Batch:
+        answer = self._free.get()
+        try:
+            return answer(rows)
+        finally:
+            self._free.put(answer)
+
+
+@contextmanager
+def _caller(kernel: _Kernel) -> Iterator[Workers]:
+    with _preloading() as loaded:
+        yield _Caller(partial(kernel.answer, loaded))
+
+
+@contextmanager
+def _threads(kernels: Sequence[_Kernel]) -> Iterator[Workers]:
+    with _preloading() as loaded, _ending(ThreadPoolExecutor(len(kernels))) as threads:
+        yield _Pool(threads, [partial(kernel.answer, loaded) for kernel in kernels])
+
+
+@contextmanager
+def _preloading() -> Iterator[Future[Any]]:
+    """Load what answering takes while rows are grouped."""
+    with _ending(ThreadPoolExecutor(1)) as thread:
+        yield [thread.submit(import_module, module) for module in _PRELOADED][-1]
+
+
+@contextmanager
+def _ending(threads: ThreadPoolExecutor) -> Iterator[ThreadPoolExecutor]:
+    """Threads that finish what they have begun, and nothing else, when the context is left."""
+    with threads:
+        try:
+            yield threads
+        finally:
+            threads.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def _processes(content: bytes, number: int) -> Iterator[Workers]:
+    processes: list[_Process] = []
+    try:
+        while len(processes) < number:
+            processes.append(_Process(content))
+        with _ending(ThreadPoolExecutor(number)) as threads:
+            try:
+                yield _Pool(threads, [process.answer for process in processes])
+            except BaseException:
+                for process in processes:
+                    process.kill()  # which ends what the threads have begun
+                raise
+    finally:
+        for process in processes:
+            process.close()
+
+
+class _Process:
+    """A worker process, which is asked by one thread at a time."""
+
+    def __init__(self, content: bytes) -> None:
+        flags = [option for name, option in _FLAGS.items() if getattr(sys.flags, name)]
+        # In a group of its own, Ctrl-C does not reach it while it starts; with -P, modules of the current folder don't.
+        self._process = Popen([sys.executable, *flags, "-P", "-c", _PROGRAM], stdin=PIPE, stdout=PIPE, process_group=0)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._tasks, self._answers = self._process.stdin, self._process.stdout
+        with suppress(OSError):  # whoever asks will learn why it ended
+            send(self._tasks, _module_path())
+            send(self._tasks, content)
+
+    def answer(self, rows: Table) -> Batch:
+        with suppress(OSError):  # it may have left word why it ended
+            send(self._tasks, to_bytes(rows))
+        try:
+            answer, error = pickle.load(self._answers)
+        except (EOFError, pickle.UnpicklingError):
+            raise self._death() from None
+        if error is not None:
+            raise error
+        return from_bytes(answer).to_batches()[0]
+
+    def kill(self) -> None:
+        self._process.kill()
+
+    def close(self) -> None:
+        """End the process, which no thread is asking any more."""
+        self._process.kill()
+        self._process.wait()
+        with suppress(OSError):
+            self._tasks.close()
+        self._answers.close()
+
+    def _death(self) -> InputError:
+        status = self._process.wait()
+        how = f"was killed (signal {-status})" if status < 0 else f"ended (exit status {status})"
+        return InputError(
+            f"a worker process {how}, perhaps for lack of memory; what is written so far stays: "
+            "run the same command again to resume, with fewer threads",
+            ("threads",),
+        )
+
+
+def _module_path() -> list[str]:
+    """Where this process finds modules, wherever the current folder is, and at last where it found this package."""
+    own = Path(__file__).parents[2]
+    return [*(str(Path(entry).absolute()) for entry in sys.path if entry), str(own)]

@@ -1,0 +1,380 @@
+"""How the local engine understands its input: no guess changes a value, and what is unclear is refused."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import gzip
+import io
+import random
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import elsewhere as ew
+from tests.support.batches import expected, people, released, rows, write
+
+pa: Any = import_module("pyarrow")
+pq: Any = import_module("pyarrow.parquet")
+pa_ds: Any = import_module("pyarrow.dataset")
+HIDE = ew.Policy("hide", sensitive=("clinic",))
+
+
+def parquet(path: Path, **columns: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(columns), path)
+    return path
+
+
+def refused(folder: Path, given: Any, **options: Any) -> str:
+    """The sentence that refuses an input; nothing is left behind."""
+    before = sorted(folder.rglob("*"))
+    with pytest.raises(ew.InputError) as error:
+        ew.batch(HIDE, given, folder / "never", **options)
+    assert sorted(folder.rglob("*")) == before
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+ANN = {"user": ["ann", "ann"], "location": ["clinic", "gym"], "count": [1, 2]}
+NESTED: list[tuple[str, Any]] = [
+    ("location", pa.array([["gym", "clinic"], ["bar"]])),
+    ("location", pa.array([{"name": "clinic"}, {"name": "bar"}])),
+    ("location", pa.array([[("clinic", 1)], []], pa.map_(pa.string(), pa.int64()))),
+    ("location", pa.array([0, 1], pa.timestamp("s"))),
+    ("user", pa.array([["ann"], ["bob"]])),
+    ("count", pa.array([[1], [2]])),
+    ("count", pa.array([True, False])),
+]
+
+
+@pytest.mark.parametrize(("name", "values"), NESTED, ids=[f"{name} {values.type}" for name, values in NESTED])
+def test_only_scalar_columns(tmp_path: Path, name: str, values: Any) -> None:
+    table = pa.table({**ANN, name: values})
+    assert f"the column '{name}' is of type {values.type}" in refused(tmp_path, table)
+    pq.write_table(table, tmp_path / "in.parquet")
+    kind = str(values.type).partition("<")[0].partition("[")[0]
+    assert f"the column '{name}' is of type {kind}" in refused(tmp_path, tmp_path / "in.parquet")
+
+
+def test_bytes_are_text_if_they_are_utf8(tmp_path: Path) -> None:
+    names = pa.array(["clínica".encode(), b"gym"])
+    policy = ew.Policy("hide", sensitive=("clínica",))
+    result = ew.batch(policy, parquet(tmp_path / "in.parquet", **{**ANN, "location": names}))
+    assert result.releases.to_pylist() == [{"user": "ann", "location": "gym", "count": 3}]
+    latin = parquet(tmp_path / "latin.parquet", **{**ANN, "location": pa.array(["clínica".encode("latin-1"), b"gym"])})
+    assert "the column 'location' has bytes that are not UTF-8 text" in refused(tmp_path, latin)
+
+
+@pytest.mark.parametrize("head", [0, 2 << 20])
+def test_text_that_is_not_utf8(tmp_path: Path, head: int) -> None:
+    lines = ["user,location", *(["ann,gym"] * (head // 8)), "ann,clínica"]
+    (tmp_path / "in.csv").write_bytes("\n".join(lines).encode("latin-1"))
+    assert "UTF" in refused(tmp_path, tmp_path / "in.csv")
+
+
+def test_numbers_dates_and_booleans_are_names(tmp_path: Path) -> None:
+    for values, name in (([17, 4], "17"), ([True, False], "true"), ([datetime.date(2026, 1, 2)] * 2, "2026-01-02")):
+        given = parquet(tmp_path / "in.parquet", **{**ANN, "location": pa.array(values)})
+        result = ew.batch(ew.Policy("hide", sensitive=(name,), candidates=("bar",)), given)
+        assert result["hidden"][name]["visits"] > 0
+        assert name not in result.releases.column("location").to_pylist()
+
+
+# A fixed dialect.
+
+_VALUES = ["007", "1e5", "0x1F", "1_000", "NULL", "nan", "true", "#1", "'17'", "a b", " lead", "trail ", "back\\slash",
+           'quo"te', "com,ma", "semi;colon", "ba|r", "tab\tx", "new\nline", "cr\r\nx", "é", "日本", "\\N", "-", "//x",
+           "2026-01-01", "1,5", "\\", '"', "''", "# c", "\u00a0x", "lone\rcr", "\ufeffx", "17.0", "1."]  # fmt: skip
+
+
+def random_text(dice: random.Random) -> tuple[bytes, str]:
+    """A table as somebody might write it, and its delimiter."""
+    delimiter, end = dice.choice(",;|\t"), dice.choice(["\n", "\r\n"])
+    text = io.StringIO()
+    quoting: Any = dice.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC])
+    writer = csv.writer(text, delimiter=delimiter, lineterminator=end, quoting=quoting)
+    for _ in range(dice.randint(0, 1)):
+        text.write(end)
+    writer.writerow(["user", "location", "note"])
+    for _ in range(dice.randint(1, 12)):
+        writer.writerow([dice.choice(_VALUES), dice.choice(_VALUES), dice.choice([*_VALUES, ""])])
+        if dice.random() < 0.1:
+            text.write(end)
+    content = text.getvalue()
+    content = content.rstrip("\r\n") if dice.random() < 0.3 else content
+    return content.encode("utf-8-sig" if dice.random() < 0.2 else "utf-8"), delimiter
+
+
+@pytest.mark.slow
+def test_texts_are_read_as_python_reads_them(tmp_path: Path) -> None:
+    """A thousand of them: each is read as the csv module reads it, or refused if its rows are of different lengths."""
+    import duckdb
+
+    from elsewhere.engines import grouping
+    from elsewhere.engines.sources import open_source
+
+    read, connection = 0, duckdb.connect()
+    for at in range(1000):
+        content, delimiter = random_text(random.Random(at))
+        path = tmp_path / ("in.tsv" if delimiter == "\t" else "in.csv")
+        path.write_bytes(content)
+        lines = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), delimiter=delimiter, strict=True)
+        table = [row for row in lines if row]
+        try:
+            found = grouping.Rows.of(open_source(path, "input")).attached(connection)
+            columns = f"{found.key('user')}, {found.text('location')}"
+            with grouping.sentences():
+                given = connection.sql(f"SELECT {columns} FROM {found.table}").fetchall()
+        except ew.InputError:
+            assert {*map(len, table)} != {3}, content
+            continue
+        assert sorted(given) == sorted((user, location) for user, location, _ in table[1:]), content
+        read += 1
+    connection.close()
+    assert read > 800
+
+
+NUMBERS = ["1_000", "0x1F", "1e", "", "three", "1,000", "-1", "nan", "inf", "2.5", "0b1", "1 000", "٣"]
+
+
+@pytest.mark.parametrize("text", NUMBERS)
+def test_texts_that_are_no_counts(tmp_path: Path, text: str) -> None:
+    (tmp_path / "in.csv").write_text(f'user,location,count\nann,clinic,1\nann,gym,"{text}"\n', encoding="utf-8")
+    with pytest.raises(ew.InputError, match="a count of the user 'ann' at 'gym' that is not a whole number"):
+        ew.batch(HIDE, tmp_path / "in.csv")
+    (tmp_path / "good.csv").write_text('user;location;count\nann;clinic; 2.0\n"#1";gym;+3\nann;gym;1e1\n#1;x;1\n')
+    result = ew.batch(HIDE, tmp_path / "good.csv", on_error="skip")
+    assert result.releases.to_pylist() == [
+        {"user": "#1", "location": "gym", "count": 3},
+        {"user": "#1", "location": "x", "count": 1},
+        {"user": "ann", "location": "gym", "count": 12},
+    ]
+
+
+# Files and folders.
+
+
+def test_files_that_disagree(tmp_path: Path) -> None:
+    for ending in ("csv", "parquet"):
+        folder = tmp_path / ending
+        folder.mkdir()
+        one, other = {"user": ["ann"], "location": ["gym"]}, {"location": ["gym"], "user": ["bob"]}
+        for name, columns in (("a", one), ("b", other)):
+            if ending == "csv":
+                text = [",".join(columns), ",".join(value[0] for value in columns.values())]
+                (folder / f"{name}.csv").write_text("\n".join(text))
+            else:
+                parquet(folder / f"{name}.parquet", **columns)
+        said = refused(tmp_path, folder)
+        assert f"a.{ending}' has 'user', 'location'" in said
+        assert f"b.{ending}' has 'location', 'user'" in said
+    parquet(tmp_path / "types" / "a.parquet", user=[7], location=["gym"])
+    parquet(tmp_path / "types" / "b.parquet", user=["007"], location=["gym"])
+    assert "two files disagree on the column 'user': it is int64" in refused(tmp_path, tmp_path / "types")
+    parquet(tmp_path / "widths" / "a.parquet", user=pa.array([7], pa.int32()), location=["clinic"])
+    parquet(tmp_path / "widths" / "b.parquet", user=[2**40], location=["gym"])
+    result = ew.batch(HIDE, tmp_path / "widths")
+    assert result.releases.to_pylist() == [{"user": 2**40, "location": "gym", "count": 1}]
+
+
+def test_what_a_folder_holds(tmp_path: Path) -> None:
+    """Names of files are names, values of folders are texts, at any depth; what is hidden is no data."""
+    lake = tmp_path / "lake"
+    parquet(lake / "user=007" / "deep" / "a[1].parquet", location=["clinic", "gym"])
+    parquet(lake / "user=007" / "b*.parquet", location=["gym"])
+    parquet(lake / "user=a%20b" / "c?.parquet", location=["bar"])
+    parquet(lake / "user=007" / "_temporary" / "x.parquet", location=["casino"])
+    parquet(lake / ".hidden" / "user=x" / "x.parquet", location=["casino"])
+    (lake / "user=007" / ".b.parquet.crc").write_bytes(b"?")
+    (lake / "_SUCCESS").touch()
+    decoy = parquet(tmp_path / "a1.parquet", user=["ann"], location=["casino"])
+    found = ew.batch(HIDE, lake).releases.to_pylist()
+    assert found == [
+        {"user": "007", "location": "gym", "count": 3},
+        {"user": "a b", "location": "bar", "count": 1},
+    ]
+    named = parquet(tmp_path / "a[1].parquet", user=["ann", "ann"], location=["clinic", "gym"])
+    assert ew.batch(HIDE, named).releases.column("location").to_pylist() == ["gym"]
+    several = ew.batch(HIDE, tmp_path / "[a]*.parquet")
+    assert [Path(file["file"]).name for file in several["lineage"]["input"]] == [decoy.name, named.name]
+
+
+def test_compressed_texts(tmp_path: Path) -> None:
+    text = b"user,location\nann,clinic\nann,gym\n"
+    (tmp_path / "in.csv.gz").write_bytes(gzip.compress(text))
+    (tmp_path / "in.csv.zst").write_bytes(pa.compress(text, "zstd", asbytes=True))
+    for ending in ("gz", "zst"):
+        found = ew.batch(HIDE, tmp_path / f"in.csv.{ending}").releases.to_pylist()
+        assert found == [{"user": "ann", "location": "gym", "count": 2}]
+
+
+def test_tables_that_need_more_than_their_files(tmp_path: Path) -> None:
+    parquet(tmp_path / "delta" / "part.parquet", **ANN)
+    (tmp_path / "delta" / "_delta_log").mkdir()
+    (tmp_path / "delta" / "_delta_log" / "00000000000000000000.json").touch()
+    assert "is a Delta table" in refused(tmp_path, tmp_path / "delta")
+    parquet(tmp_path / "lake" / "iceberg" / "data" / "part.parquet", **ANN)
+    (tmp_path / "lake" / "iceberg" / "metadata").mkdir()
+    (tmp_path / "lake" / "iceberg" / "metadata" / "v1.metadata.json").touch()
+    assert "lake/iceberg' is an Iceberg table" in refused(tmp_path, tmp_path / "lake")
+
+
+def test_earlier_releases_are_no_input(tmp_path: Path) -> None:
+    parquet(tmp_path / "lake" / "in.parquet", **ANN)
+    with pytest.raises(ew.InputError, match="in the folder of the input; name another folder"):
+        ew.batch(HIDE, tmp_path / "lake", tmp_path / "lake" / "out")
+    ew.batch(HIDE, tmp_path / "lake", tmp_path / "out", report=tmp_path / "report")
+    assert "releases of an earlier batch" in refused(tmp_path, tmp_path / "out")
+    (tmp_path / "out" / "part-00000.parquet").rename(tmp_path / "lake" / "part-00000.parquet")
+    assert "releases of an earlier batch" in refused(tmp_path, tmp_path / "lake")
+    assert "the private report of an earlier batch" in refused(tmp_path, tmp_path / "report")
+
+
+# Tables that the caller holds.
+
+
+def holders(table: Any, folder: Path) -> dict[str, Any]:
+    import duckdb
+    import polars
+
+    pq.write_table(table, folder / "held.parquet")
+    return {
+        "table": table,
+        "batch": table.combine_chunks().to_batches()[0],
+        "reader": table.to_reader(),
+        "dataset": pa_ds.dataset(folder / "held.parquet"),
+        "pandas": table.to_pandas(),
+        "pandas categories": table.to_pandas().astype({"location": "category"}),
+        "polars": polars.from_arrow(table),
+        "lazy": polars.from_arrow(table).lazy(),  # type: ignore[union-attr]
+        "relation": duckdb.connect().from_arrow(table),
+    }
+
+
+def test_tables_that_the_caller_holds(tmp_path: Path) -> None:
+    """Each gives what the file gives, as a table or in a folder, which goes on only with the same rows."""
+    histograms = people(30)
+    user, location, count = zip(*rows(histograms, shuffled=True), strict=True)
+    table = pa.table({"uid": user, "location": location, "count": count})
+    wanted = expected(HIDE, histograms)
+    for name, held in holders(table, tmp_path).items():
+        result = ew.batch(HIDE, held)
+        found: dict[str, dict[str, int]] = {}
+        for row in result.releases.to_pylist():
+            found.setdefault(row["uid"], {})[row["location"]] = row["count"]
+        assert found == wanted, name
+        assert result["users"] == len(result.outcomes) == 30
+    ew.batch(HIDE, table, tmp_path / "out")
+    again = ew.batch(HIDE, table.sort_by("count"), tmp_path / "out")
+    assert again.releases.num_rows == sum(map(len, wanted.values()))
+    with pytest.raises(ew.InputError, match="begun with another input"):
+        ew.batch(HIDE, table.slice(1), tmp_path / "out")
+
+
+@pytest.mark.parametrize("given", [42, None, {"user": ["ann"]}, [("ann", "gym", 1)]])
+def test_what_is_no_table(given: Any, tmp_path: Path) -> None:
+    assert "give a path, an Arrow table, reader or dataset, or a data frame" in refused(tmp_path, given)
+
+
+def test_keys_partitions_and_part_size(tmp_path: Path) -> None:
+    months = {"2026-01": people(60, seed=1), "2026/02": people(60, seed=2)}
+    table = pa.Table.from_pylist(
+        [
+            {"month": month, "tenant": 7, "Member ID": user, "place": name, "n": count, "age": 3}
+            for month, histograms in months.items()
+            for user, name, count in rows(histograms)
+        ]
+    )
+    whole = ew.batch(HIDE, table, tmp_path / "whole", keys=("month", "tenant"))
+    assert whole.releases.column_names == ["Member ID", "month", "tenant", "location", "count"]
+    assert whole.outcomes.column_names[:3] == ["Member ID", "month", "tenant"]
+    for month, histograms in months.items():
+        found: dict[str, dict[str, int]] = {}
+        for row in whole.releases.to_pylist():
+            if row["month"] == month:
+                found.setdefault(row["Member ID"], {})[row["location"]] = row["count"]
+        assert found == expected(HIDE, histograms)
+    cut = ew.batch(HIDE, table, tmp_path / "cut", keys=("month", "tenant"), partition_by=("month",), part_rows=100)
+    files = sorted(str(path.relative_to(tmp_path / "cut")) for path in (tmp_path / "cut").rglob("*.parquet"))
+    assert files[:2] == ["month=2026%2F02/part-00000.parquet", "month=2026%2F02/part-00001.parquet"]
+    assert pq.ParquetFile(tmp_path / "cut" / files[0]).schema_arrow.names == [
+        "Member ID",
+        "tenant",
+        "location",
+        "count",
+    ]
+    order = [("Member ID", "ascending"), ("month", "ascending"), ("location", "ascending")]
+    assert cut.releases.select(whole.releases.column_names).sort_by(order) == whole.releases.sort_by(order)
+    visits = ew.batch(HIDE, table, rows_are_visits=True)
+    assert sum(visits.releases.column("count").to_pylist()) <= len(table)
+
+
+# Choices of users' own.
+
+OWN = "user,sensitive,max_quality_loss\nann,,\nbob, gym ;bar,0.5\neve,harbour,\n"
+
+
+def test_a_personal_table_as_text(tmp_path: Path) -> None:
+    """Empty cells are the policy's, numbers are numbers, and a name that the user does not have is a reason."""
+    (tmp_path / "own.csv").write_text(OWN)
+    (tmp_path / "target.csv").write_text("location,count\ngym,1\n")
+    table = pa.Table.from_pylist(
+        [{"user": user, "location": name, "count": 2} for user in ("ann", "bob", "eve", "joe")
+         for name in ("clinic", "gym", "bar", "park")]
+    )  # fmt: skip
+    policy = ew.Policy("resemble", sensitive=("clinic",), target="target.csv", max_quality_loss=0.3, folder=tmp_path)
+    result = ew.batch(policy, table, personal=tmp_path / "own.csv")
+    reasons = {row["user"]: row["reason"] for row in result.outcomes.to_pylist()}
+    losses = {row["user"]: row["quality_loss"] for row in result.outcomes.to_pylist()}
+    assert reasons["eve"] == "the user's own choice 'harbour' covers none of the user's places"
+    assert reasons["ann"] is reasons["bob"] is None
+    assert losses["ann"] == losses["joe"] <= 0.3 < losses["bob"] <= 0.5
+    places = {user: set() for user in reasons}  # type: dict[str, set[str]]
+    for row in result.releases.to_pylist():
+        places[row["user"]].add(row["location"])
+    assert "clinic" not in places["ann"]
+    assert places["bob"].isdisjoint({"gym", "bar"})
+
+
+@pytest.mark.parametrize(
+    ("header", "named"),
+    [
+        ("user,Sensitive", "the column 'Sensitive' is no choice of a user's own; did you mean 'sensitive'?"),
+        ("user,sensitve", "the column 'sensitve' is no choice of a user's own; did you mean 'sensitive'?"),
+        ("user,sensitive,age", "the column 'age' is no choice of a user's own; those are sensitive"),
+        ("user", "no column has choices of users' own"),
+        ("who,sensitive", "no user column is known"),
+    ],
+)
+def test_columns_of_a_personal_table(tmp_path: Path, header: str, named: str) -> None:
+    (tmp_path / "own.csv").write_text(f"{header}\n{','.join(['ann', 'gym', '3'][: len(header.split(','))])}\n")
+    said = refused(tmp_path, pa.table(ANN), personal=tmp_path / "own.csv")
+    assert said.startswith("personal: ")
+    assert named in said
+
+
+def test_users_with_choices_who_are_not_there(tmp_path: Path) -> None:
+    """All of them: the two tables write users differently. Some of them: the summary says so."""
+    table = pa.table({**ANN, "user": [7, 7]})
+    assert "none of its users is in the input" in refused(
+        tmp_path, table, personal=pa.table({"user": ["x"], "sensitive": ["gym"]})
+    )
+    own = pa.table({"user": ["007", "8"], "sensitive": [["gym"], ["gym"]]})
+    result = ew.batch(HIDE, table, personal=own)
+    assert result.releases.to_pylist() == [{"user": 7, "location": "clinic", "count": 3}]
+    assert result["notes"] == ["1 user with choices of their own is not in the input."]
+    large = pa.table({**ANN, "user": pa.array([2**64 - 1] * 2, pa.uint64())})
+    own = pa.table({"user": pa.array([2**64 - 1], pa.uint64()), "sensitive": ["gym"]})
+    assert ew.batch(HIDE, large, personal=own).releases.column("location").to_pylist() == ["clinic"]
+
+
+def test_output_places(tmp_path: Path) -> None:
+    write(tmp_path / "in.parquet", people(5))
+    for address in ("http://lake/x", "hdfs://lake/x", "s4://lake/x"):
+        with pytest.raises(ew.InputError, match="give a path of this machine or one of s3://, gs://, az://, file://"):
+            ew.batch(HIDE, tmp_path / "in.parquet", address)
+    ew.batch(HIDE, (tmp_path / "in.parquet").as_uri(), (tmp_path / "out put").as_uri())
+    assert released(tmp_path / "out put") == expected(HIDE, people(5))

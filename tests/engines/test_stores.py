@@ -1,0 +1,142 @@
+"""Tables in an object store, against a server that speaks S3."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib import import_module
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+import elsewhere as ew
+from elsewhere.engines.stores import locate
+from tests.support.batches import expected, people, rows
+
+pa: Any = import_module("pyarrow")
+pq: Any = import_module("pyarrow.parquet")
+HIDE = ew.Policy("hide", sensitive=("clinic",))
+
+
+class Lake:
+    """A bucket, with addresses that lead to it."""
+
+    def __init__(self, endpoint: str) -> None:
+        self._options = urlencode({"endpoint_override": endpoint, "scheme": "http", "region": "us-east-1"})
+        locate(f"{self.at('')}&allow_bucket_creation=true", "input").filesystem.create_dir("lake")
+        self.files = locate(self.at(""), "input").filesystem
+
+    def at(self, path: str) -> str:
+        return f"s3://somebody:secret@lake/{path}?{self._options}"
+
+    def put(self, path: str, histograms: dict[str, dict[str, int]]) -> None:
+        user, location, count = zip(*rows(histograms), strict=True)
+        pq.write_table(
+            pa.table({"uid": user, "location": location, "count": count}), f"lake/{path}", filesystem=self.files
+        )
+
+    def write(self, path: str, content: bytes) -> None:
+        with self.files.open_output_stream(f"lake/{path}") as stream:
+            stream.write(content)
+
+    def names(self, folder: str) -> list[str]:
+        fs: Any = import_module("pyarrow.fs")
+        found = self.files.get_file_info(fs.FileSelector(f"lake/{folder}", recursive=True))
+        return sorted(info.path for info in found if info.type == fs.FileType.File)
+
+
+@pytest.fixture(scope="module")
+def lake() -> Iterator[Lake]:
+    """In a process of its own, as a server is: one in ours would wait for those that it keeps waiting."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        try:
+            end = time.monotonic() + 60
+            while time.monotonic() < end:
+                with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                    break
+                time.sleep(0.1)
+            yield Lake(f"127.0.0.1:{port}")
+        finally:
+            server.terminate()
+
+
+def test_from_a_store_into_a_store(lake: Lake) -> None:
+    """Folders, patterns and texts; keys in folders; and the same address again finds all done."""
+    histograms = people(60)
+    users = sorted(histograms)
+    for month, some in (("01", users[:30]), ("02", users[30:])):
+        lake.put(f"in/month={month}/a[{month}].parquet", {user: histograms[user] for user in some})
+    lake.put("in/_temporary/x.parquet", {"nobody": {"clinic": 1}})
+    result = ew.batch(HIDE, lake.at("in"), lake.at("out"), keys=("month",), partition_by=("month",), part_rows=50)
+    found: dict[str, dict[str, int]] = {}
+    for row in result.releases.to_pylist():
+        assert row["month"] == ("01" if row["uid"] in users[:30] else "02")
+        found.setdefault(row["uid"], {})[row["location"]] = row["count"]
+    assert found == expected(HIDE, histograms)
+    written = lake.names("out")
+    assert "lake/out/_SUCCESS" in written
+    assert {name.split("/")[2] for name in written} == {"_SUCCESS", "month=01", "month=02"}
+    assert all(name.startswith("lake/out.private/") for name in set(lake.names("")) - set(written) if "out" in name)
+    assert [file["file"] for file in result["lineage"]["input"]] == [
+        "s3://lake/in/month=01/a[01].parquet",
+        "s3://lake/in/month=02/a[02].parquet",
+    ]
+    again = ew.batch(HIDE, lake.at("in"), lake.at("out"), keys=("month",), partition_by=("month",), part_rows=50)
+    assert again == result
+    by_pattern = ew.batch(HIDE, lake.at("in/month=*1/*.parquet"))
+    assert by_pattern["users"] == 30
+
+
+def test_a_part_that_is_missing_is_made_again(lake: Lake) -> None:
+    lake.put("whole.parquet", people(80))
+    first = ew.batch(HIDE, lake.at("whole.parquet"), lake.at("again"), part_rows=60)
+    before = {name: lake.files.open_input_stream(name).read() for name in lake.names("again")}
+    assert len(before) > 3
+    lake.files.delete_file(sorted(before)[2])
+    second = ew.batch(HIDE, lake.at("whole.parquet"), lake.at("again"), part_rows=60)
+    assert {name: lake.files.open_input_stream(name).read() for name in lake.names("again")} == before
+    assert {**first, "lineage": None} == {**second, "lineage": None}
+
+
+def test_texts_and_own_choices_in_a_store(lake: Lake) -> None:
+    lake.write("in.csv", b"user,location\nann,clinic\nann,gym\nann,bar\n")
+    lake.write("own.csv", b"user,sensitive\nann,gym\n")
+    result = ew.batch(HIDE, lake.at("in.csv"), personal=lake.at("own.csv"))
+    assert result.releases.column("location").to_pylist() == ["bar", "clinic"]
+
+
+@pytest.mark.parametrize(
+    ("path", "output", "named"),
+    [
+        ("nowhere.csv", "x", "there is no file at 's3://lake/nowhere.csv'"),
+        ("none/*.csv", "x", "there is no file at 's3://lake/none/*.csv'"),
+        ("in", "in/out", "output is 's3://lake/in/out', in the folder of the input"),
+        ("out", "x", "'s3://lake/out' holds the releases of an earlier batch"),
+        ("out.private", "x", "'s3://lake/out.private' holds the private report of an earlier batch"),
+        ("in", "out", "output is 's3://lake/out', begun with another input"),
+    ],
+)
+def test_what_is_refused(lake: Lake, path: str, output: str, named: str) -> None:
+    """In words that have no secret of the address."""
+    before = lake.names("")
+    with pytest.raises(ew.InputError) as error:
+        ew.batch(HIDE, lake.at(path), lake.at(output))
+    assert named in str(error.value)
+    assert "secret" not in str(error.value)
+    assert lake.names("") == before
+
+
+def test_nobody_listens() -> None:
+    address = "s3://somebody:secret@lake/x?endpoint_override=127.0.0.1:9&scheme=http&region=us-east-1"
+    with pytest.raises(ew.InputError, match="'s3://lake/x' cannot be reached") as error:
+        ew.batch(HIDE, address)
+    assert "secret" not in str(error.value)
