@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import random
+import re
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from importlib import import_module
@@ -20,7 +23,7 @@ from elsewhere.engines.spark.files import Table, file_table, frame_table
 from elsewhere.engines.spark.frames import checked_results
 from elsewhere.engines.spark.rows import find_roles, rows_of
 from elsewhere.engines.spark.session import builder
-from elsewhere.model.errors import Unchanged
+from elsewhere.model.errors import TooFewReleased, Unchanged
 from tests.support.batches import BAD, expected, people, write
 from tests.support.java import java_version
 
@@ -380,6 +383,9 @@ def test_further_keys(spark: Any, tmp_path: Path) -> None:
     for part in (tmp_path / "out").rglob("*.parquet"):
         users = [(row["uid"], row["location"]) for row in pq.read_table(part, partitioning=None).to_pylist()]
         assert users == sorted(users)
+    with pytest.raises(TooFewReleased, match="min_released is 1"):
+        ew.batch(HIDE, frame, tmp_path / "few", min_released=1.0, **ask)
+    assert not (tmp_path / "few").exists()
     for wrong in ("uid", "week"):
         with pytest.raises(ew.InputError, match=f"partition_by is '{wrong}'"):
             run(HIDE.plan(), frame, tmp_path / "other", **{**ask, "partition_by": [wrong]})
@@ -469,3 +475,22 @@ def test_function_of_sql(spark: Any) -> None:
         spark.sql("SELECT sanitize(map('secret place', -1L))").collect()
     with pytest.raises(ew.InputError, match="hides nothing"):
         register(spark, ew.Policy("hide"))
+
+
+def test_the_page_about_spark(tmp_path: Path) -> None:
+    """Its examples run, one after the other, and so does the notebook for Databricks; the other recipes need more."""
+    page = (Path(__file__).parents[2] / "docs" / "spark.md").read_text("utf-8")
+    before, recipes = page.split("## Recipes")
+    notebook = recipes.partition("### Databricks")[2].partition("### dbt")[0]
+    blocks = re.findall(r"^```py\n(.*?)^```$", before + notebook, re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 6
+    start = "from elsewhere.engines.spark.session import builder; builder('local[2]').getOrCreate()\n"
+    done = subprocess.run(
+        [sys.executable, "-c", start + "".join(blocks)], cwd=tmp_path, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "2 of 2 users have a release" in done.stdout
+    assert "|ann|{gym -> 3}|" in done.stdout
+    wanted = {"ann": {"gym": 3}, "bob": {"bar": 5}}
+    for folder in ("releases", "from_a_frame", "lake/releases", "releases_0", "spark-warehouse/releases"):
+        assert released(tmp_path / folder) == wanted, folder

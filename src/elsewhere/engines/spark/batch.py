@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from time import monotonic
 from typing import Any, Literal, TypeAlias
 
@@ -15,12 +14,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
 from elsewhere.engines.columns import about_personal
-from elsewhere.engines.folder import check_apart
 from elsewhere.engines.names import SUGGESTED, check_named, not_found
 from elsewhere.engines.spark.checks import CHECK
 from elsewhere.engines.spark.files import Table, exists, file_table, frame_table
 from elsewhere.engines.spark.frames import batch_frame, checked_results, key_names, outcomes, releases, users_alone
-from elsewhere.engines.spark.paths import check_outside, escaped
+from elsewhere.engines.spark.paths import check_apart, check_outside, escaped
 from elsewhere.engines.spark.rows import Roles, check_partitions, find_roles, rows_of
 from elsewhere.engines.spark.session import sentences, session_at
 from elsewhere.engines.spark.summary import lineage, summarised
@@ -45,7 +43,7 @@ class _Folders:
     def of(cls, output: _Path, report: _Path | None) -> _Folders:
         folder = os.fspath(output).rstrip("/")
         private = f"{folder}.private" if report is None else os.fspath(report).rstrip("/")
-        check_apart(Path(folder), Path(private))
+        check_apart(folder, private)
         return cls(folder, private)
 
     def check_new(self, spark: SparkSession) -> None:
@@ -70,12 +68,14 @@ def run(
     rows_are_visits: bool = False,
     keys: Sequence[str] = (),
     partition_by: Sequence[str] = (),
+    accept: Callable[[dict[str, Any]], None] | None = None,
 ) -> dict[str, Any]:
     """Sanitize the users of a DataFrame, or of the files at a path, and write the releases to a folder.
 
     Paths are Spark's, on any file system that it knows. A DataFrame brings its own session. Nothing is written before
     all rows have been read and found sound. With `partition_by`, some of the `keys`, the output has a folder for each
-    of their values. Otherwise the arguments are those of `sanitize`; it returns the private summary.
+    of their values. `accept` is called with the private summary before the releases are written, and may raise. The
+    other arguments are those of `sanitize`. Returns the private summary.
     """
     start = monotonic()
     folders = _Folders.of(output, report)
@@ -100,6 +100,8 @@ def run(
             known["notes"] = roles.columns.notes(table.numeric)
             users = users_alone(results)
             summary = _write_private(users, folders.private, plan, table, start, known)
+            if accept is not None:
+                accept(summary)
             _write_releases(users, folders.releases, partition_by)
         finally:
             results.unpersist()

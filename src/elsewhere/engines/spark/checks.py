@@ -15,7 +15,6 @@ from elsewhere.engines.names import unmatched
 from elsewhere.engines.outcome import result_schema
 from elsewhere.engines.spark.delimited import PROBLEM
 from elsewhere.policy import Plan
-from elsewhere.text import plural, quote
 
 #: The column of what was found out: null in the rows of users, and in one more row for each partition it is not.
 CHECK = "__check"
@@ -78,7 +77,7 @@ class _Check:
         self._problem = min(filter(None, (self._problem, problem)), default=None)
         if self._bad is None:
             first = batch.filter(pc.greater(batch.column(BAD), 0)).slice(0, 1).to_pylist()[0]
-            self._bad = _described(first, self._names)
+            self._bad = str(bad_row(first, self._names, first[ROWS]))
 
     def _look_for_names(self, locations: Batch) -> None:
         if not self._missing:
@@ -87,13 +86,3 @@ class _Check:
         self._seen.update(new)
         if new:
             self._missing = unmatched(self._plan, self._missing, new)
-
-
-def _described(row: dict[str, Any], keys: Sequence[str]) -> str:
-    """What is wrong with a row."""
-    user, *others = keys
-    for name in others if row[user] is not None else ():
-        if row[name] is None:
-            what = f"{plural(row[ROWS], 'row')} of the user {quote(row[user])} without a {name}"
-            return f"the input has {what}; use on_error 'skip' to leave such rows out"
-    return str(bad_row({"user": row[user], "location": row["location"], "rows": row[ROWS]}))

@@ -55,7 +55,7 @@ def frame_table(frame: DataFrame) -> Table:
 def file_table(spark: SparkSession, path: str) -> Table:
     """The files at a path as a table: a file, a folder of any depth, or a pattern."""
     folder, files = _files_at(spark, path)
-    lineage = [{"path": file, "bytes": size} for file, size in files.items()]
+    lineage = [{"file": file, "bytes": size} for file, size in files.items()]
     names = [*files]
     kind = one_kind(path, names)
     check_one_schema((file, [*partition_values(folder, file)]) for file in names)

@@ -71,10 +71,21 @@ def partition_values(folder: str, file: str) -> dict[str, str | None]:
 
 def check_outside(output: str, source: str) -> None:
     """Raise if an output would be among the files of the input."""
-    one, other = _parts(output), _parts(source)
-    same_store = not one[1] or not other[1] or one[1] == other[1]
-    if same_store and f"{_real(one)}/".startswith(f"{_real(other).rstrip('/')}/"):
+    if _is_inside(output, source):
         raise InputError(f"output is {quote(output)}, inside the input; name another folder", ("output",))
+
+
+def check_apart(releases: str, private: str) -> None:
+    """Raise if what is private would be given away with the releases."""
+    if _is_inside(private, releases):
+        told = f"report is {quote(private)}, in the folder of the releases; name another folder"
+        raise InputError(told, ("report",))
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    one, other = _parts(path), _parts(folder)
+    same_store = not one[1] or not other[1] or one[1] == other[1]
+    return same_store and f"{_real(one)}/".startswith(f"{_real(other).rstrip('/')}/")
 
 
 def _real(parts: tuple[str, str, str]) -> str:
