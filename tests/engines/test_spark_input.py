@@ -24,7 +24,7 @@ from elsewhere.engines.spark.frames import checked_results
 from elsewhere.engines.spark.rows import find_roles, rows_of
 from elsewhere.engines.spark.session import builder
 from elsewhere.model.errors import TooFewReleased, Unchanged
-from tests.support.batches import BAD, expected, people, write
+from tests.support.batches import BAD, expected, people, rows, write
 from tests.support.java import java_version
 
 pa: Any = import_module("pyarrow")
@@ -418,6 +418,19 @@ def test_one_scan_and_one_shuffle(spark: Any, tmp_path: Path) -> None:
     # Beside the rows: the list of files, the outcomes of users for the summary, a few rows of totals.
     assert len(visits) <= read < 1.5 * len(visits)
     assert len(visits) <= moved < 1.5 * len(visits)
+
+
+def test_users_stay_together(spark: Any) -> None:
+    """Also if Spark is told to move rows by all the columns that they are grouped by."""
+    frame = spark.createDataFrame(rows(people(30)), "user string, location string, count bigint")
+    settings = {"spark.sql.requireAllClusterKeysForDistribution": "true", "spark.sql.adaptive.enabled": "false"}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        assert sanitize(frame, HIDE).count() == 30
+    finally:
+        for name in settings:
+            spark.conf.unset(name)
 
 
 def totals(spark: Any) -> tuple[int, int]:

@@ -19,7 +19,7 @@ from elsewhere.engines.kernel import is_plain
 from elsewhere.engines.names import check_named
 from elsewhere.engines.spark.checks import CHECK, checked_schema, sanitize_checked
 from elsewhere.engines.spark.files import Table, column, frame_table
-from elsewhere.engines.spark.rows import Roles, added_up, choices_of, find_roles, rows_of
+from elsewhere.engines.spark.rows import Roles, added_up, choices_of, find_roles, rows_of, spread
 from elsewhere.model.errors import InputError
 from elsewhere.policy import Plan, Policy
 
@@ -89,10 +89,14 @@ def checked_results(
     rows = rows_of(table, roles)
     # Few rows are gathered in few partitions, unless each user takes a search.
     usual = rows.sparkSession.conf.get("spark.sql.shuffle.partitions") or "200"
-    grouped = added_up(rows, roles.keys, None if is_plain(plan.policy) else int(usual))
+    partitions = None if is_plain(plan.policy) else int(usual)
+    whose = roles.keys[0]
+    # Rows that are together are added up where they are.
+    grouped = added_up(spread(rows, whose, partitions), roles.keys)
     if personal is not None:
-        whose = roles.keys[0]
         grouped = grouped.join(choices_of(personal, user, whose, rows.schema[whose].dataType), whose, "left")
+    if rows.sparkSession.conf.get("spark.sql.requireAllClusterKeysForDistribution", "false") == "true":
+        grouped = spread(grouped, whose, partitions)  # to add them up, Spark has moved the rows of a user apart
     ordered = grouped.sortWithinPartitions(*map(column, roles.keys), "location")
     kernel = partial(sanitize_checked, plan, keys=roles.keys, allow_unchanged=allow_unchanged)
     return ordered.mapInArrow(kernel, _result_type(rows, roles.keys))

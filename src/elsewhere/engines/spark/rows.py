@@ -89,14 +89,17 @@ def rows_of(table: Table, roles: Roles) -> DataFrame:
     )
 
 
-def added_up(rows: DataFrame, keys: Sequence[str], partitions: int | None) -> DataFrame:
-    """A row for each location of a user, in one shuffle: Spark need not move the rows again to add them up."""
-    user = column(keys[0])
-    spread = rows.repartition(user) if partitions is None else rows.repartition(partitions, user)
+def spread(rows: DataFrame, user: str, partitions: int | None) -> DataFrame:
+    """The rows with those of a user together in one partition: of so many, or as many as Spark sees fit."""
+    return rows.repartition(column(user)) if partitions is None else rows.repartition(partitions, column(user))
+
+
+def added_up(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """A row for each location of a user."""
     missing = sql.isnull("location") | sql.isnull("count")
     for name in keys:
         missing = missing | sql.isnull(column(name))
-    return spread.groupBy(*map(column, keys), "location").agg(
+    return rows.groupBy(*map(column, keys), "location").agg(
         # A sum that no integer holds is of a user who is refused for the size anyway.
         sql.coalesce(sql.try_sum("count"), sql.lit(_LARGEST)).alias("count"),
         sql.count("*").alias(ROWS),
