@@ -10,7 +10,7 @@ import hypothesis
 import pytest
 
 _FIRST = (
-    "test_spark.py", "test_page.py", "test_local.py", "test_columns.py",
+    "test_spark.py", "test_spark_input.py", "test_page.py", "test_local.py", "test_columns.py",
     "test_install.py", "test_reproduction.py", "test_large.py",
 )  # fmt: skip
 

@@ -170,15 +170,17 @@ def test_the_same_columns(case: Case, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(java_version() < 17, reason="no JDK 17 is found")
 def test_the_same_columns_with_spark(tmp_path: Path) -> None:
-    from elsewhere.engines import spark
+    from elsewhere.engines.spark import files as tables
+    from elsewhere.engines.spark import rows, session
 
-    session = spark._builder("local[1]").getOrCreate()
+    running = session.builder("local[1]").getOrCreate()
 
     def with_spark(path: Path) -> Outcome:
-        table = spark._table(session, str(path))
-        rows = spark._rows(table, user=None, location=None, count=None).collect()
-        total = sum(row["count"] for row in rows)
-        return {row["user"]: {row["location"]: total} for row in rows}, spark.column_notes(table)
+        table = tables.file_table(running, str(path))
+        roles = rows.find_roles(table, user=None, location=None, count=None, rows_are_visits=False, keys=())
+        found = rows.rows_of(table, roles).collect()
+        total = sum(row["count"] for row in found)
+        return {row[0]: {row["location"]: total} for row in found}, roles.columns.notes(table.numeric)
 
     try:
         for at, case in enumerate(CASES):
@@ -186,4 +188,4 @@ def test_the_same_columns_with_spark(tmp_path: Path) -> None:
                 found = outcome(with_spark, path)
                 assert agrees(found, case), (path.suffix, case.columns, found)
     finally:
-        session.stop()
+        running.stop()

@@ -15,9 +15,10 @@ from elsewhere.engines.local.interrupts import saying_what_is_written
 from elsewhere.engines.local.pipeline import PART_ROWS, Job, Progress, check_input, run, versions
 from elsewhere.engines.local.sources import Source, open_source
 from elsewhere.engines.local.spilling import remove_left, spill_folder
-from elsewhere.engines.local.summary import check_released, lineage, summarised
+from elsewhere.engines.local.summary import summarised
 from elsewhere.engines.request import Request
 from elsewhere.engines.result import BatchResult
+from elsewhere.engines.summary import check_released, lineage
 from elsewhere.files import temporary_directory
 
 
@@ -60,7 +61,8 @@ def _into_folder(
             if not output.done:
                 done = run(connection, job, output, progress)
                 summary = summarised(done, output.private, request.policy.sensitive) | {"notes": notes}
-                summary["lineage"] = lineage(request.policy, source.files, done.users, done.seconds)
+                read = [{"file": file.path, "bytes": file.size} for file in source.files]
+                summary["lineage"] = lineage(request.policy, read, done.users, done.seconds)
                 check_released(summary, request.min_released)
                 output.finish(summary)
             check_released(output.summary(), request.min_released)  # the share may be another one than before

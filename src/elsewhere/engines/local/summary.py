@@ -1,25 +1,18 @@
-"""The private summary of a batch: totals, what each name hid, why users got no release, and where it all came from."""
+"""What became of all users of a batch on this machine, in figures."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
-from importlib.metadata import version
+from collections.abc import Sequence
 from typing import Any
 
 from elsewhere.engines.arrow import pa_ds
 from elsewhere.engines.kernel import FAILED_CHECK
 from elsewhere.engines.local.grouping import opened
 from elsewhere.engines.local.pipeline import Progress
-from elsewhere.engines.local.sources import File
 from elsewhere.engines.local.table_files import literal
 from elsewhere.engines.names import MOST_NAMES, hidden_by_name
 from elsewhere.engines.stores import Store
-from elsewhere.model.errors import TooFewReleased
 from elsewhere.output.report import PRIVATE
-from elsewhere.policy import Policy
-from elsewhere.text import plural
 
 _FIGURES = ("mean_quality_loss", "median_quality_loss", "largest_quality_loss", "mean_privacy_distance",
             "median_privacy_distance", "largest_gap")  # fmt: skip
@@ -60,30 +53,3 @@ def summarised(progress: Progress, outcomes: Store, names: Sequence[str]) -> dic
             ).fetchall()
         )
     return summary
-
-
-def policy_hash(policy: Policy) -> str:
-    """A number that is another one for another policy, or if one of its files has changed."""
-    return hashlib.sha256(json.dumps(policy.fingerprint(), sort_keys=True, default=str).encode()).hexdigest()
-
-
-def lineage(policy: Policy, files: Sequence[File], users: int, seconds: float) -> dict[str, Any]:
-    """What made the releases: the version, the policy, the files that were read, and how long it took."""
-    return {
-        "version": version("elsewhere"),
-        "policy": policy_hash(policy),
-        "input": [{"file": file.path, "bytes": file.size} for file in files],
-        "seconds": seconds,
-        "users_per_second": round(users / seconds, 1) if seconds else None,
-    }
-
-
-def check_released(summary: Mapping[str, Any], least: float) -> None:
-    """Raise if fewer users have a release than asked for; that nobody has one is never what was asked for."""
-    users, released = summary["users"], summary["released"]
-    if released and released >= least * users:
-        return
-    asked = f", and min_released is {least:.10g}" if released else ""
-    why = next(iter(summary["reasons"]), None)
-    told = f"{released:,} of {plural(users, 'user')} can have a release{asked}"
-    raise TooFewReleased(f"{told}{f' (most often: {why})' if why else ''}; the batch is not finished", summary)

@@ -1,0 +1,88 @@
+"""The kernel on the executors, and what it finds out about the rows on its way: data, not messages or counters.
+
+Counters would count the rows of a task again that was lost and run once more, and messages go to logs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from elsewhere.engines.arrow import Batch, Schema, pa, pc
+from elsewhere.engines.columns import bad_row
+from elsewhere.engines.kernel import sanitize_batches
+from elsewhere.engines.names import unmatched
+from elsewhere.engines.outcome import result_schema
+from elsewhere.engines.spark.delimited import PROBLEM
+from elsewhere.policy import Plan
+
+#: The column of what was found out: null in the rows of users, and in one more row for each partition it is not.
+CHECK = "__check"
+#: Columns of our own: rows that were added up, and those of them that make no sense.
+ROWS, BAD = "__rows", "__bad"
+CHECK_TYPE = pa.struct(
+    {"skipped": pa.int64(), "bad": pa.string(), "problem": pa.string(), "names": pa.list_(pa.string())}
+)
+
+
+def checked_schema(keys: Iterable[Any]) -> Schema:
+    """The results of the kernel, and what was found out about the rows."""
+    return result_schema(keys).append(pa.field(CHECK, CHECK_TYPE))
+
+
+def sanitize_checked(
+    plan: Plan, batches: Iterable[Batch], *, keys: Sequence[str], allow_unchanged: bool = False
+) -> Iterator[Batch]:
+    """The results of the users whose rows make sense, then one row about all rows."""
+    check = _Check(plan, keys)
+    schema = None
+    for results in sanitize_batches(plan, check.sound(batches), keys=keys, allow_unchanged=allow_unchanged):
+        schema = checked_schema(results.schema.field(name) for name in keys)
+        yield pa.record_batch([*results.columns, pa.nulls(len(results), CHECK_TYPE)], schema=schema)
+    if check.keys is not None:
+        schema = schema or checked_schema(check.keys)
+        yield pa.Table.from_pylist([{CHECK: check.found()}], schema=schema).to_batches()[0]
+
+
+class _Check:
+    """What is found out about the rows of a partition."""
+
+    def __init__(self, plan: Plan, keys: Sequence[str]) -> None:
+        self._plan, self._names = plan, keys
+        #: The types of the keys, once there are rows.
+        self.keys: list[Any] | None = None
+        self._skipped = 0
+        self._bad: str | None = None
+        self._problem: str | None = None
+        self._missing, self._seen = list(plan.policy.sensitive), set[str]()
+
+    def found(self) -> dict[str, Any]:
+        names = [name for name in self._plan.policy.sensitive if name not in self._missing]
+        return {"skipped": self._skipped, "bad": self._bad, "problem": self._problem, "names": names}
+
+    def sound(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """The rows that make sense; the others are counted, and the first of them is described."""
+        for batch in batches:
+            self.keys = [batch.schema.field(name) for name in self._names]
+            bad = batch.column(BAD)
+            if pc.max(bad).as_py():
+                self._note(batch)
+                batch = batch.filter(pc.less(bad, batch.column(ROWS)))
+            self._look_for_names(batch.column("location"))
+            yield batch.drop_columns([ROWS, BAD, PROBLEM])
+
+    def _note(self, batch: Batch) -> None:
+        self._skipped += pc.sum(batch.column(BAD)).as_py()
+        problem = pc.min(batch.column(PROBLEM)).as_py()
+        self._problem = min(filter(None, (self._problem, problem)), default=None)
+        if self._bad is None:
+            first = batch.filter(pc.greater(batch.column(BAD), 0)).slice(0, 1).to_pylist()[0]
+            self._bad = str(bad_row(first, self._names, first[ROWS]))
+
+    def _look_for_names(self, locations: Batch) -> None:
+        if not self._missing:
+            return
+        new = [name for name in pc.unique(locations).to_pylist() if name not in self._seen]
+        self._seen.update(new)
+        if new:
+            self._missing = unmatched(self._plan, self._missing, new)

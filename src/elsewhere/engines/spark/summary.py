@@ -1,0 +1,54 @@
+"""What became of all users of a batch on Spark, in figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sql
+
+from elsewhere.engines.kernel import FAILED_CHECK
+from elsewhere.engines.names import MOST_NAMES, hidden_by_name
+from elsewhere.output.report import PRIVATE
+from elsewhere.policy import Policy
+
+_MOST_REASONS = 100
+
+
+def summarised(outcomes: DataFrame, policy: Policy) -> dict[str, Any]:
+    """The totals of all outcomes, what each sensitive name hid, and why users got no release."""
+    totals = outcomes.agg(
+        sql.count("*").alias("users"),
+        sql.count_if(sql.col("status") != "none").alias("released"),
+        sql.count_if(sql.col("status") == "none").alias("without_release"),
+        sql.avg("quality_loss").alias("mean_quality_loss"),
+        # The exact one holds all the values in one place.
+        sql.percentile_approx("quality_loss", 0.5).alias("median_quality_loss"),
+        sql.max("quality_loss").alias("largest_quality_loss"),
+        sql.avg("privacy_distance").alias("mean_privacy_distance"),
+        sql.percentile_approx("privacy_distance", 0.5).alias("median_privacy_distance"),
+        sql.max("gap").alias("largest_gap"),
+        sql.count_if(sql.col("reason").startswith(FAILED_CHECK)).alias("failed_checks"),
+        sql.coalesce(sql.sum("merged_spellings"), sql.lit(0)).alias("merged_spellings"),
+    )
+    figures = totals.collect()[0].asDict()
+    hidden = _hidden(outcomes, policy.sensitive)
+    return {"private": PRIVATE, **figures, "hidden": hidden, "reasons": _reasons(outcomes)}
+
+
+def _hidden(outcomes: DataFrame, names: Sequence[str]) -> dict[str, dict[str, int]]:
+    entries = outcomes.filter(sql.col("status") != "none").select(sql.explode("hidden").alias("name", "visits"))
+    by_name = entries.filter("visits > 0").groupBy("name").agg(
+        sql.count("*").alias("users"), sql.sum("visits").alias("visits")
+    )  # fmt: skip
+    most = by_name.orderBy(sql.desc("visits"), "name").limit(MOST_NAMES + len(names)).collect()
+    return hidden_by_name(names, [(row["name"], row["users"], row["visits"]) for row in most])
+
+
+def _reasons(outcomes: DataFrame) -> dict[str, int]:
+    # Figures in a reason are the user's; the same reason with other figures is the same reason.
+    why = sql.regexp_replace("reason", "[0-9][0-9.e+-]*", "#").alias("why")
+    reasons = outcomes.filter(sql.isnotnull("reason")).groupBy(why).agg(sql.count("*").alias("users"))
+    common = reasons.orderBy(sql.desc("users"), "why").limit(_MOST_REASONS).collect()
+    return {row["why"]: row["users"] for row in common}

@@ -1,0 +1,36 @@
+"""What every engine says about a batch at its end: where it came from, and whether it is enough."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+from elsewhere.model.errors import TooFewReleased
+from elsewhere.policy import Policy
+from elsewhere.text import plural
+
+
+def lineage(policy: Policy, files: Sequence[Mapping[str, Any]] | int, users: int, seconds: float) -> dict[str, Any]:
+    """What made the releases: the version, the policy, the files that were read or their number, how long it took."""
+    asked = json.dumps(policy.fingerprint(), sort_keys=True, default=str)
+    return {
+        "version": version("elsewhere"),
+        "policy": hashlib.sha256(asked.encode()).hexdigest(),
+        "input": files,
+        "seconds": round(seconds, 3),
+        "users_per_second": round(users / seconds, 1) if seconds else None,
+    }
+
+
+def check_released(summary: Mapping[str, Any], least: float) -> None:
+    """Raise if fewer users have a release than asked for; that nobody has one is never what was asked for."""
+    users, released = summary["users"], summary["released"]
+    if released and released >= least * users:
+        return
+    asked = f", and min_released is {least:.10g}" if released else ""
+    why = next(iter(summary["reasons"]), None)
+    told = f"{released:,} of {plural(users, 'user')} can have a release{asked}"
+    raise TooFewReleased(f"{told}{f' (most often: {why})' if why else ''}; the batch is not finished", summary)
