@@ -7,6 +7,7 @@ import datetime
 import gzip
 import io
 import random
+from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,7 @@ NESTED: list[tuple[str, Any]] = [
     ("location", pa.array([[("clinic", 1)], []], pa.map_(pa.string(), pa.int64()))),
     ("location", pa.array([0, 1], pa.timestamp("s"))),
     ("user", pa.array([["ann"], ["bob"]])),
+    ("user", pa.array([1, 2], pa.decimal256(60, 2))),
     ("count", pa.array([[1], [2]])),
     ("count", pa.array([True, False])),
 ]
@@ -202,6 +204,67 @@ def test_what_a_folder_holds(tmp_path: Path) -> None:
     assert [Path(file["file"]).name for file in several["lineage"]["input"]] == [decoy.name, named.name]
 
 
+def test_folders_in_folders(tmp_path: Path) -> None:
+    """Each column is that of its name, whatever the order of names, and folders above the input say nothing."""
+    lake = tmp_path / "env=prod" / "lake"
+    for user in ("ann", "bob"):
+        for month in "12":
+            where = lake / f"user={user}" / f"month={month}=x"
+            parquet(where / "f.parquet", location=["clinic", f"home of {user}"], count=[3, 1])
+    found = ew.batch(HIDE, lake, keys=("month",)).releases.to_pylist()
+    assert found == [
+        {"user": user, "month": f"{month}=x", "location": f"home of {user}", "count": 4}
+        for user in ("ann", "bob") for month in "12"
+    ]  # fmt: skip
+    one = lake / "user=ann" / "month=1=x"
+    parquet(tmp_path / "again" / "user=ann" / "f.parquet", user=["eve"], location=["gym"])
+    assert "the column 'user' is in the names of folders and elsewhere" in refused(tmp_path, tmp_path / "again")
+    assert "no user column is known" in refused(tmp_path, one)
+
+
+def test_links_count_once(tmp_path: Path) -> None:
+    lake = tmp_path / "lake"
+    parquet(lake / "a.parquet", **ANN)
+    (lake / "b.parquet").symlink_to("a.parquet")
+    (lake / "loop").symlink_to(".")
+    assert ew.batch(HIDE, lake).releases.column("count").to_pylist() == [3]
+    (lake / "c.parquet").symlink_to("nowhere.parquet")
+    assert "is a link that leads nowhere" in refused(tmp_path, lake)
+
+
+QUOTES = ['ann,clinic,"oops\nbob,gym,x\n', 'ann,"cli"nic,x\n', 'ann,"clinic" ,x\n', 'ann,clinic,"a""\n']
+
+
+@pytest.mark.parametrize("wrong", QUOTES)
+def test_quotes_that_python_does_not_take(tmp_path: Path, wrong: str) -> None:
+    """Wherever they are: one that is not closed would swallow the users after it."""
+    for before in (0, 200, 400_000):
+        text = "user,location,note\n" + "ann,cafe,\n" * before + wrong
+        with pytest.raises(csv.Error):
+            list(csv.reader(io.StringIO(text), strict=True))
+        (tmp_path / "in.csv").write_text(text)
+        assert "quote" in refused(tmp_path, tmp_path / "in.csv")
+    right = 'user,location,note\n"ann",clinic,"a ""b"", c"\n"bo""b",gym,x"y\n'
+    (tmp_path / "right.csv").write_text(right)
+    assert ew.batch(HIDE, tmp_path / "right.csv").releases.column("user").to_pylist() == ['bo"b']
+
+
+def test_long_values(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text(f'user,location,note\nann,clinic,"{"x" * 3_000_000}"\nann,gym,\n')
+    assert ew.batch(HIDE, tmp_path / "in.csv").releases.column("count").to_pylist() == [2]
+
+
+def test_a_file_that_changes(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("user,location\nann,clinic\nann,gym\n")
+
+    def swap(_: object) -> None:
+        (tmp_path / "in.csv").write_text("location,user\nann,clinic\nann,gym\n")
+
+    with pytest.raises(ew.InputError, match="changed while it was read; start again with a new output"):
+        ew.batch(HIDE, tmp_path / "in.csv", tmp_path / "out", progress=swap)
+    assert not (tmp_path / "out" / "_SUCCESS").exists()
+
+
 def test_compressed_texts(tmp_path: Path) -> None:
     text = b"user,location\nann,clinic\nann,gym\n"
     (tmp_path / "in.csv.gz").write_bytes(gzip.compress(text))
@@ -340,8 +403,27 @@ def test_a_personal_table_as_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("choices", "hidden"),
+    [
+        ({"sensitive": [17]}, "17"),
+        ({"sensitive": [[17, None]]}, "17"),
+        ({"redistribute": [2.0]}, "clinic"),
+        ({"redistribute": [float("nan")]}, "clinic"),
+        ({"redistribute": [Decimal(2)]}, "clinic"),
+        ({"redistribute": ["2"], "sensitive": [" "]}, "clinic"),
+    ],
+)
+def test_choices_of_other_types(choices: dict[str, Any], hidden: str) -> None:
+    """Numbers are names, fractions may be whole, and a gap is the policy's choice."""
+    table = pa.table({"user": ["ann"] * 3, "location": ["clinic", "17", "gym"], "count": [2, 2, 2]})
+    result = ew.batch(HIDE, table, personal=pa.table({"user": ["ann"], **choices}))
+    assert set(result.releases.column("location").to_pylist()) == {"clinic", "17", "gym"} - {hidden}
+
+
+@pytest.mark.parametrize(
     ("header", "named"),
     [
+        ("user,sensitive,sensitive", "two columns are called 'sensitive'"),
         ("user,Sensitive", "the column 'Sensitive' is no choice of a user's own; did you mean 'sensitive'?"),
         ("user,sensitve", "the column 'sensitve' is no choice of a user's own; did you mean 'sensitive'?"),
         ("user,sensitive,age", "the column 'age' is no choice of a user's own; those are sensitive"),
@@ -362,13 +444,66 @@ def test_users_with_choices_who_are_not_there(tmp_path: Path) -> None:
     assert "none of its users is in the input" in refused(
         tmp_path, table, personal=pa.table({"user": ["x"], "sensitive": ["gym"]})
     )
-    own = pa.table({"user": ["007", "8"], "sensitive": [["gym"], ["gym"]]})
+    own = pa.table({"user": ["7", "8"], "sensitive": [["gym"], ["gym"]]})
     result = ew.batch(HIDE, table, personal=own)
     assert result.releases.to_pylist() == [{"user": 7, "location": "clinic", "count": 3}]
     assert result["notes"] == ["1 user with choices of their own is not in the input."]
+    for nobody in ("7.4", 7.4, "07"):  # rounded, it would be somebody
+        said = refused(tmp_path, table, personal=pa.table({"user": [nobody], "sensitive": ["gym"]}))
+        assert "none of its users is in the input" in said
+    whole = ew.batch(HIDE, table, personal=pa.table({"user": [7.0], "sensitive": ["gym"]}))
+    assert whole["hidden"]["gym"]["users"] == 1
     large = pa.table({**ANN, "user": pa.array([2**64 - 1] * 2, pa.uint64())})
     own = pa.table({"user": pa.array([2**64 - 1], pa.uint64()), "sensitive": ["gym"]})
     assert ew.batch(HIDE, large, personal=own).releases.column("location").to_pylist() == ["clinic"]
+
+
+def test_a_folder_tells_nothing_of_others(tmp_path: Path) -> None:
+    table = pa.table({"user": ["ann", "bob"], "location": ["clinic", "gym"], "count": [7, 4], "month": ["1", "2"]})
+    policy = ew.Policy("hide", sensitive=("clinic",), candidates=("cafe",))
+    ew.batch(policy, table, tmp_path / "out", keys=("month",), partition_by=("month",))
+    content = (tmp_path / "out" / "month=1" / "part-00000.parquet").read_bytes()
+    assert b"ann" in content
+    assert not any(other in content for other in (b"bob", b"gym", b"clinic"))
+
+
+ARGUMENTS: list[tuple[dict[str, Any], str]] = [
+    ({"threads": 10**6}, "threads is 1000000; it is a whole number from 1 to 1,024"),
+    ({"threads": "2"}, "threads is '2'"),
+    ({"memory": "1GB"}, "memory is '1GB'"),
+    ({"part_rows": 2.5}, "part_rows is 2.5"),
+    ({"min_released": "99%"}, "min_released is '99%'"),
+    ({"rows_are_visits": "no"}, "rows_are_visits is 'no'; it is True or False"),
+    ({"keys": "month"}, "keys is 'month'; give a list of columns"),
+    ({"keys": ("location",)}, "a key is called 'location'"),
+    ({"keys": ("/abs",), "partition_by": ("/abs",), "output": "x"}, "the column '/abs' cannot name a folder"),
+    ({"keys": ("month",), "partition_by": ("month", "month")}, "with a column twice"),
+    ({"policy": 5}, "policy is 5; give a Policy or its file"),
+    ({"input": ""}, "input is ''; give a path of this machine"),
+    ({"input": "file://"}, "input is 'file://'; give a path of this machine"),
+    ({"output": "s3:/lake/x"}, "output is 's3:/lake/x'; give a path of this machine"),
+    ({"input": pa.table({})}, "the table has no columns"),
+]
+
+
+@pytest.mark.parametrize(("given", "named"), ARGUMENTS, ids=[named for _, named in ARGUMENTS])
+def test_arguments_that_make_no_sense(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], named: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    usual = {"policy": HIDE, "input": pa.table({**ANN, "month": [1, 1], "/abs": [1, 1]})}
+    with pytest.raises(ew.InputError) as error:
+        ew.batch(**{**usual, **given})
+    assert named in str(error.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_names_that_look_like_paths() -> None:
+    table = pa.table({".u": ["bob", "ann"], "location": ["gym", "clinic"], "a.b[0]": [1, 1]})
+    policy = ew.Policy("hide", sensitive=("clinic",), candidates=("x",))
+    result = ew.batch(policy, table, user_column=".u", keys=("a.b[0]",))
+    assert result.releases.column_names == [".u", "a.b[0]", "location", "count"]
+    assert result.releases.column(".u").to_pylist() == ["ann", "bob"]
 
 
 def test_output_places(tmp_path: Path) -> None:

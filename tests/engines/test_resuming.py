@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -45,14 +46,26 @@ def lose_record(folder: Path) -> None:
     (folder / "out.private" / "journal" / "00002.json").unlink()
 
 
+def change_summary(folder: Path) -> None:
+    text = (folder / "out.private" / "summary.json").read_text()
+    (folder / "out.private" / "summary.json").write_text(text.replace('"users": 1', '"users": 2'))
+
+
+def cut_record(folder: Path) -> None:
+    (folder / "out.private" / "journal" / "00001.json").write_text('{"parts": []}')
+
+
 def lose_last(folder: Path) -> None:
     *_, last = sorted((folder / "out.private" / "journal").iterdir())
     last.unlink()
     (folder / "out" / f"part-{last.stem}.parquet").unlink()
 
 
+DAMAGES = [damage_part, cut_part, change_part, lose_outcomes, lose_record, lose_last, change_summary, cut_record]
+
+
 @pytest.mark.parametrize("finished", [True, False])
-@pytest.mark.parametrize("damage", [damage_part, cut_part, change_part, lose_outcomes, lose_record, lose_last])
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_what_is_damaged_is_made_again(tmp_path: Path, damage: Any, finished: bool) -> None:
     histograms = people(120)
     write(tmp_path / "in.parquet", histograms)
@@ -119,6 +132,59 @@ def test_a_search_is_kept_between_two_parts(tmp_path: Path, monkeypatch: pytest.
     assert parts >= 1
     assert written < 150
     assert answered < 200  # what was kept is not counted as done now
+
+
+@pytest.mark.parametrize("damage", ["none", "delete first", "delete second", "cut", "flip", "empty"])
+def test_checkpoints_that_are_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str) -> None:
+    """Nobody is lost: what is not what it was is searched again."""
+    monkeypatch.setattr(pipeline, "_SEARCHED_ROWS", 8)
+    monkeypatch.setattr(pipeline, "_CHECKPOINT_SECONDS", 0.0)
+    write(tmp_path / "in.parquet", people(40))
+    policy = ew.Policy("hide", sensitive=("clinic",), visited_only=True)
+    ew.batch(policy, tmp_path / "in.parquet", tmp_path / "whole", threads=1)
+
+    def end(progress: Any) -> None:
+        if progress.users > 30:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ew.batch(policy, tmp_path / "in.parquet", tmp_path / "out", threads=1, progress=end)
+    first, second, *_ = sorted((tmp_path / "out.private" / "checkpoints").iterdir())
+    data = second.read_bytes()
+    if damage.startswith("delete"):
+        (first if damage.endswith("first") else second).unlink()
+    elif damage != "none":
+        second.write_bytes({"cut": data[:-9], "flip": data[:99] + b"?" + data[100:], "empty": b""}[damage])
+    again = ew.batch(policy, tmp_path / "in.parquet", tmp_path / "out", threads=1)
+    assert again["users"] == 40
+    assert content(tmp_path / "out") == content(tmp_path / "whole")
+
+
+def test_folders_of_others(tmp_path: Path) -> None:
+    """A report does not go where others have something, nor an output to where another report leads."""
+    write(tmp_path / "in.parquet", people(5))
+    ew.batch(HIDE, tmp_path / "in.parquet", tmp_path / "A")
+    for report in ("A", "A.private"):
+        with pytest.raises(ew.InputError, match=r"holds files of something else|begun with another input"):
+            ew.batch(HIDE, tmp_path / "in.parquet", tmp_path / "B", report=tmp_path / report)
+    (tmp_path / "open").mkdir(mode=0o755)
+    ew.batch(HIDE, tmp_path / "in.parquet", tmp_path / "C", report=tmp_path / "open")
+    assert (tmp_path / "open").stat().st_mode & 0o077 == 0
+    with pytest.raises(ew.InputError, match=r"report is '.*', in the folder of the input"):
+        ew.batch(HIDE, tmp_path / "open", tmp_path / "D", report=tmp_path / "open" / "report")
+
+
+def test_a_lock_is_given_back(tmp_path: Path) -> None:
+    """Also if the other folder was taken."""
+    fcntl: Any = pytest.importorskip("fcntl")
+    write(tmp_path / "in.parquet", people(5))
+    (tmp_path / "report").mkdir()
+    taken = os.open(tmp_path / "report", os.O_RDONLY)
+    fcntl.flock(taken, fcntl.LOCK_EX)
+    with pytest.raises(ew.InputError, match=r"another batch is at work in '.*report'"):
+        ew.batch(HIDE, tmp_path / "in.parquet", tmp_path / "out", report=tmp_path / "report")
+    os.close(taken)
+    assert ew.batch(HIDE, tmp_path / "in.parquet", tmp_path / "out", report=tmp_path / "report")["users"] == 5
 
 
 _HOLD = """

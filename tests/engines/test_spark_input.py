@@ -299,7 +299,7 @@ def test_bad_rows(spark: Any, tmp_path: Path) -> None:
     summary = run(source=tmp_path / "all", output=tmp_path / "out", on_error="skip", **hide)
     assert released(tmp_path / "out") == {"ann": {"café": len(BAD)}}
     assert summary["skipped_rows"] == len(BAD)
-    assert [file["bytes"] for file in summary["input"]] == [len(text.encode()) for text, _ in BAD]
+    assert [file["bytes"] for file in summary["lineage"]["input"]] == [len(text.encode()) for text, _ in BAD]
     (tmp_path / "all" / "x.csv").write_text("user,location,count\nann,gym\n")
     with pytest.raises(ew.InputError, match=r"x.csv' has a row of 2 values"):
         run(source=tmp_path / "all", output=tmp_path / "other", on_error="skip", **hide)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
 from elsewhere.engines.shortages import memory_errors
@@ -103,10 +102,11 @@ def batch(
 
     if engine not in ("local", "spark"):
         raise InputError(f"engine is {quote(engine)}; it is 'local' or 'spark'", ("engine",))
+    asked = Policy.load(policy) if isinstance(policy, str | os.PathLike) else policy
     request = Request(
-        policy if isinstance(policy, Policy) else Policy.load(policy), input, output, report, personal, user_column,
-        location_column, count_column, rows_are_visits, _listed("keys", keys),
-        _listed("partition_by", partition_by), part_rows, on_error, allow_unchanged, min_released,
+        asked, input, output, report, personal, user_column, location_column, count_column, rows_are_visits,
+        _listed("keys", keys), _listed("partition_by", partition_by), part_rows, on_error, allow_unchanged,
+        min_released,
     )  # fmt: skip
     if engine == "spark" or type(input).__module__.partition(".")[0] == "pyspark":
         from elsewhere.engines.on_spark import run_batch as run_on_spark
@@ -114,8 +114,6 @@ def batch(
         return run_on_spark(request, master)
     if master is not None:
         raise InputError(f"master is {quote(master)}, but the engine is 'local'; a master is for 'spark'", ("master",))
-    if find_spec("duckdb") is None:
-        raise InputError("the local engine needs DuckDB; install it with: pip install 'elsewhere[batch]'")
     from elsewhere.engines.local.batch import run_batch
 
     for name, value, most in (("threads", 1 if threads is None else threads, _MOST_THREADS), ("memory", memory, 2**62)):

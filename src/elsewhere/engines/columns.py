@@ -12,11 +12,11 @@ from elsewhere.text import plural, quote
 
 def kind_of(file: str) -> str:
     """Parquet, CSV or TSV, as the end of the name says."""
-    name = file.lower().removesuffix(".gz").removesuffix(".zst")
+    name = file.removesuffix(".gz").removesuffix(".zst").lower()
     for kind in ("parquet", "csv", "tsv"):
         if name.endswith(f".{kind}"):
             return kind
-    raise InputError(f"{quote(file)} ends in none of .parquet, .csv, .tsv")
+    raise InputError(f"{quote(file)} ends in none of .parquet, .csv, .tsv (or .csv.gz, .csv.zst, .tsv.gz, .tsv.zst)")
 
 
 def bad_row(row: Mapping[str, Any], keys: Sequence[str] = ("user",), rows: int = 1) -> InputError:

@@ -33,6 +33,12 @@ def table_files(folder: str, names: Iterable[str]) -> list[str]:
     return visible
 
 
+def partition_names(name: str) -> list[str]:
+    """The columns whose values are in the folders of a file, such as month=2026-01."""
+    parts = (part.partition("=") for part in name.split("/")[:-1])
+    return [column for column, equals, _ in parts if column and equals]
+
+
 def earlier_release(folder: str) -> InputError:
     """The error for a table that is the output of a batch."""
     return InputError(f"{quote(folder)} holds the releases of an earlier batch; {_REMEDY}")

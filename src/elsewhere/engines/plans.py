@@ -107,9 +107,11 @@ class Covering(NamedTuple):
 def check_choices(columns: Iterable[str], besides: Collection[str] = ()) -> list[str]:
     """The columns with choices of users' own. Raise if there is none, or one that is neither a choice nor `besides`."""
     others = [name for name in columns if name not in besides]
-    for name in others:
+    for at, name in enumerate(others):
         if name not in PERSONAL:
             raise InputError(f"the column {quote(name)} is no choice of a user's own{_meant(name)}")
+        if name in others[:at]:
+            raise InputError(f"two columns are called {quote(name)}; rename one")
     if besides and not others:
         raise InputError(f"no column has choices of users' own; they are called {', '.join(PERSONAL)}")
     return others
@@ -125,15 +127,17 @@ def _plain(value: Any) -> Any:
 
 def _choice(name: str, value: Any) -> Any:
     """What a user chose, as the policy has it; None where the cell is empty. Texts may be lists and numbers."""
-    if isinstance(value, str) and not value.strip():
+    if value is None or value != value or (isinstance(value, str) and not value.strip()):  # a gap may be NaN
         return None
     if name in LISTS:
-        names = map(str.strip, value.split(";")) if isinstance(value, str) else value
-        return tuple(filter(None, names or ())) or None
-    if not isinstance(value, str):
-        return value
+        names = value.split(";") if isinstance(value, str) else value if isinstance(value, tuple) else (value,)
+        return tuple(filter(None, (str(each).strip() for each in names if each is not None))) or None
+    whole = name == "redistribute"
     try:
-        return int(value) if name == "redistribute" else float(value)
-    except ValueError:
-        whole = "a whole number" if name == "redistribute" else "a number"
-        raise InputError(f"the user's own {name} is {quote(value)}; it must be {whole}") from None
+        number = float(value)
+        if whole and number != int(number):
+            raise ValueError
+        return int(number) if whole else number
+    except (ValueError, OverflowError, TypeError):
+        needed = "a whole number" if whole else "a number"
+        raise InputError(f"the user's own {name} is {quote(value)}; it must be {needed}") from None

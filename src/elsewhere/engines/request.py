@@ -37,11 +37,18 @@ class Request:
     def __post_init__(self) -> None:
         if self.on_error not in ("stop", "skip"):
             raise InputError(f"on_error is {quote(self.on_error)}; it is 'stop' or 'skip'", ("on_error",))
-        if not 0.0 <= self.min_released <= 1.0:
+        if not isinstance(self.policy, Policy):
+            raise InputError(f"policy is {quote(self.policy)}; give a Policy or its file", ("policy",))
+        if not isinstance(self.min_released, int | float) or not 0.0 <= self.min_released <= 1.0:
             told = f"min_released is {quote(self.min_released)}; it is a share from 0 to 1"
             raise InputError(told, ("min_released",))
-        if self.part_rows is not None and self.part_rows < 1:
-            raise InputError(f"part_rows is {quote(self.part_rows)}; it is a number from 1 up", ("part_rows",))
+        if self.part_rows is not None and (type(self.part_rows) is not int or self.part_rows < 1):
+            raise InputError(f"part_rows is {quote(self.part_rows)}; it is a whole number from 1 up", ("part_rows",))
+        for name in ("rows_are_visits", "allow_unchanged"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(f"{name} is {quote(getattr(self, name))}; it is True or False", (name,))
+        if len({*self.partition_by}) < len(self.partition_by):
+            raise InputError(f"partition_by is {quote(self.partition_by)}, with a column twice", ("partition_by",))
         for name in self.partition_by:
             if name not in self.keys:
                 told = f"partition_by has {quote(name)}, which is none of keys"

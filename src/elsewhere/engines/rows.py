@@ -67,14 +67,14 @@ def _long(table: Table, together: Sequence[str]) -> Table:
             table = _with(table, name, _cast(table, name, pa.string()))
     for name in together:
         table = _with(table, name, _key(table, name))
-    if _is_list(table.schema.field("location").type):
+    if is_list(table.schema.field("location").type):
         table = _exploded(table, together[0])
     return _with(_with(table, "location", _location(table)), "count", _cast(table, "count", pa.int64()))
 
 
 def _exploded(table: Table, user: str) -> Table:
     """A row a location, from lists of locations and of counts. A user without any keeps a row, with a count of 0."""
-    if not _is_list(table.schema.field("count").type):
+    if not is_list(table.schema.field("count").type):
         raise _unfit(table, "count", "lists of counts, as of locations, are needed")
     table = table.combine_chunks()
     lengths = [pc.list_value_length(table.column(name)).fill_null(0) for name in ("location", "count")]
@@ -117,7 +117,7 @@ def _location(table: Table) -> Array:
     return column if sound else _cast(table, "location", pa.string())
 
 
-def _is_list(kind: DataType) -> bool:
+def is_list(kind: DataType) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 

@@ -18,6 +18,8 @@ from elsewhere.text import one_line, quote
 #: How an address begins that the local engine can read from and write to.
 SCHEMES = ("s3", "gs", "az", "file")
 _ADDRESS = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+)://")
+#: An address with a slash too few is none, and no path either: it would be a folder on this machine.
+_SLIPPED = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:(/|$)")
 _AZURE = "AZURE_STORAGE_"
 
 
@@ -42,23 +44,38 @@ def locate(place: str | os.PathLike[str], argument: str) -> Location:
     given = os.fspath(place)
     address = _ADDRESS.match(given)
     if address is None:
-        return Location(pa_fs.LocalFileSystem(), given, given, True)
+        if _SLIPPED.match(given) or not given:
+            raise _no_place(argument, given)
+        return Location(pa_fs.LocalFileSystem(), os.path.normpath(given), given, True)
     scheme, shown = address[1].lower(), _without_secrets(given)
     if scheme not in SCHEMES:
-        known = ", ".join(f"{name}://" for name in SCHEMES)
-        raise InputError(f"{argument} is {quote(shown)}; give a path of this machine or one of {known}", (argument,))
+        raise _no_place(argument, shown)
     if scheme == "file":
         parts = urlsplit(given)
         if parts.netloc not in ("", "localhost"):
             raise InputError(f"{argument} is {quote(shown)}, on another machine; use file:///path", (argument,))
         path = unquote(parts.path)
-        return Location(pa_fs.LocalFileSystem(), path, path, True)
+        if not path:
+            raise _no_place(argument, shown)
+        return Location(pa_fs.LocalFileSystem(), os.path.normpath(path), path, True)
     try:
-        filesystem, path = _azure(given) if scheme == "az" else pa_fs.FileSystem.from_uri(given)
+        filesystem, path = _azure(given) if scheme == "az" else pa_fs.FileSystem.from_uri(_patient(scheme, given))
     except (pa.ArrowException, OSError, ValueError) as error:
         reason = one_line(str(error)).replace(given, shown)
-        raise InputError(f"{argument} is {quote(shown)}, which makes no address: {reason}", (argument,)) from None
+        raise InputError(f"{argument} is {quote(shown)}, which cannot be used: {reason}", (argument,)) from None
     return Location(filesystem, path.rstrip("/"), shown.rstrip("/"), False)
+
+
+def _no_place(argument: str, shown: str) -> InputError:
+    known = ", ".join(f"{name}://" for name in SCHEMES)
+    return InputError(f"{argument} is {quote(shown)}; give a path of this machine or one of {known}", (argument,))
+
+
+def _patient(scheme: str, address: str) -> str:
+    """The address with a limit to the minutes for which Google's library would try again."""
+    if scheme != "gs" or "retry_limit_seconds" in address:
+        return address
+    return f"{address}{'&' if '?' in address else '?'}retry_limit_seconds=20"
 
 
 def _azure(address: str) -> tuple[FileSystem, str]:
@@ -90,12 +107,12 @@ def _without_secrets(address: str) -> str:
 
 
 @contextmanager
-def store_errors(shown: str) -> Iterator[None]:
-    """What goes wrong between here and an object store, in one sentence."""
+def store_errors(shown: str, what: str = "reached") -> Iterator[None]:
+    """What goes wrong between here and a folder or an object store, in one sentence."""
     try:
         yield
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{quote(shown)} cannot be reached: {one_line(str(error))}") from None
+        raise InputError(f"{quote(shown)} cannot be {what}: {one_line(error)}") from None
 
 
 class Store:
@@ -114,7 +131,8 @@ class Store:
 
     def write(self, name: str, content: bytes) -> None:
         if self.place.is_local:
-            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            with store_errors(self.shown(name), "written"):
+                (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
             write_atomic(self.folder / name, content, private=self._private)
             return
         # An object appears when its stream is closed, and not if that fails.

@@ -127,6 +127,8 @@ def _known(names: Sequence[str], role: str, taken: Collection[str] = ()) -> str 
 
 
 def _missing(names: Sequence[str], role: str) -> InputError:
+    if not names:
+        return InputError("the table has no columns")
     argument = f"{role}_column"
     return InputError(f"no {role} column is known; choose one of {name_list(names)} with {argument}", (argument,))
 

@@ -39,8 +39,9 @@ def _into_folder(
     assert request.output is not None
     plan = request.policy.plan()
     folder, report = output_places(request.output, request.report)
+    for argument, place in (("output", folder), ("report", report)):
+        check_outside(argument, place, request.input)
     source = open_source(request.input, "input")
-    check_outside(folder, request.input)
     rows = Rows.of(source, request.keys, rows_are_visits=request.rows_are_visits, **request.columns)
     partition_by = folder_columns(source.schema.names, request.partition_by)
     with about_personal():
@@ -60,10 +61,11 @@ def _into_folder(
             remove_left(beside, spill)
             if not output.done:
                 done = run(connection, job, output, progress)
-                summary = summarised(done, output.private, request.policy.sensitive) | {"notes": notes}
+                summary = summarised(done, output, request.policy.sensitive) | {"notes": notes}
                 read = [{"file": file.path, "bytes": file.size} for file in source.files]
                 summary["lineage"] = lineage(request.policy, read, done.users, done.seconds)
                 check_released(summary, request.min_released)
+                source.check_unchanged()
                 output.finish(summary)
             check_released(output.summary(), request.min_released)  # the share may be another one than before
             return BatchResult(output.summary(), folder, report)

@@ -1,8 +1,8 @@
 """Where a batch goes: a folder of releases that may be given away, and a private one for the report.
 
 The private folder has the outcomes and a journal: which question is being answered, and for each part that is written
-its last users and the sizes and hashes of its files. With it a run that was ended at any moment goes on where it
-stopped, and a part that is missing or cut is made again.
+up to which bucket of users it goes, with the sizes and hashes of its files. With it a run that was ended at any moment
+goes on where it stopped, and a part that is missing or cut is made again.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ import io
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote as quote_address
 
-from elsewhere.engines.arrow import Batch, Table, pa, pa_fs, pc, pq
+from elsewhere.engines.arrow import Array, Batch, Table, pa, pa_fs, pc, pq
 from elsewhere.engines.listing import PRIVATE, check_apart, is_within
 from elsewhere.engines.outcome import key_names, outcomes, releases
-from elsewhere.engines.stores import Location, Store, locate
+from elsewhere.engines.stores import Location, Store, locate, store_errors
 from elsewhere.model.errors import InputError
 from elsewhere.text import quote
 
@@ -45,18 +46,21 @@ class Output:
         self, folder: Location, report: Location, question: Mapping[str, Any], partition_by: Sequence[str] = ()
     ) -> None:
         self.folder, self.private = Store(folder, private=False), Store(report, private=True)
-        self._question = hashlib.sha256(json.dumps(question, sort_keys=True, default=str).encode()).hexdigest()
+        asked = {**question, "output": os.path.realpath(folder.path) if folder.is_local else folder.shown}
+        self._question = hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()
+        #: The checkpoints that belong to the part that is to be written next.
+        self._checkpoints = 0
         self._partition_by = tuple(partition_by)
         #: A record of each part that is written, in order.
         self.records: list[dict[str, Any]] = []
         self._check_new()
         self._make()
-        self._locks = [*_locked(folder, report)]
-        try:
+        self._locks = ExitStack()
+        with ExitStack() as locks:  # they are given back if anything goes wrong
+            for place in (folder, report):
+                _lock(place, locks)
             self._begin()
-        except BaseException:
-            self.close()
-            raise
+            self._locks = locks.pop_all()
 
     @property
     def done(self) -> bool:
@@ -73,51 +77,58 @@ class Output:
 
     def write_part(self, results: Table, last: int, totals: Mapping[str, Any]) -> None:
         """Write the releases and the outcomes of some users, and note that all users up to this bucket are done."""
-        number = len(self.records)
-        batch = results.combine_chunks()
-        batch = batch.sort_by([(name, "ascending") for name in key_names(batch.schema)]).to_batches()[0]
-        content = {f"outcomes-{number:05d}.parquet": _parquet(outcomes(batch))}
-        files = {name: _figures(data) for name, data in content.items()}
-        for name, data in content.items():
-            self.private.write(name, data)
-        written = {}
+        number, batch = len(self.records), _sorted(results)
+        name, content = f"outcomes-{number:05d}.parquet", _parquet(outcomes(batch))
+        self.private.write(name, content)
+        record: dict[str, Any] = {
+            "last": last,
+            "totals": dict(totals),
+            "outcomes": {name: _figures(content)},
+            "parts": {},
+        }
         for folder, part in _partitions(releases(batch), self._partition_by):
-            name, data = f"{folder}part-{number:05d}.parquet", _parquet(part)
-            self.folder.write(name, data)
-            written[name] = _figures(data)
-        record = {"last": last, "totals": dict(totals), "outcomes": files, "parts": written}
+            name, content = f"{folder}part-{number:05d}.parquet", _parquet(part)
+            self.folder.write(name, content)
+            record["parts"][name] = _figures(content)
         self.private.write(f"{_RECORDS}{number:05d}.json", json.dumps(record).encode())
         self.records.append(record)
         self._remove_checkpoints()
 
     def write_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Keep results that are not enough for a part yet."""
-        at = len(self.private.names(_CHECKPOINTS))
         table = checkpoint.results.combine_chunks()
         about = {"last": str(checkpoint.last), "skipped": str(checkpoint.skipped)}
         content = io.BytesIO()
         with pa.ipc.new_stream(content, table.schema.with_metadata(about)) as stream:
             stream.write_table(table)
-        self.private.write(f"{_CHECKPOINTS}{len(self.records):05d}-{at:05d}.arrow", content.getvalue())
+        data = content.getvalue()
+        self.private.write(self._checkpoint_name(), hashlib.sha256(data).digest() + data)
+        self._checkpoints += 1
 
     def checkpoints(self) -> Iterator[Checkpoint]:
-        """What was kept of the part that is to be written next, in order."""
-        for name in self.private.names(_CHECKPOINTS):
-            content = self.private.read(name)
-            if content is not None and name.startswith(f"{_CHECKPOINTS}{len(self.records):05d}-"):
-                table = pa.ipc.open_stream(content).read_all()
-                about = table.schema.metadata
-                yield Checkpoint(table.replace_schema_metadata(), int(about[b"last"]), int(about[b"skipped"]))
+        """What was kept of the part that is to be written next, in order, up to the first that is not what it was."""
+        while (content := self.private.read(self._checkpoint_name())) is not None:
+            digest, data = content[:32], content[32:]
+            if hashlib.sha256(data).digest() != digest:
+                return
+            table = pa.ipc.open_stream(data).read_all()
+            about = table.schema.metadata
+            self._checkpoints += 1
+            yield Checkpoint(table.replace_schema_metadata(), int(about[b"last"]), int(about[b"skipped"]))
+
+    def _checkpoint_name(self) -> str:
+        return f"{_CHECKPOINTS}{len(self.records):05d}-{self._checkpoints:05d}.arrow"
 
     def finish(self, summary: Mapping[str, Any]) -> None:
         """Say that all is there."""
-        self.private.write(_SUMMARY, (json.dumps(summary, indent=2, ensure_ascii=False) + "\n").encode())
+        content = (json.dumps(summary, indent=2, ensure_ascii=False) + "\n").encode()
+        self.private.write(_SUMMARY, content)
+        self._write_journal(_figures(content))
         self.folder.write(_SUCCESS, b"")
 
     def close(self) -> None:
         """Let others work in the folders."""
-        for descriptor in self._locks:
-            os.close(descriptor)
+        self._locks.close()
 
     def summary(self) -> dict[str, Any]:
         """What `finish` was told."""
@@ -130,9 +141,12 @@ class Output:
             place = store.place
             if place.is_local and store.folder.exists() and not store.folder.is_dir():
                 raise InputError(f"{argument} is {quote(place.shown)}, which is a file; name a new folder", (argument,))
-        if not self.private.holds(_JOURNAL) and self.folder.names():
-            told = f"output is {quote(self.folder.place.shown)}, which holds files of something else"
-            raise InputError(f"{told}; name a new folder", ("output",))
+        if self.private.holds(_JOURNAL):
+            return
+        for argument, store in (("output", self.folder), ("report", self.private)):
+            if store.names():
+                told = f"{argument} is {quote(store.place.shown)}, which holds files of something else"
+                raise InputError(f"{told}; name a new folder", (argument,))
 
     def _make(self) -> None:
         """Make the folders, of which others may read only the one of the releases."""
@@ -141,36 +155,45 @@ class Output:
         beside = self.private.folder == self.folder.folder.with_name(self.folder.folder.name + PRIVATE)
         given = self.folder if beside else self.private
         _make("output" if beside else "report", given.place.shown, self.private.folder, mode=0o700)
+        self.private.folder.chmod(0o700)
         if self.folder.place.is_local:
             _make("output", self.folder.place.shown, self.folder.folder)
 
     def _begin(self) -> None:
         content = self.private.read(_JOURNAL)
         if content is None:
-            self.private.write(_JOURNAL, json.dumps({"question": self._question}).encode())
+            self._write_journal(None)
             return
         try:
-            if json.loads(content)["question"] != self._question:
-                told = f"output is {quote(self.folder.place.shown)}, begun with another input, policy or version"
-                raise InputError(f"{told}; name a new folder", ("output",))
-            self.records = [*self._intact_records()]
-        except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError):
+            journal = json.loads(content)
+            question, summary = journal["question"], journal["summary"]
+        except (ValueError, KeyError, TypeError):
             told = f"the journal in {quote(self.private.place.shown)} cannot be read"
             raise InputError(f"{told}; name a new folder") from None
-        if self.done and self.summary().get("users") != self.totals.get("users", 0):
+        if question != self._question:
+            told = f"output is {quote(self.folder.place.shown)}, begun with another input, policy or version"
+            raise InputError(f"{told}; name a new folder", ("output",))
+        self.records = [*self._intact_records()]
+        found = self.private.read(_SUMMARY)
+        if found is None or summary != _figures(found) or json.loads(found)["users"] != self.totals.get("users", 0):
             self.folder.delete(_SUCCESS)
+
+    def _write_journal(self, summary: Any) -> None:
+        """Note which question this is, and, once it is answered, the figures of the summary."""
+        content = json.dumps({"question": self._question, "summary": summary})
+        self.private.write(_JOURNAL, content.encode())
 
     def _intact_records(self) -> Iterator[dict[str, Any]]:
         """The records of parts up to the first whose files are not what was written; what follows is made again."""
         names = self.private.names(_RECORDS)
         for at, name in enumerate(names):
-            record = json.loads(self.private.read(name) or b"null")
-            intact = name == f"{_RECORDS}{at:05d}.json" and all(
+            record = _record(self.private.read(name))
+            intact = record is not None and name == f"{_RECORDS}{at:05d}.json" and all(
                 _is_intact(store, file, figures)
                 for store, files in ((self.folder, record["parts"]), (self.private, record["outcomes"]))
                 for file, figures in files.items()
-            )
-            if not intact:
+            )  # fmt: skip
+            if record is None or not intact:
                 self.folder.delete(_SUCCESS)
                 for other in names[at:]:
                     self.private.delete(other)
@@ -178,7 +201,12 @@ class Output:
                 return
             yield record
 
+    def outcomes(self) -> list[str]:
+        """The files of the outcomes of all users."""
+        return [name for record in self.records for name in record["outcomes"]]
+
     def _remove_checkpoints(self) -> None:
+        self._checkpoints = 0
         for name in self.private.names(_CHECKPOINTS):
             self.private.delete(name)
 
@@ -197,15 +225,16 @@ def output_places(output: str | os.PathLike[str], report: str | os.PathLike[str]
     return folder, private
 
 
-def check_outside(folder: Location, given: Any) -> None:
-    """Raise if the releases would be among the files of the input."""
+def check_outside(argument: str, folder: Location, given: Any) -> None:
+    """Raise if the releases, or the report, would be among the files of the input."""
     if not isinstance(given, str | os.PathLike):
         return
     source = locate(given, "input")
-    is_folder = source.filesystem.get_file_info(source.path).type == pa_fs.FileType.Directory
+    with store_errors(source.shown):
+        is_folder = source.filesystem.get_file_info(source.path).type == pa_fs.FileType.Directory
     if source.is_local == folder.is_local and is_folder and is_within(_as_path(folder), _as_path(source)):
-        told = f"output is {quote(folder.shown)}, in the folder of the input"
-        raise InputError(f"{told}; name another folder, so that releases are not read as input", ("output",))
+        told = f"{argument} is {quote(folder.shown)}, in the folder of the input"
+        raise InputError(f"{told}; name another folder, so that it is not read as input", (argument,))
 
 
 def _as_path(place: Location) -> Path:
@@ -221,22 +250,20 @@ def _make(argument: str, given: str, folder: Path, mode: int = 0o777) -> None:
         raise InputError(f"{argument} is {quote(given)}; {reason}; name another folder", (argument,)) from None
 
 
-def _locked(*places: Location) -> Iterator[int]:
-    """Keep others from working in folders of this machine as long as this process lives."""
+def _lock(place: Location, locks: ExitStack) -> None:
+    """Keep others from working in a folder of this machine until the stack is closed or this process ends."""
     try:
         import fcntl
     except ImportError:  # not on Windows
         return
-    for place in places:
-        if not place.is_local:
-            continue
-        descriptor = os.open(place.path, os.O_RDONLY)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(descriptor)
-            raise InputError(f"another batch is at work in {quote(place.shown)}") from None
-        yield descriptor
+    if not place.is_local:
+        return
+    descriptor = os.open(place.path, os.O_RDONLY)
+    locks.callback(os.close, descriptor)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise InputError(f"another batch is at work in {quote(place.shown)}") from None
 
 
 def _partitions(batch: Batch, names: Sequence[str]) -> Iterator[tuple[str, Batch]]:
@@ -244,11 +271,41 @@ def _partitions(batch: Batch, names: Sequence[str]) -> Iterator[tuple[str, Batch
     if not names:
         yield "", batch
         return
-    table = pa.Table.from_batches([batch])
+    # Plain values: a dictionary would tell each folder what the others have.
+    table = pa.table({name: _plain(batch.column(name)) for name in batch.schema.names})
     for values in table.select(list(names)).group_by(list(names)).aggregate([]).to_pylist():
         chosen = reduce(pc.and_, (pc.equal(table.column(name), value) for name, value in values.items()))
-        folder = "".join(f"{name}={quote_address(str(value), safe='')}/" for name, value in values.items())
+        folder = "".join(f"{name}={_folder_value(value)}/" for name, value in values.items())
         yield folder, table.filter(chosen).drop_columns(list(names)).combine_chunks().to_batches()[0]
+
+
+def _folder_value(value: Any) -> str:
+    """A value as readers of such folders understand it: a name that means none to them is written otherwise."""
+    text = quote_address(str(value), safe="")
+    return f"%5F{text[1:]}" if text == "__HIVE_DEFAULT_PARTITION__" else text
+
+
+def _plain(column: Array) -> Array:
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
+def _sorted(results: Table) -> Batch:
+    """The results in the order of their keys, whose names may be anything."""
+    keys = [f"k{at}" for at in range(len(key_names(results.schema)))]
+    names = results.schema.names
+    table = results.combine_chunks().rename_columns([*keys, *names[len(keys) :]])
+    table = table.sort_by([(key, "ascending") for key in keys])
+    return table.rename_columns(names).combine_chunks().to_batches()[0]
+
+
+def _record(content: bytes | None) -> dict[str, Any] | None:
+    """The record of a part, if it is one."""
+    try:
+        record = json.loads(content or b"")
+        fits = [type(record[name]) for name in ("last", "totals", "outcomes", "parts")] == [int, dict, dict, dict]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return record if fits else None
 
 
 def _parquet(batch: Batch) -> bytes:

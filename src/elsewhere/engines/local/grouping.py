@@ -17,6 +17,7 @@ from elsewhere.engines.local.sources import Source, check_scalar, is_bytes, is_f
 from elsewhere.engines.local.table_files import literal
 from elsewhere.engines.outcome import check_keys
 from elsewhere.engines.plans import LISTS, check_choices
+from elsewhere.engines.rows import is_list
 from elsewhere.histories.columns import Columns, called, find_columns, find_user
 from elsewhere.model.errors import InputError
 from elsewhere.text import one_line, plural, quote
@@ -106,7 +107,7 @@ class Choices:
         choices = check_choices(names, besides=(key,))
         for name in (key, *choices):
             kind = source.schema.field(names.index(name)).type
-            check_scalar(name, kind.value_type if name in LISTS and _is_list(kind) else kind)
+            check_scalar(name, kind.value_type if name in LISTS and is_list(kind) else kind)
         return cls(source, key, tuple(choices))
 
     def attached(self, connection: Any) -> Choices:
@@ -116,14 +117,12 @@ class Choices:
     def content_hash(self, connection: Any) -> str:
         return _hash_of(connection, self.table, [self.column(name) for name in (self.user, *self.names)])
 
+    def type_of(self, name: str) -> DataType:
+        return self.source.schema.field(self.source.schema.names.index(name)).type
+
     def column(self, name: str) -> str:
-        at = self.source.schema.names.index(name)
-        kind = self.source.schema.field(at).type
-        return f"c{at}" if _is_list(kind) or is_number(kind) else _text(f"c{at}", name, kind)
-
-
-def _is_list(kind: DataType) -> bool:
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+        column, kind = f"c{self.source.schema.names.index(name)}", self.type_of(name)
+        return column if is_list(kind) or is_number(kind) else _text(column, name, kind)
 
 
 @contextmanager
@@ -167,7 +166,9 @@ def sentences() -> Iterator[None]:
         raise InputError(f"the rows fit {places}; give it more of either") from None
     except duckdb.Error as error:
         # What Arrow says comes through DuckDB, behind what each of them was at.
-        text = str(error).partition("\n\n")[0].rpartition("Invalid: ")[2]
+        text = str(error).strip()
+        text = text.splitlines()[-1] if "Traceback" in text else text.partition("\n\n")[0]
+        text = text.rpartition("Invalid: ")[2]
         raise InputError(f"the table cannot be read: {one_line(text)}") from None
 
 
@@ -251,11 +252,13 @@ def _joined(connection: Any, query: str, personal: Choices, user_type: DataType)
 
 def _comparable(personal: Choices, user_type: DataType) -> str:
     """The users of a personal table, as the input writes them."""
-    key = personal.column(personal.user)
-    kind = plain_type(user_type)
+    key, kind = personal.column(personal.user), plain_type(user_type)
     if not pa.types.is_integer(kind):
         return f"CAST({key} AS VARCHAR)"
-    return f"TRY_CAST({key} AS {'UBIGINT' if pa.types.is_unsigned_integer(kind) else 'BIGINT'})"
+    number = f"TRY_CAST({key} AS {'UBIGINT' if pa.types.is_unsigned_integer(kind) else 'BIGINT'})"
+    # DuckDB would round 1.4 to 1, who is somebody else.
+    as_given = "DOUBLE" if is_fraction(personal.type_of(personal.user)) else "VARCHAR"
+    return f"CASE WHEN CAST({number} AS {as_given}) = CAST({key} AS {as_given}) THEN {number} END"
 
 
 def _encoded(connection: Any, rows: Rows, name: str) -> str:

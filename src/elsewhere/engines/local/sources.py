@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -31,10 +31,18 @@ class Source:
     #: SQL, or an object of Arrow's.
     table: Any
     files: tuple[File, ...] = ()
+    #: The same files as they are when this is called.
+    files_now: Callable[[], tuple[File, ...]] = tuple
     #: Whether the rows can be read only once.
     once: bool = False
     #: The columns that hold numbers.
     numeric: tuple[str, ...] = ()
+
+    def check_unchanged(self) -> None:
+        """Raise if a file is not what it was before it was read."""
+        for before, now in zip(self.files, self.files_now(), strict=True):
+            if before != now:
+                raise InputError(f"{quote(before.path)} changed while it was read; start again with a new output")
 
     def attach(self, connection: Any, name: str) -> str:
         """Make the table known to DuckDB; what SQL calls it, with the columns c0, c1 and so on."""
@@ -57,7 +65,7 @@ def open_source(given: TableLike, argument: str) -> Source:
         return open_files(given, argument)
     try:
         table = _as_arrow(given)
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except Exception as error:  # of whatever library the table is
         raise InputError(f"{argument} cannot be read as a table: {one_line(error)}", (argument,)) from None
     if table is None:
         kinds = "a path, an Arrow table, reader or dataset, or a data frame"
@@ -72,7 +80,7 @@ def _as_arrow(given: TableLike) -> Any:
     if isinstance(given, pa.Table | pa_ds.Dataset | pa.RecordBatchReader):
         return given
     home = type(given).__module__.partition(".")[0]
-    if home == "pandas":
+    if home == "pandas" and hasattr(given, "columns"):
         return pa.Table.from_pandas(given, preserve_index=False)
     if home == "polars" and hasattr(given, "collect_batches"):
         frames: Iterator[Any] = iter(given.collect_batches())
@@ -131,8 +139,9 @@ def check_scalar(name: str, kind: DataType) -> None:
     """Raise unless a column holds single values that have one text each."""
     value = plain_type(kind)
     types = pa.types
+    too_long = types.is_decimal256(value) and value.precision > 38  # DuckDB would round it
     scalar = is_text(value) or is_bytes(value) or is_number(value) or types.is_boolean(value) or types.is_date(value)
-    if not scalar and not types.is_null(value):
+    if too_long or (not scalar and not types.is_null(value)):
         raise InputError(
             f"the column {quote(name)} is of type {kind}; give text, a number, a date or a boolean in its place"
         )

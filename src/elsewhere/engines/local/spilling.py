@@ -38,8 +38,12 @@ def spill_folder(beside: Path | None) -> Iterator[Path]:
 
 def remove_left(beside: Path | None, own: Path) -> None:
     """Remove what a machine that went down left of other runs with the same output, of which none is at work."""
-    for left in own.parent.glob(f"{_name(beside)}-*") if beside is not None else ():
-        if left != own:
+    if beside is None:
+        return
+    begin = f"{_name(beside)}-"
+    for left in own.parent.glob(f"{begin}*"):
+        # Not those of an output whose name begins like this one's.
+        if left != own and len(left.name) == len(own.name) and "-" not in left.name.removeprefix(begin):
             shutil.rmtree(left, ignore_errors=True)
 
 

@@ -7,29 +7,29 @@ from typing import Any
 
 from elsewhere.engines.arrow import pa_ds
 from elsewhere.engines.kernel import FAILED_CHECK
+from elsewhere.engines.local.folder import Output
 from elsewhere.engines.local.grouping import opened
 from elsewhere.engines.local.pipeline import Progress
 from elsewhere.engines.local.table_files import literal
 from elsewhere.engines.names import MOST_NAMES, hidden_by_name
-from elsewhere.engines.stores import Store
 from elsewhere.output.report import PRIVATE
 
 _FIGURES = ("mean_quality_loss", "median_quality_loss", "largest_quality_loss", "mean_privacy_distance",
             "median_privacy_distance", "largest_gap")  # fmt: skip
 
 
-def summarised(progress: Progress, outcomes: Store, names: Sequence[str]) -> dict[str, Any]:
+def summarised(progress: Progress, output: Output, names: Sequence[str]) -> dict[str, Any]:
     """The totals of all outcomes, what each of the sensitive names hid, and why users got no release."""
     summary: dict[str, Any] = {"private": PRIVATE, "users": progress.users, "released": progress.released}
     summary |= {"skipped_rows": progress.skipped_rows, "without_release": progress.users - progress.released}
     summary |= {"failed_checks": 0, "merged_spellings": 0, "hidden": hidden_by_name(names, ()), "reasons": {}}
-    base = outcomes.place.path.rstrip("/")
-    files = [f"{base}/{name}" for name in outcomes.names() if name.startswith("outcomes-")]
+    place = output.private.place
+    files = [f"{place.path}/{name}" for name in output.outcomes()]
     if not files:
         return summary
     # One thread adds figures up in one order.
     with opened({"threads": 1}) as connection:
-        connection.register("outcomes", pa_ds.dataset(files, filesystem=outcomes.place.filesystem, format="parquet"))
+        connection.register("outcomes", pa_ds.dataset(files, filesystem=place.filesystem, format="parquet"))
         found = connection.sql(
             "SELECT avg(quality_loss), median(quality_loss), max(quality_loss), avg(privacy_distance), "
             "median(privacy_distance), max(gap) FROM outcomes WHERE status <> 'none'"

@@ -8,16 +8,17 @@ import io
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from glob import escape, glob
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from elsewhere.engines.arrow import Schema, pa, pa_csv, pa_ds, pa_fs, pq
-from elsewhere.engines.listing import check_one_schema, earlier_release, one_kind, table_files
-from elsewhere.engines.local.sources import File, Source, is_number, plain_type
+from elsewhere.engines.listing import check_one_schema, earlier_release, one_kind, partition_names, table_files
+from elsewhere.engines.local.quotes import check_quotes
+from elsewhere.engines.local.sources import File, Source, is_number, is_text, plain_type
 from elsewhere.engines.stores import Location, locate, store_errors
 from elsewhere.histories.columns import SAMPLE, numeric_columns
 from elsewhere.histories.delimited import guess_delimiter
@@ -47,15 +48,16 @@ class Found:
 
     @property
     def files(self) -> tuple[File, ...]:
-        return tuple(
-            File(self._address(info.path), info.size, info.mtime_ns if info.mtime_ns is not None else 0)
-            for info in self.infos
-        )
+        return tuple(File(self._address(info.path), info.size, info.mtime_ns or 0) for info in self.infos)
+
+    def files_now(self) -> tuple[File, ...]:
+        """The same files, as they are by now."""
+        return replace(self, infos=self.place.filesystem.get_file_info(self.paths)).files
 
     @property
     def partitions(self) -> list[list[str]]:
         """For each file the columns whose values are in the names of its folders."""
-        return [[part.partition("=")[0] for part in name.split("/")[:-1] if "=" in part] for name in self.names]
+        return [partition_names(name) for name in self.names]
 
     def shown(self, path: str) -> str:
         """A file, as the caller would write it."""
@@ -93,11 +95,16 @@ def _find(place: Location) -> Found:
 def _below(place: Location, folder: str, infos: Sequence[Any]) -> Found:
     by_name = {info.path[len(folder) + 1 :]: info for info in infos}
     names = table_files(place.shown, by_name)
+    if place.is_local:  # links may lead to one file in several ways
+        names = [*{os.path.realpath(by_name[name].path): name for name in reversed(names)}.values()][::-1]
     return Found(place, folder, names, [by_name[name] for name in names])
 
 
 def _listed(place: Location, folder: str) -> list[Any]:
     found = place.filesystem.get_file_info(pa_fs.FileSelector(folder, allow_not_found=True, recursive=True))
+    broken = (path for path in Path(folder).rglob("*") if path.is_symlink() and not path.exists())
+    for path in broken if place.is_local else ():  # Arrow leaves it out
+        raise InputError(f"{quote(str(path))} is a link that leads nowhere")
     return [info for info in found if info.type == pa_fs.FileType.File]
 
 
@@ -132,13 +139,13 @@ def _parquet(found: Found) -> Source:
             schemas.append(parquet.schema_arrow.remove_metadata())
     schema, same = _one_schema(found, schemas)
     numeric = tuple(field.name for field in schema if is_number(field.type))
-    if not found.place.is_local:
-        return Source(found.place.shown, schema, _dataset(found, pa_ds.ParquetFileFormat(), schema), found.files,
-                      numeric=numeric)  # fmt: skip
-    listed = ", ".join(literal(escape(path)) for path in found.paths)
-    hive = str(bool(found.partitions[0])).lower()
-    options = f"hive_partitioning = {hive}, hive_types_autocast = false, union_by_name = {str(not same).lower()}"
-    return Source(found.place.shown, schema, f"read_parquet([{listed}], {options})", found.files, numeric=numeric)
+    # DuckDB would take columns from folders above the input, and a backslash for an escape.
+    if found.place.is_local and not found.partitions[0] and not any("\\" in path for path in found.paths):
+        listed = ", ".join(literal(escape(path)) for path in found.paths)
+        table: Any = f"read_parquet([{listed}], hive_partitioning = false, union_by_name = {str(not same).lower()})"
+    else:
+        table = _dataset(found, pa_ds.ParquetFileFormat(), schema)
+    return Source(found.place.shown, schema, table, found.files, found.files_now, numeric=numeric)
 
 
 def _is_release(parquet: Any) -> bool:
@@ -155,6 +162,7 @@ def _one_schema(found: Found, schemas: Sequence[Schema]) -> tuple[Schema, bool]:
     shown = [found.shown(path) for path in found.paths]
     names = [[*schema.names, *more] for schema, more in zip(schemas, found.partitions, strict=True)]
     check_one_schema(zip(shown, names, strict=True))
+    _check_partitions(found, schemas[0].names)
     for file, schema in zip(shown, schemas, strict=True):
         for one, other in zip(schemas[0], schema, strict=True):
             if _kind(one.type) != _kind(other.type):
@@ -168,14 +176,22 @@ def _one_schema(found: Found, schemas: Sequence[Schema]) -> tuple[Schema, bool]:
     return schema, all(other == schemas[0] for other in schemas)
 
 
+def _check_partitions(found: Found, columns: Sequence[str]) -> None:
+    """Raise if the name of a folder says again what a column or another folder says."""
+    for at, name in enumerate(found.partitions[0]):
+        if name in (*columns, *found.partitions[0][:at]):
+            told = f"the column {quote(name)} is in the names of folders and elsewhere, too"
+            raise InputError(f"{told}: {quote(found.shown(found.paths[0]))}")
+
+
 def _kind(type_: Any) -> str:
     """What two columns of one name must share: numbers of several widths are numbers."""
     kind = plain_type(type_)
-    if pa.types.is_integer(kind):
-        return "integer"
-    return "text" if pa.types.is_large_string(kind) or pa.types.is_string_view(kind) else str(kind).replace(
-        "string", "text"
-    )  # fmt: skip
+    if is_text(kind):
+        return "text"
+    if pa.types.is_unsigned_integer(kind):
+        return "unsigned integer"
+    return "integer" if pa.types.is_integer(kind) else str(kind)
 
 
 def _dataset(found: Found, file_format: Any, schema: Schema) -> Any:
@@ -199,8 +215,12 @@ class _Head(NamedTuple):
 def _text(found: Found) -> Source:
     heads = [_head(found, path) for path in found.paths]
     shown = [found.shown(path) for path in found.paths]
+    for head, path, file in zip(heads, found.paths, shown, strict=True):
+        with _reading(file), found.place.filesystem.open_input_stream(path) as stream:
+            check_quotes(stream, head.delimiter, file)
     names = [[*head.header, *more] for head, more in zip(heads, found.partitions, strict=True)]
     check_one_schema(zip(shown, names, strict=True))
+    _check_partitions(found, heads[0].header)
     for head, file in zip(heads, shown, strict=True):
         if (head.delimiter, head.skipped) != (heads[0].delimiter, heads[0].skipped):
             raise InputError(f"two files are written in different ways: {quote(shown[0])} and {quote(file)}")
@@ -216,7 +236,8 @@ def _text(found: Found) -> Source:
     read = pa.schema([(name, pa.string()) for name in [*columns, *found.partitions[0]]])
     schema = pa.schema([(name, pa.string()) for name in names[0]])
     numeric = tuple(numeric_columns(heads[0].header, heads[0].rows))
-    return Source(found.place.shown, schema, _dataset(found, file_format, read), found.files, numeric=numeric)
+    return Source(found.place.shown, schema, _dataset(found, file_format, read), found.files, found.files_now,
+                  numeric=numeric)  # fmt: skip
 
 
 def _head(found: Found, path: str) -> _Head:
@@ -227,20 +248,17 @@ def _head(found: Found, path: str) -> _Head:
         text = codecs.getincrementaldecoder("utf-8-sig")().decode(content, final=len(content) < _HEAD)
     except UnicodeDecodeError:
         raise InputError(f"{quote(shown)} is not UTF-8 text; convert it first") from None
-    tabs = one_kind(shown, [path]) == "tsv"
-    try:
-        delimiter = "\t" if tabs else guess_delimiter(text)
-        rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-        header: list[str] = []
-        skipped = 0
+    delimiter = "\t" if one_kind(shown, [path]) == "tsv" else guess_delimiter(text)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    header: list[str] = []
+    skipped, sample = 0, list[list[str]]()
+    with suppress(csv.Error, StopIteration):  # where it is cut, or a value is long, there is no sample
         while not any(map(str.strip, header)):
             header = next(rows)
             skipped += 1
-        sample = list(islice((row for row in rows if row), SAMPLE + 1))[:SAMPLE]
-    except StopIteration:
-        raise InputError(f"{quote(shown)} has no header line with the names of its columns") from None
-    except csv.Error as error:
-        raise InputError(f"{quote(shown)} cannot be read: {one_line(error)}") from None
+        sample.extend(islice((row for row in rows if row), SAMPLE))
+    if not any(map(str.strip, header)):
+        raise InputError(f"{quote(shown)} has no header line with the names of its columns")
     return _Head(delimiter, header, skipped, sample)
 
 

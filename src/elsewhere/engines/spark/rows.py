@@ -115,7 +115,13 @@ def choices_of(personal: Table, user: str | None, whose: str, type_: DataType) -
         own = check_choices(personal.columns, besides=(key,))
         _check_scalar(key, personal.types[key])
         known = _key(key, personal.types[key])
-        known = known.try_cast(type_) if isinstance(type_, IntegralType) else known.cast("string")
+        if isinstance(type_, IntegralType):
+            as_given = "double" if isinstance(personal.types[key], FractionalType) else "string"
+            number = known.try_cast("double").try_cast(type_) if as_given == "double" else known.try_cast(type_)
+            # Spark would cut 1.4 to 1, who is somebody else.
+            known = sql.when(number.cast(as_given) == known.cast(as_given), number)
+        else:
+            known = known.cast("string")
         choices = (_choice(name, personal.types[name]).alias(name) for name in own)
         found = personal.read([key, *own]).select(known.alias(whose), *choices, PROBLEM)
         _check_users(found, whose, key)
