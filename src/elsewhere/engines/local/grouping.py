@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
@@ -144,7 +144,8 @@ def connected(spill: Path, threads: int, memory: int) -> Iterator[Any]:
 def opened(settings: Mapping[str, Any]) -> Iterator[Any]:
     """DuckDB with some settings, which says in a sentence what goes wrong and shows nobody how far it is."""
     with sentences(), interruptible(partial(_duckdb().connect, config=dict(settings))) as connection:
-        connection.execute("SET enable_progress_bar = false")  # it would go to standard output
+        with suppress(_duckdb().Error):  # in a notebook without widgets there is none to switch off
+            connection.execute("SET enable_progress_bar = false")  # it would go to standard output
         yield connection
 
 
