@@ -360,7 +360,7 @@ def test_users_own_choices(spark: Any, tmp_path: Path) -> None:
 
 def test_choices_of_users_who_are_numbers(spark: Any) -> None:
     visits = spark.createDataFrame([(1, "gym"), (1, "bar"), (2, "gym")], "user int, location string")
-    own = spark.createDataFrame([("001", ["bar"])], "user string, sensitive array<string>")
+    own = spark.createDataFrame([("1", ["bar"])], "user string, sensitive array<string>")
     found = {row["user"]: row["location"] for row in sanitize(visits, HIDE, personal=own).collect()}
     assert found == {1: ["gym"], 2: ["gym"]}
     with pytest.raises(ew.InputError, match="personal: a row has no 'user', or one of another type"):

@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 pa: Any = import_module("pyarrow")
 pc: Any = import_module("pyarrow.compute")
 pa_csv: Any = import_module("pyarrow.csv")
-pa_ds: Any = import_module("pyarrow.dataset")
 pa_fs: Any = import_module("pyarrow.fs")
 pq: Any = import_module("pyarrow.parquet")
 
@@ -19,3 +18,8 @@ Schema: TypeAlias = Any
 DataType: TypeAlias = Any
 Field: TypeAlias = Any
 FileSystem: TypeAlias = Any
+
+
+def datasets() -> Any:
+    """Arrow's module for tables of many files, which imports pandas: a second that few processes have to wait."""
+    return import_module("pyarrow.dataset")

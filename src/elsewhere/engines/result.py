@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
-from elsewhere.engines.arrow import Table, pa, pa_ds, pa_fs
+from elsewhere.engines.arrow import Table, datasets, pa, pa_fs
 from elsewhere.engines.stores import Location, locate
 
 
@@ -44,8 +44,8 @@ def _read(where: Location | str, prefixes: tuple[str, ...]) -> Table:
     files = sorted(info.path for info in listed if info.path.rpartition("/")[2].startswith(prefixes))
     folders = files[0][len(place.path) :].split("/")[:-1] if files else []
     names = [folder.partition("=")[0] for folder in folders if "=" in folder]
-    partitioning = pa_ds.partitioning(pa.schema([(name, pa.string()) for name in names]), flavor="hive")
-    return pa_ds.dataset(
+    partitioning = datasets().partitioning(pa.schema([(name, pa.string()) for name in names]), flavor="hive")
+    return datasets().dataset(
         files, filesystem=place.filesystem, format="parquet", partitioning=partitioning if names else None,
         partition_base_dir=place.path,
     ).to_table()  # fmt: skip

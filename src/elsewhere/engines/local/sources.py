@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from elsewhere.engines.arrow import DataType, Schema, pa, pa_ds
+from elsewhere.engines.arrow import DataType, Schema, datasets, pa
 from elsewhere.engines.request import TableLike
 from elsewhere.model.errors import InputError
 from elsewhere.text import one_line, quote
@@ -77,7 +77,7 @@ def open_source(given: TableLike, argument: str) -> Source:
 
 def _as_arrow(given: TableLike) -> Any:
     """An Arrow table, dataset or, for what is a stream, reader; None for something else."""
-    if isinstance(given, pa.Table | pa_ds.Dataset | pa.RecordBatchReader):
+    if isinstance(given, pa.Table | datasets().Dataset | pa.RecordBatchReader):
         return given
     home = type(given).__module__.partition(".")[0]
     if home == "pandas" and hasattr(given, "columns"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from elsewhere.engines.arrow import pa_ds
+from elsewhere.engines.arrow import datasets
 from elsewhere.engines.kernel import FAILED_CHECK
 from elsewhere.engines.local.folder import Output
 from elsewhere.engines.local.grouping import opened
@@ -29,7 +29,7 @@ def summarised(progress: Progress, output: Output, names: Sequence[str]) -> dict
         return summary
     # One thread adds figures up in one order.
     with opened({"threads": 1}) as connection:
-        connection.register("outcomes", pa_ds.dataset(files, filesystem=place.filesystem, format="parquet"))
+        connection.register("outcomes", datasets().dataset(files, filesystem=place.filesystem, format="parquet"))
         found = connection.sql(
             "SELECT avg(quality_loss), median(quality_loss), max(quality_loss), avg(privacy_distance), "
             "median(privacy_distance), max(gap) FROM outcomes WHERE status <> 'none'"

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from elsewhere.engines.arrow import Schema, pa, pa_csv, pa_ds, pa_fs, pq
+from elsewhere.engines.arrow import Schema, datasets, pa, pa_csv, pa_fs, pq
 from elsewhere.engines.listing import check_one_schema, earlier_release, one_kind, partition_names, table_files
 from elsewhere.engines.local.quotes import check_quotes
 from elsewhere.engines.local.sources import File, Source, is_number, is_text, plain_type
@@ -144,7 +144,7 @@ def _parquet(found: Found) -> Source:
         listed = ", ".join(literal(escape(path)) for path in found.paths)
         table: Any = f"read_parquet([{listed}], hive_partitioning = false, union_by_name = {str(not same).lower()})"
     else:
-        table = _dataset(found, pa_ds.ParquetFileFormat(), schema)
+        table = _dataset(found, datasets().ParquetFileFormat(), schema)
     return Source(found.place.shown, schema, table, found.files, found.files_now, numeric=numeric)
 
 
@@ -196,9 +196,9 @@ def _kind(type_: Any) -> str:
 
 def _dataset(found: Found, file_format: Any, schema: Schema) -> Any:
     partitions = pa.schema([(name, pa.string()) for name in found.partitions[0]])
-    return pa_ds.dataset(
+    return datasets().dataset(
         found.paths, schema, file_format, filesystem=found.place.filesystem,
-        partitioning=pa_ds.partitioning(partitions, flavor="hive") if len(partitions) else None,
+        partitioning=datasets().partitioning(partitions, flavor="hive") if len(partitions) else None,
         partition_base_dir=found.folder,
     )  # fmt: skip
 
@@ -226,7 +226,7 @@ def _text(found: Found) -> Source:
             raise InputError(f"two files are written in different ways: {quote(shown[0])} and {quote(file)}")
     columns = [f"c{at}" for at in range(len(heads[0].header))]
     # No part of the dialect but the delimiter is guessed: a quote, an escape or a comment would change values.
-    file_format = pa_ds.CsvFileFormat(
+    file_format = datasets().CsvFileFormat(
         pa_csv.ParseOptions(delimiter=heads[0].delimiter, newlines_in_values=True),
         read_options=pa_csv.ReadOptions(column_names=columns, skip_rows_after_names=heads[0].skipped,
                                         block_size=_BLOCK),

@@ -14,6 +14,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from importlib import import_module
+from importlib.abc import MetaPathFinder
 from queue import SimpleQueue
 from typing import IO, Any, TypeAlias
 
@@ -66,8 +67,8 @@ def _receive(file: IO[bytes], put: Callable[[Task], None]) -> None:
 
 
 def _answer_all(get: Callable[[], Task], put: Callable[[Answer], None]) -> None:
-    for module in ("elsewhere.preload", "elsewhere.engines.preload"):
-        import_module(module)
+    sys.meta_path.insert(0, _WithoutPandas())
+    import_module("elsewhere.engines.preload")
     from elsewhere.engines.kernel import sanitize_users
     from elsewhere.engines.plans import Plans
 
@@ -75,6 +76,14 @@ def _answer_all(get: Callable[[], Task], put: Callable[[Answer], None]) -> None:
     plans = Plans(plan, allow_unchanged)
     while True:
         put((to_bytes(sanitize_users(plans, from_bytes(get()), keys)), None))
+
+
+class _WithoutPandas(MetaPathFinder):
+    """Arrow loads pandas if it is there, which takes a second and is of no use to a worker."""
+
+    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
+        if fullname == "pandas":
+            raise ModuleNotFoundError(fullname)
 
 
 def _portable(error: BaseException) -> BaseException:

@@ -35,8 +35,8 @@ except BaseException as error:
 else:
     main()
 """
-#: One after the other, so that nobody waits long for the end of one; Arrow imports pandas if it is there.
-_PRELOADED = ("numba", "pandas", "elsewhere.engines.preload")
+#: One after the other, so that nobody waits long for the end of one.
+_PRELOADED = ("numba", "elsewhere.engines.preload")
 #: The options of Python that say where it looks for modules, and whether it writes them.
 _FLAGS = {"isolated": "-I", "ignore_environment": "-E", "no_user_site": "-s", "no_site": "-S",
           "dont_write_bytecode": "-B"}  # fmt: skip
