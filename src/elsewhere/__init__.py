@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from elsewhere.model.histogram import Histogram, Profile
     from elsewhere.model.result import Certificate, Frontier, Sanitized
     from elsewhere.model.taxonomy import Taxonomy
+    from elsewhere.model.trees import TreeDistance
     from elsewhere.policy import Plan, Policy
     from elsewhere.verbs import avoid, frontier, hide, resemble
     from elsewhere.verification.verify import Check, verify
@@ -37,6 +38,7 @@ _HOMES = {
     "elsewhere.model.histogram": ("Histogram", "Profile"),
     "elsewhere.model.result": ("Certificate", "Frontier", "Sanitized"),
     "elsewhere.model.taxonomy": ("Taxonomy",),
+    "elsewhere.model.trees": ("TreeDistance",),
     "elsewhere.policy": ("Plan", "Policy"),
     "elsewhere.verification.verify": ("Check", "verify"),
     "elsewhere.verbs": ("avoid", "frontier", "hide", "resemble"),
@@ -61,6 +63,7 @@ __all__ = [
     "Profile",
     "Sanitized",
     "Taxonomy",
+    "TreeDistance",
     "Unchanged",
     "audit",
     "avoid",

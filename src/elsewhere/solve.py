@@ -14,13 +14,13 @@ from typing import ParamSpec, TypeVar
 
 from elsewhere.model.arrays import Ints
 from elsewhere.model.distances import slack
-from elsewhere.model.errors import ElsewhereError, Infeasible, PrivacyNotMet
+from elsewhere.model.errors import ElsewhereError, Infeasible, InputError, PrivacyNotMet
 from elsewhere.model.histogram import Histogram
 from elsewhere.model.names import spelling_note
 from elsewhere.model.problem import Problem
 from elsewhere.model.question import DISTANCE_LIMITS, Question, SearchLimits
 from elsewhere.model.result import Certificate, Frontier, Sanitized, Status
-from elsewhere.solvers import exact
+from elsewhere.solvers import exact, tree_exact
 from elsewhere.solvers.choices import Choices, tabulate
 from elsewhere.solvers.heuristic import heuristic
 from elsewhere.solvers.knapsack import Limits, OutOfTime, SearchGaveUp, Solution, nothing_found
@@ -61,10 +61,12 @@ def solve(question: Question, explain: bool = True) -> Sanitized:
     problem = question.problem
     limits = _limits(problem, question.search)
     if question.goal == "hide":
-        solution = exact.least_loss(problem, limits)
+        solution = (tree_exact if problem.tree else exact).least_loss(problem, limits)
         if solution is None:
             raise _nothing()
         return _sanitized(question, problem, solution)
+    if problem.tree is not None:
+        raise InputError("only hide works over a taxonomy so far", ("taxonomy",))
     known = _known(problem, limits)
     choices = tabulate(problem, problem.budget, limits, around=known)
     if question.method == "heuristic":

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from elsewhere.model.arrays import Ints
-from elsewhere.model.distances import DistanceLike, slack
+from elsewhere.model.distances import DistanceLike, over_taxonomy, slack
 from elsewhere.model.errors import Infeasible
 from elsewhere.model.histogram import Histogram, TableLike
 from elsewhere.model.problem import Problem
@@ -25,8 +25,10 @@ from elsewhere.model.question import (
     nonnegative,
 )
 from elsewhere.model.result import Certificate, Sanitized
+from elsewhere.model.taxonomy import Taxonomy
 from elsewhere.text import plural, quote
 from elsewhere.verification.bounds import Multipliers, better_exists
+from elsewhere.verification.tree_bounds import best_exchange
 
 #: How far a figure may be from the one recomputed, relative to its size plus one.
 TOLERANCE = 1e-9
@@ -68,6 +70,8 @@ def verify(
     upper: BoundsLike = None,
     forbidden: Iterable[TableLike] = (),
     candidates: Iterable[str] = (),
+    taxonomy: Taxonomy | None = None,
+    levels: Sequence[float] | None = None,
 ) -> Check:
     """Check that a release satisfies everything that was asked of it. No solver takes part.
 
@@ -84,9 +88,11 @@ def verify(
     max_quality_loss
         The limit on d_q(H, H'). Default: no limit.
     quality
-        The distance d_q: its name, or your own function of (original count, released count) for one location.
+        The distance d_q: its name, a `TreeDistance`, or your own function of (original count, released count) for one
+        location.
     privacy
-        The distance d_p: its name, or your own function of (target count, released count) for one location.
+        The distance d_p: its name, a `TreeDistance`, or your own function of (target count, released count) for one
+        location.
     max_distance
         The greatest privacy distance d_p(H', H'') allowed (resemble).
     min_distance
@@ -108,6 +114,10 @@ def verify(
         Complete histograms that the release must not equal.
     candidates
         Names of locations that are in neither the history nor the target but may have visits.
+    taxonomy
+        Measure the distances over this `Taxonomy`.
+    levels
+        The weights of the taxonomy's levels; see `TreeDistance`.
 
     Returns
     -------
@@ -137,8 +147,8 @@ def verify(
         target,
         max_quality_loss,
         {"resemble": max_distance, "avoid": min_distance}.get(goal),
-        quality,
-        privacy,
+        over_taxonomy(quality, taxonomy, levels),
+        over_taxonomy(privacy, taxonomy, levels),
         size=size,
         redistribute=redistribute,
         sensitive=sensitive,
@@ -256,7 +266,10 @@ def _check_claims(problem: Problem, counts: Ints, claims: Sanitized, check: Chec
         return
     if claims.certificate is not None:
         with np.errstate(all="ignore"):  # absurd multipliers give an absurd bound, which is then a problem
-            _check_certificate(problem, counts, claims, claims.certificate, sign, check)
+            if problem.tree is not None and problem.goal == "hide":
+                _check_exchanges(problem, counts, claims, check)
+            else:
+                _check_certificate(problem, counts, claims, claims.certificate, sign, check)
     elif claims.status == "optimal":
         check.problems.append("the result claims to be optimal but has no certificate")
     elif sign * (claims.bound - _trivial_bound(problem)) > _tolerance(claims.bound):
@@ -304,6 +317,17 @@ def _check_certificate(
             check.problems.append(f"a histogram with a better objective than the bound {claims.bound:.10g} exists")
         if claims.status == "optimal":
             check.optimal = None if better is None else not better
+
+
+def _check_exchanges(problem: Problem, counts: Ints, claims: Sanitized, check: Check) -> None:
+    """Over a tree the least loss needs no multipliers: counts are optimal if moving one visit never lowers the loss."""
+    if claims.status != "optimal":
+        return
+    move = best_exchange(problem, counts)
+    check.optimal = move is None
+    if move is not None and not len(problem.forbidden):
+        source, destination = (quote(problem.locations[at]) for at in move)
+        check.problems.append(f"moving a visit from {source} to {destination} would lower the quality loss")
 
 
 def _compare(what: str, claimed: float, true: float, check: Check) -> None:
