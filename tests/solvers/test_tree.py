@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 import elsewhere as ew
 from elsewhere.paper import brute_force
-from tests.support.instances import DISTANCES, hidings
+from tests.support.instances import DISTANCES, Instance, hidings, targetings
 from tests.support.taxonomies import taxonomies, tree_distances
 
 _QUICK = settings(max_examples=30, suppress_health_check=list(HealthCheck), derandomize=True)
@@ -67,3 +68,42 @@ def test_a_worse_release_is_found_out(name: str) -> None:
     claimed = replace(result, histogram=worse, quality_loss=loss, bound=loss)
     problems = ew.verify(history, claimed, **asked).problems
     assert problems == ["moving a visit from 'Zoo' to 'Bar' would lower the quality loss"]
+
+
+Goal = Literal["resemble", "avoid"]
+
+
+def check_against_brute_force(goal: Goal, instance: Instance, **asked: Any) -> None:
+    verb = ew.resemble if goal == "resemble" else ew.avoid
+    asked = {**instance.asked, **asked}
+    assert instance.target is not None
+    truth = brute_force(goal, instance.histogram, target=instance.target, **asked)
+    if truth.objective is None:
+        with pytest.raises(ew.Infeasible) as error:
+            verb(instance.histogram, instance.target, **asked)
+        assert error.value.needed_quality_loss == pytest.approx(truth.least_quality_loss, abs=1e-9)
+        return
+    result = verb(instance.histogram, instance.target, **asked)
+    assert result.privacy_distance == pytest.approx(truth.objective, abs=1e-9)
+    assert result.status == "optimal"
+    if truth.objective == math.inf:
+        assert result.quality_loss == pytest.approx(truth.quality_loss, abs=1e-9)
+    check = ew.verify(instance.histogram, result, target=instance.target, **asked)
+    assert check.ok, check.problems
+    for early in ({"gap": 0.1}, {"time_limit": 0.0}, {"method": "heuristic"}):
+        rough = verb(instance.histogram, instance.target, **asked, **early)
+        assert rough.bound <= truth.objective + 1e-9 if goal == "resemble" else rough.bound >= truth.objective - 1e-9
+        assert ew.verify(instance.histogram, rough, target=instance.target, **asked).ok
+
+
+@pytest.mark.parametrize("goal", ["resemble", "avoid"])
+@pytest.mark.parametrize("privacy", DISTANCES)
+@pytest.mark.parametrize("quality", DISTANCES)
+@settings(_QUICK, max_examples=20)
+@given(data=st.data())
+def test_every_pair_of_distances(quality: str, privacy: str, goal: Goal, data: st.DataObject) -> None:
+    taxonomy = data.draw(taxonomies())
+    asked: dict[str, Any] = {"quality": quality, "privacy": privacy}
+    for role in data.draw(st.sampled_from([("quality",), ("privacy",), ("quality", "privacy")])):
+        asked[role] = data.draw(tree_distances(asked[role], taxonomy))
+    check_against_brute_force(goal, data.draw(targetings(quality)), **asked)

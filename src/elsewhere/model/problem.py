@@ -49,6 +49,12 @@ class Problem(NamedTuple):
         """What a distance sums over, if one of them is over a taxonomy."""
         return self.quality.tree
 
+    def without_tree(self) -> Problem:
+        """The same problem as if all distances were flat; only for questions about those that are."""
+        privacy = None if self.privacy is None else self.privacy._replace(tree=None, weight=None)
+        left_out = self.left_out[: len(self.original)]
+        return self._replace(quality=self.quality._replace(tree=None, weight=None), privacy=privacy, left_out=left_out)
+
     @property
     def locations(self) -> Sequence[str]:
         """The names of the bins, sorted."""

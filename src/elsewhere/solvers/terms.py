@@ -366,9 +366,12 @@ def hide_many(
 
 @kernel
 def ranges(
-    kind: int, r: Floats, low: Ints, high: Ints, r_size: float, x_size: float, budget: float
+    kind: int, weight: Floats, r: Floats, low: Ints, high: Ints, r_size: float, x_size: float, budget: float
 ) -> tuple[Ints, Ints]:
-    """The counts of each bin that fit the budget when every other bin is at its best: the least, and how many."""
+    """The counts of each bin that fit the budget when every other bin is at its best: the least, and how many.
+
+    Each term has a weight; a bin of weight 0 may have any count.
+    """
     n = len(r)
     best = np.empty(n, np.int64)
     least = np.empty(n)
@@ -379,12 +382,12 @@ def ranges(
         cost_below = term(kind, r[i], float(below), r_size, x_size)
         cost_above = term(kind, r[i], float(above), r_size, x_size)
         best[i] = below if cost_below <= cost_above else above
-        least[i] = min(cost_below, cost_above)
+        least[i] = weight[i] * min(cost_below, cost_above) if weight[i] > 0.0 else 0.0
     spare = budget - least.sum() + ROOM * (1.0 + abs(budget))
     new_low = np.empty(n, np.int64)
     number = np.empty(n, np.int64)
     for i in range(n):
-        room = spare + least[i]
+        room = (spare + least[i]) / weight[i] if weight[i] > 0.0 else math.inf
         new_low[i] = _furthest(kind, r[i], best[i], low[i], r_size, x_size, room)
         number[i] = 1 + _furthest(kind, r[i], best[i], high[i], r_size, x_size, room) - new_low[i]
     return new_low, number

@@ -28,7 +28,8 @@ from elsewhere.model.result import Certificate, Sanitized
 from elsewhere.model.taxonomy import Taxonomy
 from elsewhere.text import plural, quote
 from elsewhere.verification.bounds import Multipliers, better_exists
-from elsewhere.verification.tree_bounds import best_exchange
+from elsewhere.verification.exchanges import best_exchange
+from elsewhere.verification.tree_bounds import TreeMultiplier, better_on_tree
 
 #: How far a figure may be from the one recomputed, relative to its size plus one.
 TOLERANCE = 1e-9
@@ -266,8 +267,10 @@ def _check_claims(problem: Problem, counts: Ints, claims: Sanitized, check: Chec
         return
     if claims.certificate is not None:
         with np.errstate(all="ignore"):  # absurd multipliers give an absurd bound, which is then a problem
-            if problem.tree is not None and problem.goal == "hide":
+            if problem.tree is not None and problem.goal == "hide" and not len(problem.forbidden):
                 _check_exchanges(problem, counts, claims, check)
+            elif problem.tree is not None:
+                _check_tree_certificate(problem, claims, claims.certificate, sign, check)
             else:
                 _check_certificate(problem, counts, claims, claims.certificate, sign, check)
     elif claims.status == "optimal":
@@ -319,13 +322,34 @@ def _check_certificate(
             check.optimal = None if better is None else not better
 
 
+def _check_tree_certificate(
+    problem: Problem, claims: Sanitized, certificate: Certificate, sign: float, check: Check
+) -> None:
+    """The bound that the multiplier proves over a tree, and what is claimed beyond it."""
+    if not 0.0 <= certificate.quality_multiplier < math.inf:
+        check.problems.append(f"the certificate has the invalid quality multiplier {certificate.quality_multiplier!r}")
+        return
+    measure = problem.quality if problem.privacy is None else problem.privacy
+    view = TreeMultiplier(problem, certificate.quality_multiplier)
+    check.bound = measure.from_total(sign * view.bound)
+    bound, certified = sign * measure.to_total(claims.bound), sign * measure.to_total(certificate.bound)
+    rounding = _tolerance(view.bound) + TOLERANCE * 1e-3 * view.rounding
+    if certified > view.bound + rounding:
+        check.problems.append(f"the certificate proves {check.bound:.10g}, not {certificate.bound:.10g}")
+    if not check.problems:
+        # The part of the bound that a search has proven and the multiplier has not.
+        better = better_on_tree(view, bound, _tolerance(bound))
+        if better:
+            check.problems.append(f"a histogram with a better objective than the bound {claims.bound:.10g} exists")
+        if claims.status == "optimal":
+            check.optimal = None if better is None else not better
+
+
 def _check_exchanges(problem: Problem, counts: Ints, claims: Sanitized, check: Check) -> None:
     """Over a tree the least loss needs no multipliers: counts are optimal if moving one visit never lowers the loss."""
-    if claims.status != "optimal":
-        return
     move = best_exchange(problem, counts)
     check.optimal = move is None
-    if move is not None and not len(problem.forbidden):
+    if move is not None and claims.status == "optimal":
         source, destination = (quote(problem.locations[at]) for at in move)
         check.problems.append(f"moving a visit from {source} to {destination} would lower the quality loss")
 
