@@ -171,6 +171,51 @@ def outside(mergers: Mergers, inner: Floats, own: Floats, outer: Floats) -> None
 
 
 @kernel
+def sharpen(mergers: Mergers, multiplier: float, hope: float, inner: Floats, outer: Floats, work: int) -> bool:
+    """Replace the bounds of `inside` and `outside` by exact ones over the values that fit `hope`; others are infinite.
+
+    Of terms that are not convex the envelopes are too low. Returns whether that was done with at most `work` sums.
+    """
+    left, right, low, start, p, q = mergers
+    places = np.flatnonzero((inner + outer <= hope) & (p < math.inf))
+    first = np.searchsorted(places, start)
+    for u in range(len(low)):
+        if left[u] >= 0:
+            one, two = left[u], right[u]
+            work -= (first[one + 1] - first[one]) * (first[two + 1] - first[two])
+    if work < 0:
+        return False
+    allowed = np.zeros(len(p), np.bool_)
+    allowed[places] = True
+    inner[:] = math.inf
+    outer[:] = math.inf
+    for u in range(len(low)):
+        one, two = left[u], right[u]
+        if one >= 0:
+            for i in places[first[one] : first[one + 1]]:
+                shift = start[u] - low[u] + (low[one] + i - start[one]) + low[two] - start[two]
+                for j in places[first[two] : first[two + 1]]:
+                    e = shift + j
+                    if start[u] <= e < start[u + 1] and allowed[e]:
+                        inner[e] = min(inner[e], inner[i] + inner[j])
+        for e in places[first[u] : first[u + 1]]:
+            inner[e] = p[e] + multiplier * q[e] + (inner[e] if one >= 0 else 0.0)
+    outer[-1] = 0.0
+    for u in range(len(low) - 1, -1, -1):
+        one, two = left[u], right[u]
+        if one >= 0:
+            for i in places[first[one] : first[one + 1]]:
+                shift = start[u] - low[u] + (low[one] + i - start[one]) + low[two] - start[two]
+                for j in places[first[two] : first[two + 1]]:
+                    e = shift + j
+                    if start[u] <= e < start[u + 1] and allowed[e]:
+                        rest = outer[e] + p[e] + multiplier * q[e]
+                        outer[i] = min(outer[i], rest + inner[j])
+                        outer[j] = min(outer[j], rest + inner[i])
+    return True
+
+
+@kernel
 def trace(mergers: Mergers, inner: Floats) -> Ints:
     """The values of all mergers where the bounds of `inside` are attained, from the root down."""
     left, right, low, start = mergers.left, mergers.right, mergers.low, mergers.start

@@ -23,16 +23,17 @@ _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 _MOST_DUAL_STEPS = 100
 # The first guess of the gap: a share of the gap to the best that is known, or of the bound.
 _FIRST_SHARE = 1.0 / 64.0
-_FIRST_GAP = 1e-4
+_FIRST_GAP = 1e-5
 _GROWTH = 4.0
 # Labels of one value, at first and at most; labels of all values at first; and what each takes.
-_FIRST_WIDTH = 1_000
+_FIRST_WIDTH = 200
 _MOST_WIDTH = 100_000
-_WIDER = 8
+_WIDER = 2
 _FIRST_ROOM = 20_000
 _BYTES_PER_LABEL = 48
 # Pairs of labels that are tried between two looks at the clock. A relative gap this small is worth only so many.
 _WORK = 10_000_000
+_SHARPEN_WORK = 200_000_000
 _GOOD_ENOUGH = 1e-6
 _GOOD_ENOUGH_WORK = 100_000_000
 _MOST_WORK = 3_000_000_000
@@ -47,6 +48,8 @@ class _Dual(NamedTuple):
     outer: Floats
     #: The least cost of what is outside each value.
     outer_cost: Floats
+    #: Whether all terms are convex at that multiplier, so that the bounds are exact.
+    convex: bool
     #: The values of all mergers at a multiplier that keeps them within the budget, more or less.
     values: Ints
 
@@ -74,28 +77,34 @@ def solve(mergers: Mergers, budget: float, *, known: Ints | None, bits: Ints, li
         return None
     best = _better(best, mergers, budget, bits, dual.values)
     bound = min(dual.bound, best.objective)
-    gap = _first_gap(dual, best)
-    width, work = _FIRST_WIDTH, 0
+    first_step = step = _first_step(dual, best)
     span = _span(mergers, dual)
+    width, work = _FIRST_WIDTH, 0
+    sharp = dual.convex
     while not limits.passed and not _near(best, bound, limits) and work < _MOST_WORK:
-        gap = min(gap, best.objective - dual.bound)
-        hope = dual.bound + gap + limits.tolerance(dual.bound) if gap < span else math.inf
-        outcome = _round(mergers, budget, dual, hope, bits, width, limits)
+        hope = min(bound + step, best.objective) + limits.tolerance(bound)
+        hope = hope if hope - dual.bound < span else math.inf
+        view = dual if dual.convex else _sharpened(mergers, dual, budget, hope)
+        if not sharp and view.bound <= hope:
+            # Here the sharp bound is found, which small steps are to be made from.
+            sharp, step, bound = True, first_step, max(bound, min(view.bound, best.objective))
+            continue
+        outcome = _round(mergers, budget, view, hope, bits, width, limits)
         work += outcome.work
         if outcome.best.objective < best.objective:
             best = outcome.best
-        bound = max(bound, min(best.objective, hope, outcome.given_up))
         if not outcome.finished:
             break
-        if outcome.given_up < math.inf:
+        bound = max(bound, min(best.objective, hope, outcome.given_up))
+        if outcome.given_up == math.inf:
+            step *= _GROWTH
+            if hope == math.inf:
+                break
+        else:
             small = best.objective - bound <= _GOOD_ENOUGH * abs(best.objective)
             if width >= _MOST_WIDTH or (small and work > _GOOD_ENOUGH_WORK):
                 break
-            width *= _WIDER
-        elif hope == math.inf:
-            break
-        else:
-            gap *= _GROWTH
+            width, step = _WIDER * width, step / _GROWTH
     if best.counts is None:
         if bound == math.inf:
             return None
@@ -108,10 +117,24 @@ def _near(best: _Best, bound: float, limits: Limits) -> bool:
     return best.objective - bound <= limits.tolerance(best.objective) if best.counts is not None else bound == math.inf
 
 
-def _first_gap(dual: _Dual, best: _Best) -> float:
-    if best.objective < math.inf:
-        return max(_FIRST_SHARE * (best.objective - dual.bound), 1e-12)
-    return _FIRST_GAP * abs(dual.bound) + 1e-9
+def _first_step(dual: _Dual, best: _Best) -> float:
+    """A guess of the gap that is rather too small: a round with too large a gap has far too many labels."""
+    return max(min(_FIRST_SHARE * (best.objective - dual.bound), _FIRST_GAP * abs(dual.bound)), 1e-9)
+
+
+def _sharpened(mergers: Mergers, dual: _Dual, budget: float, hope: float) -> _Dual:
+    """The same multiplier with exact bounds for all that is no worse than `hope`, unless that takes too long."""
+    spent = _spent(dual.multiplier, budget)
+    inner, outer = dual.inner.copy(), dual.outer.copy()
+    if not tree_labels.sharpen(mergers, dual.multiplier, hope + spent, inner, outer, _SHARPEN_WORK):
+        return dual
+    bound = float(inner[-1]) - spent
+    bound -= _ROUNDING * (abs(bound) + 2.0 * abs(spent)) if bound < math.inf else 0.0
+    return dual._replace(bound=max(dual.bound, bound), inner=inner, outer=outer)
+
+
+def _spent(multiplier: float, budget: float) -> float:
+    return multiplier * budget if multiplier > 0.0 else 0.0
 
 
 def _span(mergers: Mergers, dual: _Dual) -> float:
@@ -160,13 +183,15 @@ def _dual(mergers: Mergers, budget: float) -> _Dual | None:
         else:
             p_under, q_under, feasible = p, q, multiplier
     tree_labels.outside(mergers, inner, own, outer)
-    bound = p + multiplier * q - (multiplier * budget if multiplier > 0.0 else 0.0)
-    bound -= _ROUNDING * (abs(p) + multiplier * (abs(q) + abs(budget)) if multiplier > 0.0 else abs(p))
+    spent = _spent(multiplier, budget)
+    bound = p + multiplier * q - spent - _ROUNDING * (abs(p) + multiplier * abs(q) + abs(spent))
     below = inner.copy()
+    terms = mergers.objective + multiplier * mergers.cost
+    convex = bool((terms - own <= 1e-12 * (np.abs(terms) + np.abs(own)))[mergers.objective < math.inf].all())
     if feasible < math.inf:
         least(1.0, feasible)
         values = tree_labels.trace(mergers, inner)
-    return _Dual(multiplier, bound, below, outer, outer_cost, values)
+    return _Dual(multiplier, bound, below, outer, outer_cost, convex, values)
 
 
 class _Outcome(NamedTuple):
@@ -192,7 +217,7 @@ def _round(
 ) -> _Outcome:
     """Find the best solution if its objective is at most `hope`; no value keeps more labels than `width`."""
     room = _FIRST_ROOM + 2 * width
-    spent = dual.multiplier * budget if dual.multiplier > 0.0 else 0.0
+    spent = _spent(dual.multiplier, budget)
     # Sums vary by rounding: what exceeds the budget by no more is found out in the end.
     most_cost = budget + _ROUNDING * abs(budget) if budget < math.inf else budget
     bounds = Bounds(dual.multiplier, hope + spent, most_cost, dual.inner, dual.outer, dual.outer_cost)
