@@ -210,7 +210,8 @@ def resemble(
         The distance d_p: one of the same names, or your own function of (target count, released count) for one
         location.
     method
-        ``"optimal"`` (the paper's RO, the default) or ``"heuristic"`` (RH: greedy and fast, not always optimal).
+        ``"optimal"`` (the paper's RO, the default) or ``"heuristic"`` (RH: greedy and fast, not always optimal; over
+        a taxonomy the solution that the best multiplier of the quality loss leads to).
     max_distance
         The privacy parameter c. If even the best release is farther than this from the target, `PrivacyNotMet` is
         raised. Default: any distance is accepted.
@@ -359,7 +360,8 @@ def avoid(
         The distance d_p: one of the same names, or your own function of (target count, released count) for one
         location.
     method
-        ``"optimal"`` (the paper's AO, the default) or ``"heuristic"`` (AH: greedy and fast, not always optimal).
+        ``"optimal"`` (the paper's AO, the default) or ``"heuristic"`` (AH: greedy and fast, not always optimal; over
+        a taxonomy the solution that the best multiplier of the quality loss leads to).
     min_distance
         The privacy parameter c. If even the best release is closer than this to the target, `PrivacyNotMet` is raised.
         Default: any distance is accepted.

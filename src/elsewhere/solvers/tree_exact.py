@@ -26,6 +26,7 @@ def least_loss(problem: Problem, limits: Limits) -> Solution | None:
     loss = problem.quality.to_total(problem.quality_loss(counts))
     if problem.allows(counts):
         return Solution(counts, loss, loss, loss, 0.0, 0.0)
+    limits = limits.without_deadline()  # without any counts there is no answer at all
     choices = tabulate(problem, math.inf, limits, around=counts)
     allowed = choices.quality < math.inf
     if problem.goal == "resemble":
@@ -50,6 +51,8 @@ def optimum(problem: Problem, choices: TreeChoices, known: Ints, limits: Limits)
             farthest, unsure = None, True
         if farthest is not None:
             return farthest
+        if problem.privacy_distance(known) == math.inf:
+            return Solution(known, -math.inf, -math.inf, -math.inf, 0.0, 0.0, proven=False)
     objective = -choices.privacy if problem.goal == "avoid" else choices.privacy
     allowed = choices.within(problem.budget) & (choices.privacy < math.inf)
     solution = _solved(problem, choices, objective, choices.quality, problem.budget, allowed, limits, known)

@@ -16,7 +16,7 @@ from elsewhere.model.arrays import Floats, Ints
 from elsewhere.solvers._jit import kernel
 
 #: Pairs of labels that are tried for one value, for each label that it may keep.
-_MOST_TRIED = 1_000
+_MOST_TRIED = 200
 
 
 class Mergers(NamedTuple):
@@ -279,9 +279,11 @@ class Candidates(NamedTuple):
 
 @kernel
 def _thin(candidates: Candidates, number: int, multiplier: float, width: int) -> tuple[int, float]:
-    """Keep the best candidates that none other beats, sorted by rank; returns how many, and the least rank dropped.
+    """Keep candidates that none other beats, sorted by rank; returns how many, and the least rank dropped.
 
-    A candidate on the way to a forbidden choice beats no other, and there is only one for every such choice.
+    If they are too many, half of those kept are the best by rank, and half are spread over all costs: where ranks tie,
+    some must leave the rest of the budget to others. A candidate on the way to a forbidden choice beats no other, and
+    there is only one for every such choice.
     """
     p, q, towards = candidates.objective, candidates.cost, candidates.towards
     order = np.argsort(q[:number])
@@ -297,8 +299,18 @@ def _thin(candidates: Candidates, number: int, multiplier: float, width: int) ->
     for at in range(kept):
         rank[at] = p[order[at]] + multiplier * q[order[at]]
     by_rank = np.argsort(rank)
-    dropped = rank[by_rank[width]] if kept > width else math.inf
-    chosen = order[by_rank[:width]]
+    dropped = math.inf
+    if kept > width:
+        stays = np.zeros(kept, np.bool_)
+        stays[by_rank[: width // 2]] = True
+        for at in range(width - width // 2):
+            stays[at * kept // (width - width // 2)] = True
+        for at in by_rank:
+            if not stays[at]:
+                dropped = rank[at]
+                break
+        by_rank = by_rank[stays[by_rank]]
+    chosen = order[by_rank]
     kept = len(chosen)
     p[:kept], q[:kept], towards[:kept] = p[chosen], q[chosen], towards[chosen]
     candidates.of_left[:kept], candidates.of_right[:kept] = candidates.of_left[chosen], candidates.of_right[chosen]
@@ -320,14 +332,16 @@ def _combine(
     new_left, new_right = candidates.of_left, candidates.of_right
     number = tried = 0
     dropped = math.inf
+    share = 1 + _MOST_TRIED * width // splits
     for split in range(splits):
         first, last = group[at_right - split], group[at_right - split + 1]
         if first == last:
             continue
+        enough = tried + share
         for i in range(group[at_left + split], group[at_left + split + 1]):
             if rank[i] + rank[first] > most_rank:
                 break
-            if tried > _MOST_TRIED * width:
+            if tried > enough:
                 dropped = -math.inf
                 break
             for j in range(first, last):

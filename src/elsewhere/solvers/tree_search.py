@@ -21,6 +21,7 @@ from elsewhere.solvers.tree_labels import Bounds, Labels, Mergers
 
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 _MOST_DUAL_STEPS = 100
+_TILT = 1e-7
 # The first guess of the gap: a share of the gap to the best that is known, or of the bound.
 _FIRST_SHARE = 1.0 / 64.0
 _FIRST_GAP = 1e-5
@@ -34,9 +35,9 @@ _BYTES_PER_LABEL = 48
 # Pairs of labels that are tried between two looks at the clock. A relative gap this small is worth only so many.
 _WORK = 10_000_000
 _SHARPEN_WORK = 200_000_000
-_GOOD_ENOUGH = 1e-6
-_GOOD_ENOUGH_WORK = 100_000_000
-_MOST_WORK = 3_000_000_000
+_GOOD_ENOUGH = 1e-4
+_GOOD_ENOUGH_WORK = 50_000_000
+_MOST_WORK = 1_000_000_000
 
 
 class _Dual(NamedTuple):
@@ -182,16 +183,29 @@ def _dual(mergers: Mergers, budget: float) -> _Dual | None:
             p_over, q_over = p, q
         else:
             p_under, q_under, feasible = p, q, multiplier
+    if multiplier > 0.0 and _level(mergers, own):
+        multiplier *= 1.0 + _TILT
+        p, q = least(1.0, multiplier)
     tree_labels.outside(mergers, inner, own, outer)
     spent = _spent(multiplier, budget)
     bound = p + multiplier * q - spent - _ROUNDING * (abs(p) + multiplier * abs(q) + abs(spent))
     below = inner.copy()
-    terms = mergers.objective + multiplier * mergers.cost
-    convex = bool((terms - own <= 1e-12 * (np.abs(terms) + np.abs(own)))[mergers.objective < math.inf].all())
+    finite = mergers.objective < math.inf
+    terms = mergers.objective[finite] + multiplier * mergers.cost[finite]
+    convex = bool((terms - own[finite] <= 1e-12 * (np.abs(terms) + np.abs(own[finite]))).all())
     if feasible < math.inf:
         least(1.0, feasible)
         values = tree_labels.trace(mergers, inner)
     return _Dual(multiplier, bound, below, outer, outer_cost, convex, values)
+
+
+def _level(mergers: Mergers, own: Floats) -> bool:
+    """Whether the multiplier makes all values alike, as if cost and objective were one: subset sum in disguise.
+
+    Then a slightly larger one puts those that leave most of the budget first.
+    """
+    finite = mergers.objective < math.inf
+    return float(np.abs(own[finite]).max()) <= 1e-9 * float(np.abs(mergers.objective[finite]).max())
 
 
 class _Outcome(NamedTuple):
