@@ -16,7 +16,7 @@ from elsewhere.model.arrays import Floats, Ints
 from elsewhere.solvers._jit import kernel
 
 #: Pairs of labels that are tried for one value, for each label that it may keep.
-_MOST_TRIED = 200
+_MOST_TRIED = 1_000
 
 
 class Mergers(NamedTuple):
@@ -337,11 +337,11 @@ def _combine(
         first, last = group[at_right - split], group[at_right - split + 1]
         if first == last:
             continue
-        enough = tried + share
+        enough = tried + share  # whatever others have used up
         for i in range(group[at_left + split], group[at_left + split + 1]):
             if rank[i] + rank[first] > most_rank:
                 break
-            if tried > enough:
+            if tried > max(enough, _MOST_TRIED * width):
                 dropped = -math.inf
                 break
             for j in range(first, last):
