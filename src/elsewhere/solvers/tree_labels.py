@@ -362,12 +362,12 @@ def _combine(
 
 @kernel
 def advance(
-    mergers: Mergers, bounds: Bounds, labels: Labels, bits: Ints, u: int, width: int, work: int
+    mergers: Mergers, bounds: Bounds, labels: Labels, bits: Ints, place: int, width: int, work: int
 ) -> tuple[int, float, bool, int]:
-    """Make the labels of mergers, from merger u on, until all are made, about `work` were tried, or room runs out.
+    """Make the labels of all values from `place` on, until all are made, about `work` were tried, or room runs out.
 
     `bits` has for each place of a bin the forbidden choices that have its value. A value keeps at most `width` labels.
-    Returns the merger to go on with, the least that a label which was dropped for that may lead to (on the scale of
+    Returns the place to go on with, the least that a label which was dropped for that may lead to (on the scale of
     `hope`), whether room ran out, and how many were tried.
     """
     left, right, low, start = mergers.left, mergers.right, mergers.low, mergers.start
@@ -379,13 +379,15 @@ def advance(
     candidates = Candidates(whole[0], whole[1], parts[0], parts[1], parts[2])
     given_up = math.inf
     tried = 0
-    end = group[start[u]]
-    while u < len(low) and tried < work:
+    end = group[place]
+    for u in range(np.searchsorted(start, place, side="right") - 1, len(low)):
         one, two = left[u], right[u]
-        for e in range(start[u], start[u + 1]):
+        for e in range(max(place, start[u]), start[u + 1]):
+            if tried >= work:
+                return e, given_up, False, tried
             group[e] = group[e + 1] = end
             if end + width > len(p):
-                return u, given_up, True, tried
+                return e, given_up, True, tried
             own_rank = own_p[e] + lam * own_q[e]
             if own_p[e] == math.inf or inner[e] + outer[e] > bounds.hope:
                 continue
@@ -412,8 +414,7 @@ def advance(
                 of_left[end], of_right[end] = candidates.of_left[at], candidates.of_right[at]
                 end += 1
             group[e + 1] = end
-        u += 1
-    return u, given_up, False, tried
+    return len(own_p), given_up, False, tried
 
 
 @kernel

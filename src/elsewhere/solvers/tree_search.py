@@ -236,10 +236,10 @@ def _round(
     most_cost = budget + _ROUNDING * abs(budget) if budget < math.inf else budget
     bounds = Bounds(dual.multiplier, hope + spent, most_cost, dual.inner, dual.outer, dual.outer_cost)
     labels = _room_for(room, np.zeros(len(mergers.cost) + 1, np.int64))
-    u, given_up, work = 0, math.inf, 0
+    place, given_up, work = 0, math.inf, 0
     nothing = _Best(None, math.inf)
-    while u < len(mergers.low):
-        u, dropped, full, tried = tree_labels.advance(mergers, bounds, labels, bits, u, width, _WORK)
+    while place < len(mergers.cost):
+        place, dropped, full, tried = tree_labels.advance(mergers, bounds, labels, bits, place, width, _WORK)
         given_up, work = min(given_up, dropped - spent), work + tried
         if full:
             room *= 2
