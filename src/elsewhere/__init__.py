@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from elsewhere.model.places import kinds
     from elsewhere.model.result import Certificate, Frontier, Sanitized
     from elsewhere.model.taxonomy import Taxonomy
+    from elsewhere.model.trees import TreeDistance
     from elsewhere.policy import Plan, Policy
     from elsewhere.verbs import avoid, frontier, hide, resemble
     from elsewhere.verification.verify import Check, verify
@@ -48,6 +49,7 @@ _HOMES = {
     "elsewhere.model.places": ("kinds",),
     "elsewhere.model.result": ("Certificate", "Frontier", "Sanitized"),
     "elsewhere.model.taxonomy": ("Taxonomy",),
+    "elsewhere.model.trees": ("TreeDistance",),
     "elsewhere.policy": ("Plan", "Policy"),
     "elsewhere.verification.verify": ("Check", "verify"),
     "elsewhere.verbs": ("avoid", "frontier", "hide", "resemble"),
@@ -74,6 +76,7 @@ __all__ = [
     "Sanitized",
     "Taxonomy",
     "TooFewReleased",
+    "TreeDistance",
     "Unchanged",
     "audit",
     "avoid",

@@ -20,11 +20,12 @@ from elsewhere.model.names import spelling_note
 from elsewhere.model.problem import Problem
 from elsewhere.model.question import DISTANCE_LIMITS, Question, SearchLimits
 from elsewhere.model.result import Certificate, Frontier, Sanitized, Status
-from elsewhere.solvers import exact
+from elsewhere.solvers import exact, tree_exact, tree_tables
 from elsewhere.solvers.choices import Choices, tabulate
 from elsewhere.solvers.heuristic import heuristic
 from elsewhere.solvers.knapsack import Limits, OutOfTime, SearchGaveUp, Solution, nothing_found
 from elsewhere.solvers.required_loss import RequiredLoss, required_loss
+from elsewhere.solvers.tree_tables import TreeChoices
 
 #: The part of the time that is the search's; most are over long before, and need no heuristic.
 _SEARCH_SHARE = 0.75
@@ -61,13 +62,17 @@ def solve(question: Question, explain: bool = True) -> Sanitized:
     problem = question.problem
     limits = _limits(problem, question.search)
     if question.goal == "hide":
-        solution = exact.least_loss(problem, limits)
+        solution = _least_loss(problem, limits)
         if solution is None:
             raise _nothing()
         return _sanitized(question, problem, solution)
     known = _known(problem, limits)
-    choices = tabulate(problem, problem.budget, limits, around=known)
-    if question.method == "heuristic":
+    choices = _choices(problem, limits, known)
+    if question.method == "heuristic" and isinstance(choices, TreeChoices):
+        # Over a tree the solution that the multiplier leads to is near enough.
+        solution = tree_exact.optimum(problem, choices, known, limits.ending_in(0.0))
+        best = _sanitized(question, problem, solution, choices, proven=False)
+    elif question.method == "heuristic" and isinstance(choices, Choices):
         counts = heuristic(problem, choices, known, limits)
         best = _sanitized(question, problem, exact.bounded(problem, choices, counts, limits), choices, proven=False)
     else:
@@ -88,7 +93,7 @@ def solve_frontier(question: Question, budgets: Sequence[float]) -> Frontier:
         return Frontier([], [])
     limits = _limits(problem, question.search)
     known = _known(problem.within(min(budgets)), limits)
-    choices = tabulate(problem, problem.budget, limits, around=known)
+    choices = _choices(problem, limits, known)
     solutions: dict[float, Solution] = {}
     guess = (-1.0, 0.0)
     for budget in sorted(set(budgets), reverse=True):
@@ -120,10 +125,27 @@ def find_better(question: Question, quality_loss: float, privacy_distance: float
     return best if gain > _NOTICEABLE * (1.0 + abs(found)) else None
 
 
+def _choices(problem: Problem, limits: Limits, known: Ints) -> Choices | TreeChoices:
+    """What the search chooses from."""
+    if problem.tree is not None:
+        return tree_tables.tabulate(problem, problem.budget, limits, around=known)
+    return tabulate(problem, problem.budget, limits, around=known)
+
+
+def _least_loss(problem: Problem, limits: Limits) -> Solution | None:
+    return (exact.least_loss if problem.tree is None else tree_exact.least_loss)(problem, limits)
+
+
 def _searched(
-    problem: Problem, choices: Choices, known: Ints, limits: Limits, guess: tuple[float, float] = (-1.0, 0.0)
+    problem: Problem,
+    choices: Choices | TreeChoices,
+    known: Ints,
+    limits: Limits,
+    guess: tuple[float, float] = (-1.0, 0.0),
 ) -> Solution:
     """The optimum; if time ends the search for it, then no worse than what the heuristic finds in the rest of it."""
+    if isinstance(choices, TreeChoices):
+        return tree_exact.optimum(problem, choices, known, limits)
     left = limits.seconds
     solution = exact.optimum(problem, choices, known, limits.ending_in(_SEARCH_SHARE * left), guess)
     near_enough = solution.objective - solution.bound <= limits.tolerance(solution.objective)
@@ -142,15 +164,15 @@ def _known(problem: Problem, limits: Limits) -> Ints:
         problem.quality.distance.builtin or problem.quality_loss(problem.original) <= problem.limit
     ):
         return problem.original
-    if limits.deadline < math.inf:
+    if limits.deadline < math.inf and problem.tree is None:
         counts = exact.quick_counts(problem)
         if counts is not None and problem.quality_loss(counts) <= problem.limit:
             return counts
     limits = limits._replace(gap=0.0)
-    solution = exact.least_loss(problem, limits)
+    solution = _least_loss(problem, limits)
     if solution is not None and not solution.closed and problem.quality_loss(solution.counts) > problem.limit:
         limits = limits.without_deadline()
-        solution = exact.least_loss(problem, limits)
+        solution = _least_loss(problem, limits)
     if solution is None:
         raise _nothing()
     needed = problem.quality_loss(solution.counts)
@@ -182,7 +204,8 @@ def _privacy_not_met(question: Question, best: Sanitized, limits: Limits, explai
         return PrivacyNotMet(sentence, best, math.nan)
     short_of = "memory"
     try:
-        needed = required_loss(question.problem, wanted, limits.ending_in(max(limits.seconds, _ADVICE_SECONDS)))
+        required = required_loss if question.problem.tree is None else tree_exact.required_loss
+        needed = required(question.problem, wanted, limits.ending_in(max(limits.seconds, _ADVICE_SECONDS)))
     except SearchGaveUp as error:
         needed = RequiredLoss(math.nan, proven=False)
         short_of = "time" if isinstance(error, OutOfTime) else "memory"
@@ -197,7 +220,11 @@ def _privacy_not_met(question: Question, best: Sanitized, limits: Limits, explai
 
 
 def _sanitized(
-    question: Question, problem: Problem, solution: Solution, choices: Choices | None = None, proven: bool = True
+    question: Question,
+    problem: Problem,
+    solution: Solution,
+    choices: Choices | TreeChoices | None = None,
+    proven: bool = True,
 ) -> Sanitized:
     """The result that a solution amounts to, in the terms of its distances."""
     quality_loss, privacy_distance = problem.quality.from_total(solution.objective), None

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from elsewhere.model.distances import DistanceLike
+from elsewhere.model.distances import DistanceLike, over_taxonomy
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import TableLike
 from elsewhere.model.question import (
@@ -23,6 +23,7 @@ from elsewhere.model.question import (
     nonnegative,
 )
 from elsewhere.model.result import Frontier, Sanitized
+from elsewhere.model.taxonomy import Taxonomy
 from elsewhere.text import quote
 
 
@@ -40,6 +41,8 @@ def hide(
     time_limit: float | None = None,
     gap: float = 0.0,
     memory_limit: int = MEMORY_LIMIT,
+    taxonomy: Taxonomy | None = None,
+    levels: Sequence[float] | None = None,
 ) -> Sanitized:
     r"""Remove every visit to the sensitive locations, at the least possible quality loss.
 
@@ -62,7 +65,7 @@ def hide(
         result of `Taxonomy.select` is accepted too; its names need not all be in the history.
     quality
         The distance d_q: ``"js"``, ``"jeffreys"``, ``"variational"``, ``"l2"``, ``"squared-l2"``, ``"pearson"``,
-        ``"neyman"``, or your own function of (original count, released count) for one location.
+        ``"neyman"``, a `TreeDistance`, or your own function of (original count, released count) for one location.
     redistribute
         Number of visits to add to the other locations. Default: as many as are hidden, so the size stays the same.
         0 only deletes.
@@ -83,6 +86,11 @@ def hide(
         Absolute distance to the proven bound at which the search may stop. Default: 0, an exact optimum.
     memory_limit
         Bytes that the search may use. Default: 1 GiB.
+    taxonomy
+        Measure the quality loss over this `Taxonomy`, so that a move to a similar place costs less; `TreeDistance` has
+        the formula. Default: places are alike or different, nothing in between.
+    levels
+        The weights of the taxonomy's levels, from the top down to the locations. Default: equal shares.
 
     Returns
     -------
@@ -107,7 +115,10 @@ def hide(
     Notes
     -----
     Each next visit goes to the location where it costs least. Ties go to the location that received fewest visits so
-    far, then to the name that sorts first.
+    far, then to the name that sorts first. Over a taxonomy, a visit to location i costs
+
+    .. math:: \sum_{v \text{ at or above } i} w_v \left( \mathrm{term}(H(v), H'(v) + 1) - \mathrm{term}(H(v), H'(v))
+        \right)
 
     References
     ----------
@@ -121,6 +132,16 @@ def hide(
     >>> result = hide(alice, sensitive={"g", "h"})
     >>> dict(result.histogram), result.status
     ({'a': 9, 'b': 3, 'c': 4, 'd': 3, 'e': 16, 'f': 15}, 'optimal')
+
+    Over a taxonomy the visits to an Italian restaurant go to a French one rather than to a cinema:
+
+    >>> from elsewhere import Taxonomy
+    >>> kinds = Taxonomy.parse("kinds.txt", b"Food\n  Italian Restaurant\n  French Restaurant\nArts\n  Cinema\n")
+    >>> evenings = {"Italian Restaurant": 4, "French Restaurant": 5, "Cinema": 5}
+    >>> dict(hide(evenings, sensitive={"Italian Restaurant"}).histogram)
+    {'Cinema': 7, 'French Restaurant': 7}
+    >>> dict(hide(evenings, sensitive={"Italian Restaurant"}, taxonomy=kinds).histogram)
+    {'Cinema': 6, 'French Restaurant': 8}
     """
     from elsewhere.solve import solve
 
@@ -128,7 +149,7 @@ def hide(
         Question(
             "hide",
             as_histogram(histogram),
-            quality=quality,
+            quality=over_taxonomy(quality, taxonomy, levels),
             redistribute=redistribute,
             sensitive=sensitive,
             visited_only=visited_only,
@@ -160,6 +181,8 @@ def resemble(
     time_limit: float | None = None,
     gap: float = 0.0,
     memory_limit: int = MEMORY_LIMIT,
+    taxonomy: Taxonomy | None = None,
+    levels: Sequence[float] | None = None,
 ) -> Sanitized:
     r"""Move a histogram as close to a target as a limit on the quality loss allows.
 
@@ -182,12 +205,13 @@ def resemble(
         The limit on d_q(H, H'). Limits allow for rounding: 1e-12, or the rounding error of the limit if that is larger.
     quality
         The distance d_q: ``"js"``, ``"jeffreys"``, ``"variational"``, ``"l2"``, ``"squared-l2"``, ``"pearson"``,
-        ``"neyman"``, or your own function of (original count, released count) for one location.
+        ``"neyman"``, a `TreeDistance`, or your own function of (original count, released count) for one location.
     privacy
         The distance d_p: one of the same names, or your own function of (target count, released count) for one
         location.
     method
-        ``"optimal"`` (the paper's RO, the default) or ``"heuristic"`` (RH: greedy and fast, not always optimal).
+        ``"optimal"`` (the paper's RO, the default) or ``"heuristic"`` (RH: greedy and fast, not always optimal; over
+        a taxonomy the solution that the best multiplier of the quality loss leads to).
     max_distance
         The privacy parameter c. If even the best release is farther than this from the target, `PrivacyNotMet` is
         raised. Default: any distance is accepted.
@@ -215,6 +239,12 @@ def resemble(
         Absolute distance to the proven bound at which the search may stop. Default: 0, an exact optimum.
     memory_limit
         Bytes that the search may use. Default: 1 GiB.
+    taxonomy
+        Measure both distances over this `Taxonomy`, so that a move to a similar place costs less; `TreeDistance` has
+        the formula. To measure only one of them so, give it as a `TreeDistance` instead. Default: places are alike or
+        different, nothing in between.
+    levels
+        The weights of the taxonomy's levels, from the top down to the locations. Default: equal shares.
 
     Returns
     -------
@@ -266,8 +296,8 @@ def resemble(
             target,
             max_quality_loss,
             max_distance,
-            quality,
-            privacy,
+            over_taxonomy(quality, taxonomy, levels),
+            over_taxonomy(privacy, taxonomy, levels),
             method,
             size,
             sensitive=sensitive,
@@ -300,6 +330,8 @@ def avoid(
     time_limit: float | None = None,
     gap: float = 0.0,
     memory_limit: int = MEMORY_LIMIT,
+    taxonomy: Taxonomy | None = None,
+    levels: Sequence[float] | None = None,
 ) -> Sanitized:
     r"""Move a histogram as far from a target as a limit on the quality loss allows.
 
@@ -323,12 +355,13 @@ def avoid(
         The limit on d_q(H, H'). Limits allow for rounding: 1e-12, or the rounding error of the limit if that is larger.
     quality
         The distance d_q: ``"js"``, ``"jeffreys"``, ``"variational"``, ``"l2"``, ``"squared-l2"``, ``"pearson"``,
-        ``"neyman"``, or your own function of (original count, released count) for one location.
+        ``"neyman"``, a `TreeDistance`, or your own function of (original count, released count) for one location.
     privacy
         The distance d_p: one of the same names, or your own function of (target count, released count) for one
         location.
     method
-        ``"optimal"`` (the paper's AO, the default) or ``"heuristic"`` (AH: greedy and fast, not always optimal).
+        ``"optimal"`` (the paper's AO, the default) or ``"heuristic"`` (AH: greedy and fast, not always optimal; over
+        a taxonomy the solution that the best multiplier of the quality loss leads to).
     min_distance
         The privacy parameter c. If even the best release is closer than this to the target, `PrivacyNotMet` is raised.
         Default: any distance is accepted.
@@ -356,6 +389,12 @@ def avoid(
         Absolute distance to the proven bound at which the search may stop. Default: 0, an exact optimum.
     memory_limit
         Bytes that the search may use. Default: 1 GiB.
+    taxonomy
+        Measure both distances over this `Taxonomy`, so that a move to a similar place costs less; `TreeDistance` has
+        the formula. To measure only one of them so, give it as a `TreeDistance` instead. Default: places are alike or
+        different, nothing in between.
+    levels
+        The weights of the taxonomy's levels, from the top down to the locations. Default: equal shares.
 
     Returns
     -------
@@ -402,8 +441,8 @@ def avoid(
             target,
             max_quality_loss,
             min_distance,
-            quality,
-            privacy,
+            over_taxonomy(quality, taxonomy, levels),
+            over_taxonomy(privacy, taxonomy, levels),
             method,
             size,
             sensitive=sensitive,
@@ -435,6 +474,8 @@ def frontier(
     time_limit: float | None = None,
     gap: float = 0.0,
     memory_limit: int = MEMORY_LIMIT,
+    taxonomy: Taxonomy | None = None,
+    levels: Sequence[float] | None = None,
 ) -> Frontier:
     r"""Solve `resemble` or `avoid` for many limits on the quality loss: what each limit buys.
 
@@ -459,7 +500,7 @@ def frontier(
         ``"resemble"`` (the default) or ``"avoid"``.
     quality
         The distance d_q: ``"js"``, ``"jeffreys"``, ``"variational"``, ``"l2"``, ``"squared-l2"``, ``"pearson"``,
-        ``"neyman"``, or your own function of (original count, released count) for one location.
+        ``"neyman"``, a `TreeDistance`, or your own function of (original count, released count) for one location.
     privacy
         The distance d_p: one of the same names, or your own function of (target count, released count) for one
         location.
@@ -486,6 +527,12 @@ def frontier(
         Absolute distance to the proven bound at which the search may stop. Default: 0, exact optima.
     memory_limit
         Bytes that the search may use. Default: 1 GiB.
+    taxonomy
+        Measure both distances over this `Taxonomy`, so that a move to a similar place costs less; `TreeDistance` has
+        the formula. To measure only one of them so, give it as a `TreeDistance` instead. Default: places are alike or
+        different, nothing in between.
+    levels
+        The weights of the taxonomy's levels, from the top down to the locations. Default: equal shares.
 
     Returns
     -------
@@ -529,8 +576,8 @@ def frontier(
         as_histogram(histogram),
         target,
         max(limits, default=0.0),
-        quality=quality,
-        privacy=privacy,
+        quality=over_taxonomy(quality, taxonomy, levels),
+        privacy=over_taxonomy(privacy, taxonomy, levels),
         size=size,
         sensitive=sensitive,
         visited_only=visited_only,

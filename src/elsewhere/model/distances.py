@@ -7,21 +7,23 @@ is plain NumPy: `elsewhere.verify` relies on this module and on no solver.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from elsewhere.model.arrays import Floats, Number
+from elsewhere.model.arrays import Floats, Ints, Number
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import TableLike, parse_weights
 from elsewhere.model.names import NameIndex
+from elsewhere.model.taxonomy import Taxonomy
+from elsewhere.model.trees import Tree, TreeDistance, tree_over
 from elsewhere.text import closest, quote
 
-#: A built-in distance by name, or a function of (reference count, count) for one bin.
-DistanceLike: TypeAlias = str | Callable[[float, int], float]
+#: A built-in distance by name, one over a taxonomy, or a function of (reference count, count) for one bin.
+DistanceLike: TypeAlias = str | TreeDistance | Callable[[float, int], float]
 #: The size of the histogram that all bins belong to, or that of each bin's histogram.
 Size: TypeAlias = float | Floats
 
@@ -97,7 +99,9 @@ DISTANCES = {distance.name: distance for distance in _BUILT_IN}
 
 
 def find_distance(wanted: DistanceLike) -> Distance:
-    """The built-in distance of that name, or the user's own function as a distance."""
+    """The built-in distance of that name, or the user's own function as a distance; what a tree adds is left out."""
+    if isinstance(wanted, TreeDistance):
+        wanted = wanted.name
     if callable(wanted):
         return Distance(getattr(wanted, "__name__", "own function"), _vectorised(wanted), builtin=False, unbounded=True)
     if not isinstance(wanted, str):
@@ -147,16 +151,37 @@ class Measure(NamedTuple):
     """A distance from a fixed reference to histograms of a fixed size.
 
     A root is left to the end: terms, limits and totals are those of the sum below it, and `from_total` puts it on.
+    Over a tree the terms are those of its nodes, each with its weight; the first of them are those of the bins.
     """
 
     distance: Distance
     reference: Floats
     reference_size: float
     size: float
+    tree: Tree | None = None
+    weight: Floats | None = None
 
     def terms(self, x: Floats) -> Floats:
         """The term of every bin; the last axis of x runs over the bins."""
-        return self.distance.terms(self.reference, x, self.reference_size, self.size)
+        if self.tree is None:
+            return self.distance.terms(self.reference, x, self.reference_size, self.size)
+        return self.node_terms(np.arange(len(self.tree.parent)), self.tree.sums(x))
+
+    def node_terms(self, nodes: Ints, x: Floats) -> Floats:
+        """The terms of some nodes of the tree, each with the count x at or below it; 0 where the weight is 0."""
+        assert self.tree is not None
+        assert self.weight is not None
+        weight = self.weight[nodes]
+        counts = weight > 0.0
+        reference = self.tree.sums(self.reference)[nodes[counts]]
+        terms = np.zeros(len(nodes))
+        terms[counts] = weight[counts] * self.distance.terms(reference, x[counts], self.reference_size, self.size)
+        return terms
+
+    @property
+    def length(self) -> int:
+        """How many terms there are."""
+        return len(self.reference) if self.tree is None else len(self.tree.parent)
 
     def row(self, bin_: int, x: Floats) -> Floats:
         """The terms of one bin for many counts."""
@@ -176,23 +201,47 @@ class Measure(NamedTuple):
         return distance * distance if self.distance.root else distance
 
 
-def distance(name: DistanceLike, reference: TableLike, x: TableLike) -> float:
+def over_taxonomy(wanted: DistanceLike, taxonomy: Taxonomy | None, levels: Sequence[float] | None) -> DistanceLike:
+    """The distance over a taxonomy if one is given: what the arguments `taxonomy` and `levels` of the verbs mean."""
+    if taxonomy is None:
+        if levels is not None:
+            raise InputError("levels is given without a taxonomy", ("levels",))
+        return wanted
+    if isinstance(wanted, TreeDistance):
+        raise InputError("a TreeDistance has a taxonomy already; leave the argument taxonomy out", ("taxonomy",))
+    if callable(wanted):
+        raise InputError("a function of your own cannot be used over a taxonomy; name a distance", ("taxonomy",))
+    return TreeDistance(wanted, taxonomy, levels)
+
+
+def distance(
+    name: DistanceLike,
+    reference: TableLike,
+    x: TableLike,
+    *,
+    taxonomy: Taxonomy | None = None,
+    levels: Sequence[float] | None = None,
+) -> float:
     r"""Return the distance of `x` from `reference`.
 
     .. math:: d(H, X) = \sum_i \mathrm{term}(H[i], X[i])
 
     where i runs over the union of the two sets of locations and a missing count is 0. The root of the sum is taken for
-    ``"l2"``.
+    ``"l2"``. With a `taxonomy` the sum runs over the nodes of a tree; `TreeDistance` has the formula.
 
     Parameters
     ----------
     name
-        ``"js"``, ``"jeffreys"``, ``"variational"``, ``"l2"``, ``"squared-l2"``, ``"pearson"``, ``"neyman"``, or your
-        own function of (reference count, count) for one location.
+        ``"js"``, ``"jeffreys"``, ``"variational"``, ``"l2"``, ``"squared-l2"``, ``"pearson"``, ``"neyman"``, a
+        `TreeDistance`, or your own function of (reference count, count) for one location.
     reference
         A `Histogram`, a `Profile`, or anything that these accept. Any spelling of a name matches.
     x
         The histogram or profile to compare with `reference`.
+    taxonomy
+        Compare at every level of this `Taxonomy`. Default: compare location by location.
+    levels
+        The weights of the levels; see `TreeDistance`.
 
     Returns
     -------
@@ -210,12 +259,17 @@ def distance(name: DistanceLike, reference: TableLike, x: TableLike) -> float:
     >>> distance("l2", {"a": 3}, {"b": 4})
     5.0
     """
+    name = over_taxonomy(name, taxonomy, levels)
     found = find_distance(name)
     r_names, r_numbers = parse_weights(reference, "reference")
     x_names, x_numbers = parse_weights(x, "histogram")
     union = r_names.union(x_names)
     r, aligned = align(union, r_names, r_numbers), align(union, x_names, x_numbers)
-    return Measure(found, r, float(r.sum()), float(aligned.sum()))(aligned)
+    measure = Measure(found, r, float(r.sum()), float(aligned.sum()))
+    if isinstance(name, TreeDistance):
+        tree, (weight,) = tree_over(union.names, [name])
+        measure = measure._replace(tree=tree, weight=weight)
+    return measure(aligned)
 
 
 def align(union: NameIndex, locations: NameIndex, numbers: NDArray[Number]) -> NDArray[Number]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -15,7 +15,10 @@ from elsewhere.model.histogram import Histogram, Profile, parse_weights
 from elsewhere.model.names import NameIndex, is_pattern
 from elsewhere.model.question import LARGEST_SIZE, Covered, Goal, Question, as_float, as_list, nonnegative
 from elsewhere.model.taxonomy import Selection
+from elsewhere.model.trees import Tree, TreeDistance, tree_over
 from elsewhere.text import closest, quote
+
+OptionalMeasure = TypeVar("OptionalMeasure", Measure, None)
 
 #: What rounding may hide of the room that a budget leaves a bin, relative to the budget plus one.
 ROOM = 1e-12
@@ -38,8 +41,19 @@ class Problem(NamedTuple):
     quality: Measure
     privacy: Measure | None
     limit: float
-    #: Bins whose quality term is a constant infinity and does not count (hide only).
+    #: Quality terms that are infinite because visits are hidden, and do not count (hide only).
     left_out: Flags
+
+    @property
+    def tree(self) -> Tree | None:
+        """What a distance sums over, if one of them is over a taxonomy."""
+        return self.quality.tree
+
+    def without_tree(self) -> Problem:
+        """The same problem as if all distances were flat; only for questions about those that are."""
+        privacy = None if self.privacy is None else self.privacy._replace(tree=None, weight=None)
+        left_out = self.left_out[: len(self.original)]
+        return self._replace(quality=self.quality._replace(tree=None, weight=None), privacy=privacy, left_out=left_out)
 
     @property
     def locations(self) -> Sequence[str]:
@@ -111,9 +125,11 @@ def _hiding(question: Question) -> Problem:
         raise Infeasible("every visit is sensitive, so there is nowhere to move them; name candidates", math.inf)
     lower = np.maximum(lower, np.minimum(original, upper))
     quality = Measure(measure, original.astype(np.float64), float(question.history.size), float(size))
-    left_out = np.zeros_like(sensitive)
+    quality, _ = _with_tree(question, index, quality, None)
+    left_out = np.zeros(quality.length, dtype=np.bool_)
     if measure.unbounded:
-        left_out = sensitive & np.isinf(quality.terms(np.zeros(len(original))))
+        hidden_nodes = sensitive if quality.tree is None else quality.tree.sums(np.where(sensitive, 0, original)) == 0
+        left_out = hidden_nodes & np.isinf(quality.terms(np.zeros(len(original))))
     forbidden = _forbidden(question, index)
     return _with_room(
         Problem("hide", index, original, size, lower, upper, forbidden, sensitive, quality, None, math.inf, left_out)
@@ -133,13 +149,27 @@ def _targeting(question: Question) -> Problem:
     lower, upper = _bounds(question, index, original, size, sensitive)
     quality = Measure(quality_distance, original.astype(np.float64), float(question.history.size), float(size))
     privacy = Measure(privacy_distance, align(index, target, weights), wanted, float(size))
-    left_out = np.zeros(len(original), dtype=np.bool_)
+    quality, privacy = _with_tree(question, index, quality, privacy)
+    left_out = np.zeros(quality.length, dtype=np.bool_)
     forbidden = _forbidden(question, index)
     return _with_room(
         Problem(
             question.goal, index, original, size, lower, upper, forbidden, sensitive, quality, privacy, limit, left_out
         )
     )
+
+
+def _with_tree(
+    question: Question, index: NameIndex, quality: Measure, privacy: OptionalMeasure
+) -> tuple[Measure, OptionalMeasure]:
+    """The measures with the tree that they share, if one of them is over a taxonomy."""
+    asked = [question.quality] if privacy is None else [question.quality, question.privacy]
+    over = [distance if isinstance(distance, TreeDistance) else None for distance in asked]
+    if not any(over):
+        return quality, privacy
+    tree, weights = tree_over(index.names, over)
+    quality = quality._replace(tree=tree, weight=weights[0])
+    return quality, None if privacy is None else privacy._replace(tree=tree, weight=weights[1])
 
 
 def _sized(question: Question, weights: Floats) -> tuple[Floats, float, int]:
@@ -289,9 +319,10 @@ def _without_infinite(problem: Problem, measure: Measure) -> Problem:
     if not measure.distance.builtin:
         return problem
     n = len(problem.locations)
-    at_zero = np.isinf(measure.terms(np.zeros(n))) & ~problem.left_out
+    # If the term of a node above bins is infinite, then so is that of a bin: the bounds of bins are enough.
+    at_zero = (np.isinf(measure.terms(np.zeros(n))) & ~problem.left_out)[:n]
     lower = np.where(at_zero, np.maximum(problem.lower, 1), problem.lower)
-    upper = np.where(np.isinf(measure.terms(np.ones(n))), 0, problem.upper)
+    upper = np.where(np.isinf(measure.terms(np.ones(n))[:n]), 0, problem.upper)
     for at in np.flatnonzero(lower > upper).tolist():
         raise Infeasible(
             f"no count is possible at {quote(problem.locations[at])}: within its bounds the distance is infinite",

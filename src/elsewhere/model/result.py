@@ -38,6 +38,10 @@ class Certificate:
 
     where x runs over the counts that bin i may have. `bound` is that number on the scale of the objective: with its
     sign restored in avoid, and with the root taken for ``l2``.
+
+    Over a taxonomy the terms are those of the nodes of the tree, the minimum is one over all histograms of size M, and
+    there is no size multiplier. The bound of hide is then the loss itself: no move of one visit lowers it, which proves
+    it least.
     """
 
     quality_multiplier: float

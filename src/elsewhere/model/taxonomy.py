@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, cached_property
-from itertools import chain
+from itertools import chain, takewhile
 from typing import NamedTuple, TypeAlias
 
 from elsewhere.model.errors import InputError
@@ -183,6 +183,23 @@ class Taxonomy:
             for at in set(chain.from_iterable(map(self._upward, found))):
                 below.setdefault(at, []).append(location)
         return Placed(own, below, tuple(unknown))
+
+    @cached_property
+    def depth(self) -> int:
+        """The number of levels."""
+        return 1 + max(depth for depth, _ in self.tree())
+
+    def path(self, location: str) -> tuple[str, ...]:
+        """Return the ids of the nodes from the top down to the one that `location` is at.
+
+        A location that can be at several nodes is put at the lowest node above them all. The path is empty if there is
+        no such node, or if the taxonomy does not have the location.
+        """
+        paths = [tuple(self._upward(at))[::-1] for at in self._nodes_of(location)]
+        if len(paths) < 2:
+            return paths[0] if paths else ()
+        alike = takewhile(lambda nodes: len(set(nodes)) == 1, zip(*paths, strict=False))
+        return tuple(nodes[0] for nodes in alike)
 
     def _meant(self, names: Collection[str]) -> list[Node]:
         """The nodes and presets that a caller names."""

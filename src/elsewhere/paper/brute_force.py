@@ -20,8 +20,9 @@ from elsewhere.model.distances import DistanceLike
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram, TableLike
 from elsewhere.model.question import Goal
+from elsewhere.model.trees import TreeDistance
 from elsewhere.paper.setting import Size, counts_to_add, prepare
-from elsewhere.paper.terms import Term, from_total, term, threshold
+from elsewhere.paper.terms import Node, Term, from_total, nodes, term, threshold
 
 #: Objectives that are this close count as equal.
 _TIE = 1e-12
@@ -75,9 +76,11 @@ def brute_force(
     max_quality_loss
         The limit on d_q(H, H'). Default: no limit.
     quality
-        The distance d_q: its name, or your own function of (original count, released count) for one location.
+        The distance d_q: its name, a `TreeDistance`, or your own function of (original count, released count) for one
+        location.
     privacy
-        The distance d_p: its name, or your own function of (target count, released count) for one location.
+        The distance d_p: its name, a `TreeDistance`, or your own function of (target count, released count) for one
+        location.
     size
         The size of H' in resemble and avoid: ``"original"`` (the default) or ``"target"``.
     redistribute
@@ -111,15 +114,16 @@ def brute_force(
     [{'cafe': 5, 'clinic': 0, 'gym': 4}, {'cafe': 6, 'clinic': 0, 'gym': 3}]
     """
     hidden = set(sensitive)
+    q_term, p_term = (d.name if isinstance(d, TreeDistance) else d for d in (quality, privacy))
     if goal == "hide":
         locations = sorted({*histogram, *candidates})
         removed = sum(histogram[location] for location in hidden)
         final_size = histogram.size - removed + counts_to_add(histogram, hidden, redistribute)
-        q = term(quality, histogram.size, final_size)
+        q = term(q_term, histogram.size, final_size)
     elif target is None:
         raise InputError(f"{goal} needs a target")
     else:
-        setting = prepare(histogram, target, max_quality_loss, quality, privacy, size, candidates)
+        setting = prepare(histogram, target, max_quality_loss, q_term, p_term, size, candidates)
         locations, final_size, q = setting.locations, setting.size, setting.q
     low, high = _bounds(locations, final_size, lower or {}, upper or {})
     original = np.array([histogram[location] for location in locations])
@@ -133,15 +137,14 @@ def brute_force(
     allowed &= _not_forbidden(x, locations, forbidden)
     if visited_only:
         allowed &= _only_visited(x, original)
-    q_table = _table(q, original.tolist(), final_size)
     if goal == "hide":
         allowed &= _only_received(x, original, high, is_sensitive)
-        q_table[is_sensitive & np.isinf(q_table[:, 0]), 0] = 0.0
-    q_total = _totals(q_table, x)
+    hidden_bins = is_sensitive if goal == "hide" else np.zeros_like(is_sensitive)
+    q_total = _totals(q, nodes(quality, locations), original.tolist(), x, hidden_bins)
     if goal == "hide":
         minimised = q_total
     else:
-        p_total = _totals(_table(setting.p, setting.target, final_size), x)
+        p_total = _totals(setting.p, nodes(privacy, locations), setting.target, x, np.zeros_like(is_sensitive))
         minimised = p_total if goal == "resemble" else -p_total
     allowed &= (q_total < math.inf) & (minimised < math.inf)
     least = from_total(quality, float(q_total[allowed].min())) if allowed.any() else math.inf
@@ -193,12 +196,20 @@ def _in_every_bin(holds: Flags) -> Flags:
     return np.asarray(holds.all(axis=1))
 
 
-def _table(bin_term: Term, reference: list[float], most: int) -> Floats:
-    return np.array([[bin_term(r, count) for count in range(most + 1)] for r in reference])
+def _totals(node_term: Term, nodes: list[Node], reference: list[float], x: Ints, hidden: Flags) -> Floats:
+    """The distance of every histogram: the sum over the nodes of the term of what lies below them.
 
-
-def _totals(table: Floats, x: Ints) -> Floats:
-    totals: Floats = table[np.arange(x.shape[1]), x].sum(axis=1)
+    A node is left out if all visits below it are hidden and its term is infinite at 0.
+    """
+    totals = np.zeros(len(x))
+    for weight, bins in nodes:
+        r = math.fsum(reference[bin_] for bin_ in bins)
+        below = x[:, bins].sum(axis=1)
+        terms = np.array([node_term(r, count) for count in range(int(below.max(initial=0)) + 1)])
+        visits_hidden = hidden[bins].any() and not any(reference[bin_] > 0 for bin_ in bins if not hidden[bin_])
+        if visits_hidden and terms[0] == math.inf:
+            continue
+        totals += weight * terms[below]
     return totals
 
 

@@ -7,16 +7,19 @@ reference and in H', r_size and x_size the sizes of the two histograms.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
 
 from elsewhere.model.distances import DistanceLike, find_distance, slack
 from elsewhere.model.errors import InputError
+from elsewhere.model.trees import TreeDistance
 
 #: A bin's term as a function of (reference count, count), all else being fixed.
 Term: TypeAlias = Callable[[float, int], float]
+#: A weight, and the bins whose counts are added up.
+Node: TypeAlias = tuple[float, list[int]]
 
 
 def _js(r: float, x: float, r_size: float, x_size: float) -> float:
@@ -74,6 +77,8 @@ def term(distance: DistanceLike, r_size: float, x_size: float) -> Term:
     >>> f"{term('js', 50, 50)(7, 9):.3e}"  # adding 2 to bin a of the paper's example
     '1.808e-03'
     """
+    if isinstance(distance, TreeDistance):
+        raise InputError("the paper's algorithms have no distances over a taxonomy; only brute_force has")
     found = find_distance(distance)
     if not (r_size > 0 and x_size > 0):
         raise InputError(f"the histograms have the sizes {r_size} and {x_size}; neither may be empty")
@@ -81,6 +86,28 @@ def term(distance: DistanceLike, r_size: float, x_size: float) -> Term:
         return lambda r, x: float(found.terms(np.asarray(r), np.asarray(x), r_size, x_size))
     formula = _FORMULAS[found.name]
     return lambda r, x: formula(float(r), float(x), r_size, x_size)
+
+
+def nodes(distance: DistanceLike, locations: Sequence[str]) -> list[Node]:
+    """What a distance sums over: the locations, or at every level of a taxonomy the kinds and what is of no kind there.
+
+    >>> from elsewhere import Taxonomy
+    >>> kinds = Taxonomy.parse("kinds.txt", b"Food\\n  Bar\\n  Cafe\\n")
+    >>> nodes(TreeDistance("js", kinds, levels=(0.7, 0.3)), ["Bar", "Cafe", "Zoo"])
+    [(0.7, [0, 1]), (0.7, [2]), (0.3, [0]), (0.3, [1]), (0.3, [2])]
+    """
+    if not isinstance(distance, TreeDistance):
+        return [(1.0, [bin_]) for bin_ in range(len(locations))]
+    found: list[Node] = []
+    last = len(distance.weights) - 1
+    for level, weight in enumerate(distance.weights):
+        kinds: dict[tuple[str, str], list[int]] = {}
+        for bin_, location in enumerate(locations):
+            path = distance.taxonomy.path(location)
+            kind = ("node", path[level]) if level < min(len(path), last) else ("location", location)
+            kinds.setdefault(kind, []).append(bin_)
+        found += [(weight, bins) for bins in kinds.values() if weight > 0.0]
+    return found
 
 
 def threshold(distance: DistanceLike, limit: float) -> float:

@@ -145,8 +145,8 @@ def values_within(problem: Problem, budget: float) -> tuple[Ints, Ints]:
     measure = problem.quality
     if measure.distance.builtin and budget < math.inf:
         return terms.ranges(
-            KINDS[measure.distance.name], measure.reference, problem.lower, problem.upper, measure.reference_size,
-            measure.size, budget,
+            KINDS[measure.distance.name], np.ones(len(problem.lower)), measure.reference, problem.lower, problem.upper,
+            measure.reference_size, measure.size, budget,
         )  # fmt: skip
     return problem.lower, problem.upper - problem.lower + 1
 

@@ -17,13 +17,14 @@ from elsewhere.model.problem import Problem
 from elsewhere.solvers.choices import Choices, tabulate
 from elsewhere.solvers.exact import cheapest, least_quality
 from elsewhere.solvers.knapsack import Limits, OutOfTime
+from elsewhere.solvers.tree_tables import TreeChoices
 
-_FIRST_GUESS = 1e-6
-_GROWTH = 4.0
+FIRST_GUESS = 1e-6
+GROWTH = 4.0
 # The answer is wanted to 1e-9; the rest of the gap is left to rounding.
-_GAP = 1e-10
+GAP = 1e-10
 # It is advice: it may take a part of the memory, and so of the time, that the answer itself may take.
-_SHARE = 8
+SHARE = 8
 
 
 class RequiredLoss(NamedTuple):
@@ -38,13 +39,13 @@ def required_loss(problem: Problem, wanted: float, limits: Limits) -> RequiredLo
 
     `SearchGaveUp` is raised if a limit is reached before any loss is found that is enough.
     """
-    limits = limits._replace(gap=_GAP, memory=limits.memory // _SHARE)
-    cap = max(2.0 * problem.budget, _FIRST_GUESS)
+    limits = limits._replace(gap=GAP, memory=limits.memory // SHARE)
+    cap = max(2.0 * problem.budget, FIRST_GUESS)
     enough: Ints | None = None
     while True:
         try:
             choices = tabulate(problem, cap, limits)
-            cost, budget, allowed = _swapped(problem, choices, wanted, cap)
+            cost, budget, allowed = swapped(problem, choices, wanted, cap)
             start = cheapest(problem, choices, cost, budget, allowed, limits)
         except OutOfTime:
             if enough is None:
@@ -54,14 +55,14 @@ def required_loss(problem: Problem, wanted: float, limits: Limits) -> RequiredLo
             enough = start
             found = least_quality(problem, choices, cost, budget, allowed, limits, known=start, most=cap)
             if found is not None and (found.objective <= cap or limits.passed):
-                return RequiredLoss(problem.quality_loss(found.counts), found.objective - found.bound <= 2.0 * _GAP)
+                return RequiredLoss(problem.quality_loss(found.counts), found.objective - found.bound <= 2.0 * GAP)
         if cap == math.inf:
             return RequiredLoss(math.inf, proven=True)
         everything = len(choices.quality) == int((problem.upper - problem.lower + 1).sum())
-        cap = math.inf if everything else _GROWTH * cap
+        cap = math.inf if everything else GROWTH * cap
 
 
-def _swapped(problem: Problem, choices: Choices, wanted: float, cap: float) -> tuple[Floats, float, Flags]:
+def swapped(problem: Problem, choices: Choices | TreeChoices, wanted: float, cap: float) -> tuple[Floats, float, Flags]:
     """The wanted privacy distance as a cost and a budget, and the values that may be chosen."""
     assert problem.privacy is not None
     allowed = choices.within(cap)
@@ -71,7 +72,7 @@ def _swapped(problem: Problem, choices: Choices, wanted: float, cap: float) -> t
     return choices.privacy, budget, allowed & (choices.privacy < math.inf)
 
 
-def _farther(measure: Measure, choices: Choices, wanted: float) -> tuple[Floats, float]:
+def _farther(measure: Measure, choices: Choices | TreeChoices, wanted: float) -> tuple[Floats, float]:
     """A cost and a budget that say: the privacy distance is at least `wanted`."""
     infinite = np.isinf(choices.privacy)
     if wanted == math.inf:

@@ -366,9 +366,12 @@ def hide_many(
 
 @kernel
 def ranges(
-    kind: int, r: Floats, low: Ints, high: Ints, r_size: float, x_size: float, budget: float
+    kind: int, weight: Floats, r: Floats, low: Ints, high: Ints, r_size: float, x_size: float, budget: float
 ) -> tuple[Ints, Ints]:
-    """The counts of each bin that fit the budget when every other bin is at its best: the least, and how many."""
+    """The counts of each bin that fit the budget when every other bin is at its best: the least, and how many.
+
+    Each term has a weight; a bin of weight 0 may have any count.
+    """
     n = len(r)
     best = np.empty(n, np.int64)
     least = np.empty(n)
@@ -379,12 +382,12 @@ def ranges(
         cost_below = term(kind, r[i], float(below), r_size, x_size)
         cost_above = term(kind, r[i], float(above), r_size, x_size)
         best[i] = below if cost_below <= cost_above else above
-        least[i] = min(cost_below, cost_above)
+        least[i] = weight[i] * min(cost_below, cost_above) if weight[i] > 0.0 else 0.0
     spare = budget - least.sum() + ROOM * (1.0 + abs(budget))
     new_low = np.empty(n, np.int64)
     number = np.empty(n, np.int64)
     for i in range(n):
-        room = spare + least[i]
+        room = (spare + least[i]) / weight[i] if weight[i] > 0.0 else math.inf
         new_low[i] = _furthest(kind, r[i], best[i], low[i], r_size, x_size, room)
         number[i] = 1 + _furthest(kind, r[i], best[i], high[i], r_size, x_size, room) - new_low[i]
     return new_low, number
@@ -506,3 +509,93 @@ def least_reduced(terms: Lagrangian, low: Ints, high: Ints, first: int, work: in
         least[i] = min(best, floor)
         i += 1
     return i
+
+
+class Nodes(NamedTuple):
+    """A tree: its first nodes are the bins, parents come after their children, the last is the root above all.
+
+    The root is its own parent and has no term. The children of a node play a knock-out tournament: that of node v is at
+    the places base[v]..base[v + 1], its winner at base[v] + 1, and child c enters it at slot[c].
+    """
+
+    kind: int
+    parent: Ints
+    weight: Floats
+    reference: Floats
+    reference_size: float
+    size: float
+    base: Ints
+    slot: Ints
+
+
+class Greedy(NamedTuple):
+    """How far `give` has come: counts of the nodes, counts added to the bins, and at each place a bin and its cost."""
+
+    x: Ints
+    added: Ints
+    cost: Floats
+    who: Ints
+
+
+@kernel
+def _play(a: int, b: int, into: int, cost: Floats, who: Ints, added: Ints) -> None:
+    """Put the winner of two places into another: the less cost, then fewer counts added so far, then the first bin."""
+    first, second = who[a], who[b]
+    wins = cost[a] < cost[b]
+    if cost[a] == cost[b]:
+        wins = first < second if added[first] == added[second] else added[first] < added[second]
+    at = a if wins else b
+    cost[into], who[into] = cost[at], who[at]
+
+
+@kernel
+def give(nodes: Nodes, low: Ints, high: Ints, so_far: Greedy, steps: int) -> None:
+    """Give each of the next `steps` counts to the bin where it costs least, summed over the bin and the nodes above it.
+
+    That sum is laminar convex in the counts, so they are the best of their size in the end, if those of `low` are the
+    least counts. Ties go to the bin that was given least so far. `so_far` is changed; before the first call its arrays
+    are zero.
+    """
+    kind, parent, weight, r, base, slot = (
+        nodes.kind,
+        nodes.parent,
+        nodes.weight,
+        nodes.reference,
+        nodes.base,
+        nodes.slot,
+    )
+    r_size, size = nodes.reference_size, nodes.size
+    x, added, cost, who = so_far.x, so_far.added, so_far.cost, so_far.who
+    root = len(parent) - 1
+    bins = len(low)
+    if x[root] == 0:
+        x[:bins] = low
+        for v in range(root):
+            x[parent[v]] += x[v]
+    for v in range(root + 1):
+        top = base[v]
+        for at in range((base[v + 1] - top) // 2 - 1, 0, -1):
+            _play(top + 2 * at, top + 2 * at + 1, top + at, cost, who, added)
+        if v < root:
+            sum_ = cost[top + 1] if v >= bins else 0.0 if x[v] < high[v] else math.inf
+            if weight[v] > 0.0 and sum_ < math.inf:
+                sum_ += weight[v] * marginal(kind, r[v], float(x[v]), r_size, size)
+            cost[slot[v]], who[slot[v]] = sum_, who[top + 1] if v >= bins else v
+    for _ in range(steps):
+        given = who[base[root] + 1]
+        added[given] += 1
+        x[root] += 1
+        v = best = given
+        sum_ = 0.0 if x[v] + 1 < high[v] else math.inf
+        while v != root:
+            x[v] += 1
+            if weight[v] > 0.0 and sum_ < math.inf:
+                sum_ += weight[v] * marginal(kind, r[v], float(x[v]), r_size, size)
+            cost[slot[v]], who[slot[v]] = sum_, best
+            top = base[parent[v]]
+            at = (slot[v] - top) // 2
+            while at > 0:
+                _play(top + 2 * at, top + 2 * at + 1, top + at, cost, who, added)
+                at //= 2
+            sum_, best = cost[top + 1], who[top + 1]
+            v = parent[v]

@@ -156,13 +156,13 @@ def better_exists(view: Multipliers, least: Floats, objective: float, tolerance:
         stays &= (left >= after_least[at + 1]) & (left <= after_most[at + 1])
         kept = np.flatnonzero(stays)
         if len(x) > 1:
-            kept = kept[_undominated(size[kept], towards[kept], q_sum[kept], f_sum[kept])]
+            kept = kept[undominated(size[kept], towards[kept], q_sum[kept], f_sum[kept])]
         size, towards = size[kept], towards[kept]
         f_sum, q_sum, reduced_sum = f_sum[kept], q_sum[kept], reduced_sum[kept]
     return bool((f_sum[towards == 0] < objective - tolerance).any())
 
 
-def _undominated(size: Ints, towards: Ints, quality: Floats, objective: Floats) -> Ints:
+def undominated(size: Ints, towards: Ints, quality: Floats, objective: Floats) -> Ints:
     """The choices for which no other of the same size, towards the same histograms, is at least as good in both."""
     if len(size) == 0:
         return np.zeros(0, np.int64)

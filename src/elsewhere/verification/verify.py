@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from elsewhere.model.arrays import Ints
-from elsewhere.model.distances import DistanceLike, slack
+from elsewhere.model.distances import DistanceLike, over_taxonomy, slack
 from elsewhere.model.errors import Infeasible
 from elsewhere.model.histogram import Histogram, TableLike
 from elsewhere.model.problem import Problem
@@ -25,8 +25,11 @@ from elsewhere.model.question import (
     nonnegative,
 )
 from elsewhere.model.result import Certificate, Sanitized
+from elsewhere.model.taxonomy import Taxonomy
 from elsewhere.text import plural, quote
 from elsewhere.verification.bounds import Multipliers, better_exists
+from elsewhere.verification.exchanges import best_exchange
+from elsewhere.verification.tree_bounds import TreeMultiplier, better_on_tree
 
 #: How far a figure may be from the one recomputed, relative to its size plus one.
 TOLERANCE = 1e-9
@@ -68,6 +71,8 @@ def verify(
     upper: BoundsLike = None,
     forbidden: Iterable[TableLike] = (),
     candidates: Iterable[str] = (),
+    taxonomy: Taxonomy | None = None,
+    levels: Sequence[float] | None = None,
 ) -> Check:
     """Check that a release satisfies everything that was asked of it. No solver takes part.
 
@@ -84,9 +89,11 @@ def verify(
     max_quality_loss
         The limit on d_q(H, H'). Default: no limit.
     quality
-        The distance d_q: its name, or your own function of (original count, released count) for one location.
+        The distance d_q: its name, a `TreeDistance`, or your own function of (original count, released count) for one
+        location.
     privacy
-        The distance d_p: its name, or your own function of (target count, released count) for one location.
+        The distance d_p: its name, a `TreeDistance`, or your own function of (target count, released count) for one
+        location.
     max_distance
         The greatest privacy distance d_p(H', H'') allowed (resemble).
     min_distance
@@ -108,6 +115,10 @@ def verify(
         Complete histograms that the release must not equal.
     candidates
         Names of locations that are in neither the history nor the target but may have visits.
+    taxonomy
+        Measure the distances over this `Taxonomy`.
+    levels
+        The weights of the taxonomy's levels; see `TreeDistance`.
 
     Returns
     -------
@@ -137,8 +148,8 @@ def verify(
         target,
         max_quality_loss,
         {"resemble": max_distance, "avoid": min_distance}.get(goal),
-        quality,
-        privacy,
+        over_taxonomy(quality, taxonomy, levels),
+        over_taxonomy(privacy, taxonomy, levels),
         size=size,
         redistribute=redistribute,
         sensitive=sensitive,
@@ -256,7 +267,12 @@ def _check_claims(problem: Problem, counts: Ints, claims: Sanitized, check: Chec
         return
     if claims.certificate is not None:
         with np.errstate(all="ignore"):  # absurd multipliers give an absurd bound, which is then a problem
-            _check_certificate(problem, counts, claims, claims.certificate, sign, check)
+            if problem.tree is not None and problem.goal == "hide" and not len(problem.forbidden):
+                _check_exchanges(problem, counts, claims, check)
+            elif problem.tree is not None:
+                _check_tree_certificate(problem, claims, claims.certificate, sign, check)
+            else:
+                _check_certificate(problem, counts, claims, claims.certificate, sign, check)
     elif claims.status == "optimal":
         check.problems.append("the result claims to be optimal but has no certificate")
     elif sign * (claims.bound - _trivial_bound(problem)) > _tolerance(claims.bound):
@@ -304,6 +320,38 @@ def _check_certificate(
             check.problems.append(f"a histogram with a better objective than the bound {claims.bound:.10g} exists")
         if claims.status == "optimal":
             check.optimal = None if better is None else not better
+
+
+def _check_tree_certificate(
+    problem: Problem, claims: Sanitized, certificate: Certificate, sign: float, check: Check
+) -> None:
+    """The bound that the multiplier proves over a tree, and what is claimed beyond it."""
+    if not 0.0 <= certificate.quality_multiplier < math.inf:
+        check.problems.append(f"the certificate has the invalid quality multiplier {certificate.quality_multiplier!r}")
+        return
+    measure = problem.quality if problem.privacy is None else problem.privacy
+    view = TreeMultiplier(problem, certificate.quality_multiplier)
+    check.bound = measure.from_total(sign * view.bound)
+    bound, certified = sign * measure.to_total(claims.bound), sign * measure.to_total(certificate.bound)
+    rounding = _tolerance(view.bound) + TOLERANCE * 1e-3 * view.rounding
+    if certified > view.bound + rounding:
+        check.problems.append(f"the certificate proves {check.bound:.10g}, not {certificate.bound:.10g}")
+    if not check.problems:
+        # The part of the bound that a search has proven and the multiplier has not.
+        better = better_on_tree(view, bound, _tolerance(bound))
+        if better:
+            check.problems.append(f"a histogram with a better objective than the bound {claims.bound:.10g} exists")
+        if claims.status == "optimal":
+            check.optimal = None if better is None else not better
+
+
+def _check_exchanges(problem: Problem, counts: Ints, claims: Sanitized, check: Check) -> None:
+    """Over a tree the least loss needs no multipliers: counts are optimal if moving one visit never lowers the loss."""
+    move = best_exchange(problem, counts)
+    check.optimal = move is None
+    if move is not None and claims.status == "optimal":
+        source, destination = (quote(problem.locations[at]) for at in move)
+        check.problems.append(f"moving a visit from {source} to {destination} would lower the quality loss")
 
 
 def _compare(what: str, claimed: float, true: float, check: Check) -> None:

@@ -1,0 +1,199 @@
+"""Distances over a taxonomy: a weighted sum of one distance at every level, from the coarsest kinds to the locations.
+
+`TreeDistance` is what a caller gives. `Tree` is its sum over nodes for the locations of one problem, as plain arrays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from elsewhere.model.arrays import Floats, Ints, Number
+from elsewhere.model.errors import InputError
+from elsewhere.model.taxonomy import Taxonomy
+from elsewhere.text import quote
+
+#: The ids of the nodes from the top down to a location.
+_Path: TypeAlias = tuple[str, ...]
+#: The level of a node of the taxonomy, counted from 0, and its place in a tree.
+_Place: TypeAlias = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class TreeDistance:
+    r"""A distance that knows which places are alike: it compares two histograms at every level of a taxonomy.
+
+    .. math:: d_T(H, X) = \sum_l w_l \, d(H_l, X_l) = \sum_v w_v \, \mathrm{term}(H(v), X(v))
+
+    where :math:`H_l` has the counts of the kinds of place at level l. A location counts for the node of that level
+    above it, or at it. At the last level, and below its own node, it stands for itself. So the sum is one over nodes v
+    of a tree, and H(v) is the number of visits at v or below. For ``"l2"`` the root of the whole sum is taken.
+
+    With ``"variational"`` this is an earth mover's distance: the edge above node v is :math:`w_v` long.
+
+    Parameters
+    ----------
+    name
+        The distance d: ``"js"``, ``"jeffreys"``, ``"variational"``, ``"l2"``, ``"squared-l2"``, ``"pearson"`` or
+        ``"neyman"``.
+    taxonomy
+        The tree of kinds. A location is looked up as `Taxonomy.select` does. One that may mean several nodes is put at
+        the lowest node above them all. One that the taxonomy does not have stands for itself at every level.
+    levels
+        The weights :math:`w_l` from the top level down. The last one is that of the locations themselves. Give fewer
+        weights than the taxonomy has levels to ignore the deeper ones. Default: equal shares of 1, one for each level.
+
+    See Also
+    --------
+    distance, hide, resemble, avoid : They accept a `TreeDistance` wherever they accept the name of a distance.
+
+    Examples
+    --------
+    An Italian restaurant is more similar to a French restaurant than to a cinema:
+
+    >>> from elsewhere import Taxonomy, distance
+    >>> text = b"Food\n  Italian Restaurant\n  French Restaurant\nArts\n  Cinema\n"
+    >>> by_kind = TreeDistance("js", Taxonomy.parse("kinds.txt", text))
+    >>> distance(by_kind, {"Italian Restaurant": 1}, {"French Restaurant": 1})
+    0.5
+    >>> distance(by_kind, {"Italian Restaurant": 1}, {"Cinema": 1})
+    1.0
+    """
+
+    name: str
+    taxonomy: Taxonomy
+    levels: Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        from elsewhere.model.distances import find_distance  # it imports this module
+
+        if not isinstance(self.name, str):
+            raise InputError(f"a distance over a taxonomy needs the name of a distance, not {quote(self.name)}")
+        find_distance(self.name)
+        if not isinstance(self.taxonomy, Taxonomy):
+            raise InputError(f"taxonomy is {quote(self.taxonomy)}; it must be a Taxonomy", ("taxonomy",))
+        if self.levels is not None:
+            object.__setattr__(self, "levels", _checked_levels(self.levels, self.taxonomy.depth))
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """The weight of each level."""
+        depth = self.taxonomy.depth
+        return (1.0 / depth,) * depth if self.levels is None else tuple(self.levels)
+
+
+def _checked_levels(levels: Any, depth: int) -> tuple[float, ...]:
+    try:
+        weights = tuple(float(weight) for weight in levels) if not isinstance(levels, str | bytes) else ()
+    except (TypeError, ValueError, OverflowError):
+        weights = ()
+    if not weights or not all(0.0 <= weight < math.inf for weight in weights):
+        raise InputError(f"levels is {quote(levels)}; give a weight of at least 0 for each level", ("levels",))
+    if len(weights) > depth:
+        raise InputError(f"levels has {len(weights)} weights, but the taxonomy has {depth} levels", ("levels",))
+    if not weights[-1] > 0.0:
+        raise InputError("the last of levels is 0; the locations themselves need a weight above 0", ("levels",))
+    return weights
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Nodes above bins: the first nodes are the bins themselves, the others follow, children before parents.
+
+    Each of the others has at least two children. A top has the parent -1.
+    """
+
+    parent: Ints
+    #: The bins in an order in which those below any node are neighbours.
+    order: Ints
+    #: Node `bins + j` is above the bins order[first[j]:last[j]].
+    first: Ints
+    last: Ints
+
+    @property
+    def bins(self) -> int:
+        """How many bins there are."""
+        return len(self.order)
+
+    def sums(self, x: NDArray[Number]) -> NDArray[Number]:
+        """What lies at or below each node, given what lies at the bins."""
+        if not len(self.first):
+            return x
+        ends = np.column_stack((self.first, self.last)).ravel()
+        inner = np.add.reduceat(np.append(x[self.order], x[:1]), ends)[::2]
+        return np.concatenate((x, inner))
+
+
+def tree_over(locations: Sequence[str], distances: Sequence[TreeDistance | None]) -> tuple[Tree, list[Floats]]:
+    """One tree over the locations for some distances, and the weight of each node in each of them.
+
+    A flat distance, None, has the weight 1 at the bins and 0 above them. The others must share their taxonomy.
+    """
+    given = [distance for distance in distances if distance is not None]
+    taxonomy = given[0].taxonomy
+    if any(distance.taxonomy is not taxonomy for distance in given):
+        raise InputError("quality and privacy are over two taxonomies; they must be over the same one", ("taxonomy",))
+    deepest = max(len(distance.weights) for distance in given) - 1
+    paths = [taxonomy.path(location)[:deepest] for location in locations]
+    tree, places = _grown(paths)
+    return tree, [_weights(distance, paths, places, len(tree.parent)) for distance in distances]
+
+
+def _weights(distance: TreeDistance | None, paths: Sequence[_Path], places: Sequence[_Place], nodes: int) -> Floats:
+    weight = np.zeros(nodes)
+    if distance is None:
+        weight[: len(paths)] = 1.0
+        return weight
+    *inner, own = distance.weights
+    alone = [own + sum(inner[depth:]) for depth in range(len(inner) + 1)]
+    weight[: len(paths)] = [alone[min(len(path), len(inner))] for path in paths]
+    for level, at in places:
+        if level < len(inner):
+            weight[at] += inner[level]
+    return weight
+
+
+def _grown(paths: Sequence[_Path]) -> tuple[Tree, list[_Place]]:
+    """The tree of the nodes on these paths, and the place in it of every such node.
+
+    A node with a single child has the place of that child: both have the same counts, so their weights add up.
+    """
+    order = sorted(range(len(paths)), key=paths.__getitem__)
+    parent = [-1] * len(paths)
+    spans: list[tuple[int, int]] = []
+    places: list[_Place] = []
+    open_: list[
+        tuple[str, int, list[int]]
+    ] = []  # nodes on the way to the current bin: where they begin, their children
+
+    def close(down_to: int, end: int) -> None:
+        while len(open_) > down_to:
+            _, begin, children = open_.pop()
+            at = children[0]
+            if len(children) > 1:
+                at = len(parent)
+                parent.append(-1)
+                spans.append((begin, end))
+                for child in children:
+                    parent[child] = at
+            places.append((len(open_), at))
+            if open_:
+                open_[-1][2].append(at)
+
+    for position, bin_ in enumerate(order):
+        path = paths[bin_]
+        shared = 0
+        while shared < min(len(path), len(open_)) and open_[shared][0] == path[shared]:
+            shared += 1
+        close(shared, position)
+        open_.extend((node, position, []) for node in path[shared:])
+        if open_:
+            open_[-1][2].append(bin_)
+    close(0, len(order))
+    first, last = np.array(spans, dtype=np.int64).reshape(-1, 2).T.copy()
+    return Tree(np.array(parent, dtype=np.int64), np.array(order, dtype=np.int64), first, last), places
