@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from elsewhere.model.errors import ElsewhereError, Infeasible, InputError, PrivacyNotMet, TooFewReleased, Unchanged
     from elsewhere.model.histogram import Histogram, Profile
     from elsewhere.model.kinds import Kind
-    from elsewhere.model.places import kinds
+    from elsewhere.model.places import by_kind, kinds
     from elsewhere.model.result import Certificate, Frontier, Sanitized
     from elsewhere.model.taxonomy import Taxonomy
     from elsewhere.model.trees import TreeDistance
@@ -46,7 +46,7 @@ _HOMES = {
     ),
     "elsewhere.model.histogram": ("Histogram", "Profile"),
     "elsewhere.model.kinds": ("Kind",),
-    "elsewhere.model.places": ("kinds",),
+    "elsewhere.model.places": ("by_kind", "kinds"),
     "elsewhere.model.result": ("Certificate", "Frontier", "Sanitized"),
     "elsewhere.model.taxonomy": ("Taxonomy",),
     "elsewhere.model.trees": ("TreeDistance",),
@@ -81,6 +81,7 @@ __all__ = [
     "audit",
     "avoid",
     "batch",
+    "by_kind",
     "distance",
     "evaluation",
     "frontier",

@@ -227,3 +227,28 @@ def test_the_presets_reach_their_goal_on_the_lists(file: str) -> None:
     score = benchmark.score(labelled, found, set(SHIPPED.presets) - {"all"})
     assert score.precision[0] >= 90
     assert score.recall[0] >= 80
+
+
+def test_a_history_of_kinds() -> None:
+    """The size stays, what an export says counts, and a place that nothing tells about is in no other kind."""
+    history = {"Klinikum Nord": 2, "Zahnarzt Weber": 1, "Café Morgenrot": 3, "Iron Works": 4, "Charing Cross": 5}
+    top = ew.by_kind(history, depth=1)
+    assert dict(top) == {"Food and drink": 3, "Health care": 3, "Unknown": 9}
+    said = ew.by_kind(history, depth=1, types={"Iron Works": ["gym"]})
+    assert said["Unknown"] == 5
+    for depth in (1, 2, 3, 9):
+        assert ew.by_kind(history, depth=depth).size == ew.Histogram(history).size
+    own = ew.by_kind(history, depth=9)
+    for kind in ew.kinds(history):
+        if kind.node is not None:
+            name = next(node.name for _, node in SHIPPED.tree() if node.id == kind.node)
+            assert own[name] >= history[kind.name]
+    profile = ew.profiles.stored("tourist").profile
+    release = ew.resemble(ew.by_kind(history), profile, max_quality_loss=0.2)
+    assert not set(release.histogram) & set(history)
+
+
+@pytest.mark.parametrize("depth", [0, -1, 1.5, "2", True])
+def test_a_depth_that_is_none(depth: Any) -> None:
+    with pytest.raises(ew.InputError, match="depth is"):
+        ew.by_kind({"gym": 1}, depth=depth)

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Protocol
 
 from elsewhere.model.errors import InputError
-from elsewhere.model.histogram import Histogram
+from elsewhere.model.histogram import Histogram, TableLike
 from elsewhere.model.kinds import Kind, Matcher
 from elsewhere.model.lexicon import PLACES, Lexicon
 from elsewhere.model.names import name_key
@@ -67,6 +67,11 @@ class Places(Taxonomy):
         if nodes := self._by_key.get(name_key(name), ()):
             return Kind(name, nodes[0], 0.95, "the name of a kind")
         return self._matcher.kind(name)
+
+    def name_above(self, node: str, depth: int) -> str:
+        """Return the name of the node at a level, counted from 1 at the top, above a node; its own if it is higher."""
+        path = [*self._upward(node)][::-1]
+        return self._by_id[path[min(depth, len(path)) - 1]].name
 
     @cached_property
     def _matcher(self) -> Matcher:
@@ -150,6 +155,50 @@ def kinds(names: Iterable[str] | _History, types: Types | None = None) -> list[K
             raise InputError(f"names has {quote(name)}, which is not a string", ("names",))
         found.append(shipped.kind(name, (types or {}).get(name, ())))
     return found
+
+
+#: What visits to a place without a kind count as.
+UNKNOWN_KIND = "Unknown"
+
+
+def by_kind(history: TableLike, depth: int = 2, types: Types | None = None) -> Histogram:
+    """Return a history of kinds of place, from one of names.
+
+    Every location counts for its kind at a level of the shipped taxonomy, so that it can be compared with a profile of
+    kinds. Visits to places whose kind nothing tells count as ``"Unknown"``, so the size stays the same.
+
+    Parameters
+    ----------
+    history
+        Anything that `Histogram` accepts, or a `History`.
+    depth
+        The level, counted from 1 at the top. A kind above it stands for itself.
+    types
+        What an export says about the places, as for `kinds`. Default: the types of the `History`.
+
+    Raises
+    ------
+    InputError
+        `history` is not a histogram, or `depth` is not a whole number from 1 up.
+
+    See Also
+    --------
+    kinds : The kind of each place, how sure that is, and why.
+
+    Examples
+    --------
+    >>> dict(by_kind({"Klinikum Nord": 2, "Café Morgenrot": 3, "Charing Cross": 1}, depth=1))
+    {'Food and drink': 3, 'Health care': 2, 'Unknown': 1}
+    """
+    if type(depth) is not int or depth < 1:
+        raise InputError(f"depth is {quote(depth)}; it must be a whole number from 1 up", ("depth",))
+    types = getattr(history, "types", None) if types is None else types
+    histogram, shipped = Histogram(getattr(history, "histogram", history)), _shipped()
+    counts: dict[str, int] = {}
+    for found, count in zip(kinds(histogram.locations, types), histogram.counts.tolist(), strict=True):
+        name = UNKNOWN_KIND if found.node is None else shipped.name_above(found.node, depth)
+        counts[name] = counts.get(name, 0) + count
+    return Histogram(counts)
 
 
 def _shipped() -> Places:
