@@ -169,7 +169,7 @@ def sentences() -> Iterator[None]:
         # What Arrow says comes through DuckDB, behind what each of them was at.
         text = str(error).strip()
         text = text.splitlines()[-1] if "Traceback" in text else text.partition("\n\n")[0]
-        text = text.rpartition("Invalid: ")[2]
+        text = text.rpartition("Invalid: ")[2].removeprefix("Invalid Input Error: ")
         raise InputError(f"the table cannot be read: {one_line(text)}") from None
 
 
