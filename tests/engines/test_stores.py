@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -112,6 +113,15 @@ def test_texts_and_own_choices_in_a_store(lake: Lake) -> None:
     lake.write("own.csv", b"user,sensitive\nann,gym\n")
     result = ew.batch(HIDE, lake.at("in.csv"), personal=lake.at("own.csv"))
     assert result.releases.column("location").to_pylist() == ["bar", "clinic"]
+
+
+def test_a_report_on_this_machine(lake: Lake, tmp_path: Path) -> None:
+    lake.put("some.parquet", people(8))
+    result = ew.batch(HIDE, lake.at("some.parquet"), lake.at("mixed"), report=tmp_path / "report")
+    assert result["users"] == len(result.outcomes) == 8
+    assert not [name for name in lake.names("") if "mixed.private" in name]
+    other = ew.batch(HIDE, lake.at("some.parquet"), tmp_path / "here", report=lake.at("report"))
+    assert other.releases == result.releases
 
 
 @pytest.mark.parametrize(

@@ -105,16 +105,22 @@ class Output:
         self.private.write(self._checkpoint_name(), hashlib.sha256(data).digest() + data)
         self._checkpoints += 1
 
-    def checkpoints(self) -> Iterator[Checkpoint]:
+    def checkpoints(self) -> list[Checkpoint]:
         """What was kept of the part that is to be written next, in order, up to the first that is not what it was."""
+        found: list[Checkpoint] = []
         while (content := self.private.read(self._checkpoint_name())) is not None:
             digest, data = content[:32], content[32:]
             if hashlib.sha256(data).digest() != digest:
-                return
+                break
             table = pa.ipc.open_stream(data).read_all()
             about = table.schema.metadata
+            found.append(Checkpoint(table.replace_schema_metadata(), int(about[b"last"]), int(about[b"skipped"])))
             self._checkpoints += 1
-            yield Checkpoint(table.replace_schema_metadata(), int(about[b"last"]), int(about[b"skipped"]))
+        # Those after it follow on what it was, not on what will be in its place.
+        for name in self.private.names(_CHECKPOINTS):
+            if name >= self._checkpoint_name():
+                self.private.delete(name)
+        return found
 
     def _checkpoint_name(self) -> str:
         return f"{_CHECKPOINTS}{len(self.records):05d}-{self._checkpoints:05d}.arrow"
@@ -150,12 +156,11 @@ class Output:
 
     def _make(self) -> None:
         """Make the folders, of which others may read only the one of the releases."""
-        if not self.private.place.is_local:
-            return
-        beside = self.private.folder == self.folder.folder.with_name(self.folder.folder.name + PRIVATE)
-        given = self.folder if beside else self.private
-        _make("output" if beside else "report", given.place.shown, self.private.folder, mode=0o700)
-        self.private.folder.chmod(0o700)
+        if self.private.place.is_local:
+            beside = self.private.place.path == f"{self.folder.place.path}{PRIVATE}"
+            given = self.folder if beside else self.private
+            _make("output" if beside else "report", given.place.shown, self.private.folder, mode=0o700)
+            self.private.folder.chmod(0o700)
         if self.folder.place.is_local:
             _make("output", self.folder.place.shown, self.folder.folder)
 

@@ -99,7 +99,7 @@ def check_input(connection: Any, job: Job) -> list[str]:
 
 def run(connection: Any, job: Job, output: Output, report: Callable[[Progress], None] | None = None) -> Progress:
     """Sanitize the users of the input that are not in the output yet, bucket by bucket."""
-    kept = [*output.checkpoints()]
+    kept = output.checkpoints()
     progress = Progress(**output.totals)
     skipped = _Skipped(kept[-1].skipped if kept else progress.skipped_rows)
     after = kept[-1].last if kept else output.last
