@@ -124,20 +124,29 @@ def test_a_report_on_this_machine(lake: Lake, tmp_path: Path) -> None:
     assert other.releases == result.releases
 
 
+@pytest.fixture(scope="module")
+def used(lake: Lake) -> Lake:
+    """A lake in which a batch was made already."""
+    lake.put("raw/a.parquet", people(8))
+    lake.put("others/a.parquet", people(9))
+    ew.batch(HIDE, lake.at("raw"), lake.at("made"))
+    return lake
+
+
 @pytest.mark.parametrize(
     ("path", "output", "named"),
     [
         ("nowhere.csv", "x", "there is no file at 's3://lake/nowhere.csv'"),
         ("none/*.csv", "x", "there is no file at 's3://lake/none/*.csv'"),
-        ("in", "in/out", "output is 's3://lake/in/out', in the folder of the input"),
-        ("out", "x", "'s3://lake/out' holds the releases of an earlier batch"),
-        ("out.private", "x", "'s3://lake/out.private' holds the private report of an earlier batch"),
-        ("in", "out", "output is 's3://lake/out', begun with another input"),
+        ("raw", "raw/out", "output is 's3://lake/raw/out', in the folder of the input"),
+        ("made", "x", "'s3://lake/made' holds the releases of an earlier batch"),
+        ("made.private", "x", "'s3://lake/made.private' holds the private report of an earlier batch"),
+        ("others", "made", "output is 's3://lake/made', begun with another input"),
     ],
 )
-def test_what_is_refused(lake: Lake, path: str, output: str, named: str) -> None:
+def test_what_is_refused(used: Lake, path: str, output: str, named: str) -> None:
     """In words that have no secret of the address."""
-    before = lake.names("")
+    lake, before = used, used.names("")
     with pytest.raises(ew.InputError) as error:
         ew.batch(HIDE, lake.at(path), lake.at(output))
     assert named in str(error.value)
