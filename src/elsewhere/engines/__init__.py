@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from elsewhere.engines.shortages import memory_errors
+from elsewhere.engines.shortages import check_address_space, memory_errors
 from elsewhere.model.errors import InputError
 from elsewhere.policy import Policy
 from elsewhere.text import quote
@@ -100,6 +100,7 @@ def batch(
     """
     from elsewhere.engines.request import Request
 
+    check_address_space()
     if engine not in ("local", "spark"):
         raise InputError(f"engine is {quote(engine)}; it is 'local' or 'spark'", ("engine",))
     asked = Policy.load(policy) if isinstance(policy, str | os.PathLike) else policy
