@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from elsewhere.model.errors import InputError, Unchanged
 from elsewhere.model.names import is_pattern
@@ -39,17 +39,6 @@ def unmatched(plan: Plan, names: Sequence[str], locations: Sequence[str]) -> lis
     """The names that cover none of the locations."""
     covered = plan.with_choices({"sensitive": tuple(names)}).covered(locations)
     return [name for name in names if not covered[name]]
-
-
-def matched_in(plan: Plan, chunks: Iterable[Sequence[str]]) -> Iterator[str]:
-    """The names that cover any of the locations, each once."""
-    missing = list(plan.policy.sensitive)
-    for chunk in chunks:
-        left = unmatched(plan, missing, chunk)
-        yield from (name for name in missing if name not in left)
-        missing = left
-        if not missing:
-            return
 
 
 def hidden_by_name(names: Sequence[str], found: Iterable[tuple[str, int, int]]) -> dict[str, dict[str, int]]:
