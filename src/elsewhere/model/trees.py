@@ -197,9 +197,3 @@ def _grown(paths: Sequence[_Path]) -> tuple[Tree, list[_Place]]:
     close(0, len(order))
     first, last = np.array(spans, dtype=np.int64).reshape(-1, 2).T.copy()
     return Tree(np.array(parent, dtype=np.int64), np.array(order, dtype=np.int64), first, last), places
-
-
-@dataclass(frozen=True)
-class KindDistance:
-    name: str
-    kinds: object
