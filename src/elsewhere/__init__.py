@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from elsewhere.model.places import by_kind, kinds
     from elsewhere.model.result import Certificate, Frontier, Sanitized
     from elsewhere.model.taxonomy import Taxonomy
-    from elsewhere.model.trees import TreeDistance
+    from elsewhere.model.trees import KindDistance, TreeDistance
     from elsewhere.policy import Plan, Policy
     from elsewhere.verbs import avoid, frontier, hide, resemble
     from elsewhere.verification.verify import Check, verify
@@ -49,7 +49,7 @@ _HOMES = {
     "elsewhere.model.places": ("by_kind", "kinds"),
     "elsewhere.model.result": ("Certificate", "Frontier", "Sanitized"),
     "elsewhere.model.taxonomy": ("Taxonomy",),
-    "elsewhere.model.trees": ("TreeDistance",),
+    "elsewhere.model.trees": ("KindDistance", "TreeDistance"),
     "elsewhere.policy": ("Plan", "Policy"),
     "elsewhere.verification.verify": ("Check", "verify"),
     "elsewhere.verbs": ("avoid", "frontier", "hide", "resemble"),
@@ -69,6 +69,7 @@ __all__ = [
     "Infeasible",
     "InputError",
     "Kind",
+    "KindDistance",
     "Plan",
     "Policy",
     "PrivacyNotMet",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from elsewhere.model.histogram import Profile
 from elsewhere.model.question import Question
 from elsewhere.model.result import Sanitized
+from elsewhere.model.trees import KindDistance, kinds_of
 from elsewhere.pictures.changes import figure
 from elsewhere.text import as_sentence, plural
 
@@ -31,12 +32,14 @@ def common_note(question: Question) -> str | None:
     """A sentence where history and target have few places in common: they may call them differently."""
     if question.target is None:
         return None
-    target = Profile(question.target)
-    common = sum(location in question.history for location in target)
+    target, what, known = Profile(question.target), "places", set(question.history.index.keys)
+    if isinstance(question.privacy, KindDistance):
+        what, known = "kinds", set(kinds_of(question.privacy, question.history.index))
+    common = len(known.intersection(target.index.keys))
     if 2 * common >= len(target):
         return None
     some = f"Only {common}" if common else "None"
-    return f"{some} of the target's {len(target)} places are in your history. Places match by name."
+    return f"{some} of the target's {len(target)} {what} are in your history. {what.capitalize()} match by name."
 
 
 def _proof(result: Sanitized) -> str:
