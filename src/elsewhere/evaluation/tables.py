@@ -125,6 +125,8 @@ class Tables:
         >>> added.locations, added.before.tolist(), added.after.tolist()
         (('Food', 'Sport'), [3, 4], [3, 4])
         """
+        if not isinstance(taxonomy, Taxonomy):
+            raise InputError(f"taxonomy is {quote(taxonomy)}; it must be a Taxonomy", ("taxonomy",))
         check_whole("depth", depth, 1)
         return next(self.by_kinds(taxonomy, [depth]))
 
