@@ -131,7 +131,15 @@ class Tables:
         return next(self.by_kinds(taxonomy, [depth]))
 
     def by_kinds(self, taxonomy: Taxonomy, depths: Iterable[int]) -> Iterator[Tables]:
-        """Iterate over the tables of `by_kind` at several levels; every location is looked up only once."""
+        """Iterate over the tables of `by_kind` at several levels; every location is looked up only once.
+
+        Parameters
+        ----------
+        taxonomy
+            The tree of kinds.
+        depths
+            The levels, counted from 1 at the top.
+        """
         names = {node.id: node.name for _, node in taxonomy.tree()}
         paths = [taxonomy.path(location) for location in self.locations]
         for depth in depths:
