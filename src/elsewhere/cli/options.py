@@ -46,7 +46,12 @@ _READING = (
     ),
     click.option("--user-column", metavar="NAME", help="Column with the users. Default: user or a similar name."),
     click.option("--user", metavar="NAME", help="Read only this user's rows. Required if the table has several users."),
-    click.option("--labels", metavar="FILE", help="Rename locations by this table with the columns id and label."),
+    click.option(
+        "--labels",
+        metavar="FILE",
+        help="Rename locations by this table with the columns id and label, and set their kinds by its column kind. "
+        "`elsewhere labels` writes such a table.",
+    ),
 )
 _ASKING = (
     click.option("--policy", metavar="FILE", help="Read choices from this policy file. Options override it."),
