@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from elsewhere.cli import options
-from elsewhere.text import plural
+from elsewhere.text import plural, printable
 
 
 @click.command(short_help="List the places of a history, to name them.")
@@ -42,11 +42,13 @@ def labels(history: str, **given: Any) -> None:
     unlabelled = options.read_history(history, {**given, "labels": None}, notes.append)
     known = None if given["labels"] is None else read_labels(given["labels"])
     table = label_table(unlabelled, known, given["locations"])
-    if given["output"] in (None, "-"):
-        sys.stdout.flush()
-        sys.stdout.buffer.write(table.encode())
+    content = table.encode()
+    if given["output"] not in (None, "-"):
+        write_atomic(given["output"], content, private=True)
+    elif sys.stdout.isatty():
+        click.echo("\n".join(map(printable, content.decode().splitlines())))
     else:
-        write_atomic(given["output"], table.encode(), private=True)
+        click.echo(content, nl=False)
     say = options.speaker(given)
     for note in notes:
         say(note)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -58,12 +59,8 @@ class LabelTable:
 
     def encode(self) -> bytes:
         """The table as CSV, in which no cell is a formula."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(column.name for column in fields(LabelRow))
-        for row in self.rows:
-            writer.writerow(escaped(cell) if isinstance(cell, str) else cell for cell in astuple(row))
-        return text.getvalue().encode()
+        rows = [tuple(column.name for column in fields(LabelRow)), *map(astuple, self.rows)]
+        return "".join(f"{_line(row)}\n" for row in rows).encode()
 
 
 def label_table(history: History, labels: Labels | None = None, locations: Locations | None = None) -> LabelTable:
@@ -91,10 +88,19 @@ def label_table(history: History, labels: Labels | None = None, locations: Locat
         if said.kind:
             kind, reason = said.kind, "your labels"
         is_id = locations == "id" or _is_id(location, history.format)
-        # A cell cannot hold a null byte, so a name with one is left as it is.
-        label = said.label or ("" if is_id or "\0" in location else location)
-        rows.append(LabelRow(location.replace("\0", ""), label, kind, count, reason, _link(history, location, is_id)))
+        # No text can hold a null byte. The id may have another invisible character instead, which is the same spelling.
+        id_ = location.replace("\0", "\u200b")
+        label = said.label or ("" if is_id or id_ != location else location)
+        rows.append(LabelRow(id_, label, kind, count, reason, _link(history, location, is_id)))
     return LabelTable(tuple(sorted(rows, key=lambda row: (-row.count, row.id))))
+
+
+def _line(cells: Iterable[str | int]) -> str:
+    """A line of CSV without its end; an end of two characters has the module quote either of them in a cell."""
+    text = io.StringIO()
+    safe = (escaped(cell) if isinstance(cell, str) else cell for cell in cells)
+    csv.writer(text, lineterminator="\r\n").writerow(safe)
+    return text.getvalue().removesuffix("\r\n")
 
 
 def _is_id(location: str, form: str) -> bool:
