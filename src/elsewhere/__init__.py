@@ -17,14 +17,23 @@ if TYPE_CHECKING:
     from elsewhere.engines import batch
     from elsewhere.histories import History, read, read_users, read_weights
     from elsewhere.model.distances import distance
-    from elsewhere.model.errors import ElsewhereError, Infeasible, InputError, PrivacyNotMet, TooFewReleased, Unchanged
+    from elsewhere.model.errors import (
+        ElsewhereError,
+        Infeasible,
+        InputError,
+        PrivacyNotMet,
+        TargetMismatch,
+        TooFewReleased,
+        Unchanged,
+    )
     from elsewhere.model.histogram import Histogram, Profile
     from elsewhere.model.kinds import Kind
     from elsewhere.model.places import by_kind, kinds
     from elsewhere.model.result import Certificate, Frontier, Sanitized
     from elsewhere.model.taxonomy import Taxonomy
     from elsewhere.model.trees import TreeDistance
-    from elsewhere.policy import Plan, Policy
+    from elsewhere.plan import Plan
+    from elsewhere.policy import Policy
     from elsewhere.verbs import avoid, frontier, hide, resemble
     from elsewhere.verification.verify import Check, verify
 
@@ -41,6 +50,7 @@ _HOMES = {
         "Infeasible",
         "InputError",
         "PrivacyNotMet",
+        "TargetMismatch",
         "TooFewReleased",
         "Unchanged",
     ),
@@ -50,7 +60,8 @@ _HOMES = {
     "elsewhere.model.result": ("Certificate", "Frontier", "Sanitized"),
     "elsewhere.model.taxonomy": ("Taxonomy",),
     "elsewhere.model.trees": ("TreeDistance",),
-    "elsewhere.policy": ("Plan", "Policy"),
+    "elsewhere.plan": ("Plan",),
+    "elsewhere.policy": ("Policy",),
     "elsewhere.verification.verify": ("Check", "verify"),
     "elsewhere.verbs": ("avoid", "frontier", "hide", "resemble"),
 }
@@ -74,6 +85,7 @@ __all__ = [
     "PrivacyNotMet",
     "Profile",
     "Sanitized",
+    "TargetMismatch",
     "Taxonomy",
     "TooFewReleased",
     "TreeDistance",

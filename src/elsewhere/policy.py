@@ -2,43 +2,30 @@
 
 from __future__ import annotations
 
-import math
 import os
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
-from dataclasses import asdict, dataclass, field, fields, replace
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from hashlib import file_digest, sha256
-from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from elsewhere import profiles
 from elsewhere.files import read_bounded, write_atomic
-from elsewhere.histories import read, read_weights
+from elsewhere.histories import read_weights
 from elsewhere.model.distances import find_distance
 from elsewhere.model.errors import InputError
-from elsewhere.model.histogram import Histogram, TableLike
-from elsewhere.model.names import NameIndex
-from elsewhere.model.question import (
-    MEMORY_LIMIT,
-    Covered,
-    Goal,
-    Method,
-    Question,
-    SearchLimits,
-    Size,
-    as_histogram,
-    nonnegative,
-)
-from elsewhere.model.result import Frontier, Sanitized
-from elsewhere.model.taxonomy import PRESET, Taxonomy
+from elsewhere.model.question import MEMORY_LIMIT, Goal, Method, Size, nonnegative
 from elsewhere.text import closest, one_line, quote
-from elsewhere.verification.verify import Check, check_release
+
+if TYPE_CHECKING:
+    from elsewhere.model.taxonomy import Taxonomy
+    from elsewhere.plan import Plan
+
+By: TypeAlias = Literal["name", "kind"]
 
 _GOALS: tuple[Goal, ...] = ("hide", "resemble", "avoid")
-_FOR_TARGETS = ("target", "max_quality_loss", "privacy", "method", "size")
+_FOR_TARGETS = ("target", "max_quality_loss", "privacy", "method", "size", "allow_mismatch", "allow_sensitive_rise")
 _FOR_ONE_GOAL = {"redistribute": "hide", "max_distance": "resemble", "min_distance": "avoid"}
 #: What a policy calls the taxonomy that comes with this package.
 SHIPPED = "shipped"
@@ -72,6 +59,14 @@ class Policy:
     spared: tuple[str, ...] = ()
     #: A file, or "shipped".
     taxonomy: str | None = None
+    #: Kinds of single places, by location: nodes of the taxonomy, or "none". They count more than names and exports.
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    #: Whether the release has the "name" of each place or only its "kind".
+    by: By = "name"
+    #: The level of the taxonomy for by = "kind", counted from 1 at the top.
+    depth: int = 2
+    #: The weights of the taxonomy's levels, if distances are measured over it, or "equal".
+    levels: tuple[float, ...] | str | None = None
     #: A file, or the name of a profile.
     target: str | None = None
     max_quality_loss: float | None = None
@@ -89,6 +84,10 @@ class Policy:
     candidates: tuple[str, ...] = ()
     #: Files with histograms that must not be released.
     forbidden: tuple[str, ...] = ()
+    #: Compare with a target even if most of its weight is at places that the history does not have.
+    allow_mismatch: bool = False
+    #: Let resemble and avoid add visits to places of kinds that are often sensitive.
+    allow_sensitive_rise: bool = False
     time_limit: float | None = None
     gap: float = 0.0
     memory_limit: int = MEMORY_LIMIT
@@ -137,7 +136,7 @@ class Policy:
 
     def chosen(self) -> dict[str, Any]:
         """Return the choices that differ from the defaults, as a policy file has them."""
-        standard = {item.name: item.default for item in fields(self)}
+        standard = _standard()
         return {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in asdict(self).items()
@@ -156,16 +155,33 @@ class Policy:
             if isinstance(value, str) and self._at(value).exists():
                 contents[name] = _content_hash(self._at(value))
             elif name == "target" and value is not None:  # a stored profile, which may be the user's own
-                weights = _target(self._at(value), value)
+                weights = self.weights()
                 contents[name] = sha256(repr(sorted(weights.items())).encode()).hexdigest()
         contents["forbidden"] = [_content_hash(self._at(name)) for name in self.forbidden]
         return {**self.chosen(), "contents": contents}
+
+    def weights(self) -> Mapping[str, Any]:
+        """Read the target: the weights in a file, or the stored profile of that name."""
+        assert self.target is not None
+        path = self._at(self.target)
+        if path.suffix == ".toml" and path.is_file():
+            return profiles.load(path).profile
+        if path.exists() or self.target == "-":
+            return read_weights(path)
+        known = profiles.all_profiles()
+        if self.target not in known:
+            raise InputError(
+                f"the target {quote(self.target)} is neither a file nor a profile{closest(self.target, known)}"
+            )
+        return known[self.target].profile
 
     def plan(self, *, target: Mapping[str, Any] | None = None, taxonomy: Taxonomy | None = None) -> Plan:
         """Read the policy's files and return a `Plan` for any number of histories.
 
         Pass `target` or `taxonomy` if you have read them already; they replace the policy's files.
         """
+        from elsewhere.plan import Plan
+
         return Plan(self, target, taxonomy)
 
     def _at(self, name: str) -> Path:
@@ -187,139 +203,6 @@ class Policy:
         )
 
 
-class Plan:
-    """A policy whose files have been read, ready for any number of histories. `Policy.plan` makes one."""
-
-    def __init__(self, policy: Policy, target: Mapping[str, Any] | None, taxonomy: Taxonomy | None) -> None:
-        self.policy = policy
-        self.target = target
-        if target is None and policy.target is not None:
-            self.target = _target(policy._at(policy.target), policy.target)
-        self._taxonomy = _taxonomy(policy) if taxonomy is None else taxonomy
-        self._lower, self._upper = _bounds(policy, policy.lower), _bounds(policy, policy.upper)
-        self._forbidden = [read(policy._at(name)).histogram for name in policy.forbidden]
-
-    def with_choices(self, choices: Mapping[str, Any]) -> Plan:
-        """Return the same plan with other `choices`, by field of `Policy`. None of them may be a file."""
-        other = copy(self)
-        other.__dict__.pop("_beyond", None)
-        other.policy = replace(self.policy, **choices)
-        return other
-
-    def question(self, history: TableLike) -> Question:
-        """Return what the policy asks of `history`, with the locations that each sensitive name covers.
-
-        An unknown name raises `InputError`. If `hide` would hide nothing at all, this does not raise; saving the result
-        raises `Unchanged` instead.
-        """
-        histogram = as_histogram(history)
-        covered = self.covered_in(histogram)
-        if self.policy.goal != "hide" or any(covered.values()):
-            covered.check_known()
-        known = self._known(histogram.index)
-        for name in self.policy.spared:
-            if not known.positions(name):
-                raise InputError(f"the spared location {quote(name)} is not in the history{closest(name, known.names)}")
-        return self.question_about(histogram, covered)
-
-    def covered_in(self, history: Histogram) -> Covered:
-        """Return the locations that each sensitive name covers in `history`, the target and the candidates.
-
-        A name that is neither a location nor a node of the policy's taxonomy is looked up in the shipped one.
-        """
-        known = self._known(history.index)
-        covered = self._covered(known)
-        for name, locations in covered.items():
-            # A place of the target or a candidate by that name does not mean that it is not a kind, too.
-            if any(location in history for location in locations) or self._taxonomy_of(name):
-                continue
-            if self._taxonomy is None and Taxonomy.shipped().knows(name):
-                spared = chain.from_iterable(map(known.match, self.policy.spared))
-                kind = Taxonomy.shipped().select([name], among=known.names).difference(spared)
-                covered[name] = locations | kind
-            elif not locations:
-                kinds = () if self._taxonomy is None else (node.name for _, node in self._taxonomy.tree())
-                covered.unknown[name] = closest(name, [*known.names, *kinds])
-        return covered
-
-    def question_about(self, history: Histogram, sensitive: Iterable[str] | Covered) -> Question:
-        """Return what the policy asks of `history` when its `sensitive` locations are known already."""
-        policy = self.policy
-        return Question(
-            policy.goal,
-            history,
-            self.target,
-            math.inf if policy.max_quality_loss is None else policy.max_quality_loss,
-            policy.max_distance if policy.goal == "resemble" else policy.min_distance,
-            policy.quality,
-            policy.privacy,
-            policy.method,
-            policy.size,
-            policy.redistribute,
-            sensitive,
-            policy.visited_only,
-            self._lower,
-            self._upper,
-            self._forbidden,
-            policy.candidates,
-            SearchLimits(policy.time_limit, policy.gap, policy.memory_limit),
-        )
-
-    def covered(self, locations: Sequence[str]) -> Covered:
-        """Return which of the `locations` of many users each sensitive name covers, in all spellings."""
-        return self._covered(NameIndex(locations))
-
-    @property
-    def elsewhere(self) -> frozenset[str]:
-        """The sensitive locations among those that only the target and the candidates have."""
-        known = self._known(NameIndex(()))
-        return frozenset(chain.from_iterable(self._covered(known).values()))
-
-    def sanitize(self, history: TableLike) -> Sanitized:
-        """Return the release of `history` and what it cost."""
-        from elsewhere.solve import solve
-
-        return solve(self.question(history))
-
-    def frontier(self, history: TableLike, budgets: Sequence[float]) -> Frontier:
-        """Return what each limit in `budgets` would buy for `history`, in place of the policy's own limit."""
-        if self.policy.goal == "hide":
-            raise InputError("hide has no frontier; only resemble and avoid have one")
-        from elsewhere.solve import solve_frontier
-
-        return solve_frontier(self.question(history).within(max(budgets, default=0.0)), budgets)
-
-    def verify(self, history: TableLike, release: TableLike | Sanitized) -> Check:
-        """Check whether `release`, a histogram or a whole `Sanitized`, satisfies what the policy asks of `history`."""
-        return check_release(self.question(history), release)
-
-    @cached_property
-    def _beyond(self) -> NameIndex:
-        """The places that the candidates and the target bring in."""
-        return NameIndex([*self.policy.candidates, *(self.target or ())])
-
-    def _known(self, history: NameIndex) -> NameIndex:
-        return history.union(self._beyond)
-
-    def _covered(self, known: NameIndex) -> Covered:
-        spared = set(chain.from_iterable(map(known.match, self.policy.spared)))
-        return Covered((name, frozenset(self._matched(name, known)) - spared) for name in self.policy.sensitive)
-
-    def _matched(self, name: str, known: NameIndex) -> set[str]:
-        """The known locations that a name means: a place of that name, and what is below a node or a preset."""
-        matched = set(known.match(name))
-        taxonomy = self._taxonomy_of(name)
-        return matched if taxonomy is None else matched | taxonomy.select([name], among=known.names)
-
-    def _taxonomy_of(self, name: str) -> Taxonomy | None:
-        """The taxonomy in which a name is a node or a preset, if there is one."""
-        if self._taxonomy is not None and self._taxonomy.knows(name):
-            return self._taxonomy
-        if name.startswith(PRESET):
-            return Taxonomy.shipped()
-        return None
-
-
 _TEXTS = ("taxonomy", "target", "quality", "privacy")
 _LISTS = ("sensitive", "spared", "candidates", "forbidden")
 _NUMBERS = ("max_quality_loss", "max_distance", "min_distance", "time_limit", "gap", "redistribute", "memory_limit")
@@ -327,8 +210,21 @@ _CHOICES = {
     "goal": _GOALS,
     "method": ("optimal", "heuristic"),
     "size": ("original", "target"),
+    "by": ("name", "kind"),
     "visited_only": (True, False),
+    "allow_mismatch": (True, False),
+    "allow_sensitive_rise": (True, False),
 }
+#: What `levels` is if all levels count alike.
+EQUAL = "equal"
+
+
+def _standard() -> dict[str, Any]:
+    """The defaults by key."""
+    return {
+        item.name: item.default if item.default_factory is MISSING else item.default_factory()
+        for item in fields(Policy)
+    }
 
 
 def _typed(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -361,14 +257,28 @@ def _check(values: Mapping[str, Any]) -> None:
     for key in ("lower", "upper"):
         if not isinstance(values[key], str | Mapping | None):
             raise InputError(f"{key} is {quote(values[key])}; it must be a file or a table of counts", (key,))
+    _check_kinds(values)
     find_distance(values["quality"])
     find_distance(values["privacy"])
     _check_goal(values)
 
 
+def _check_kinds(values: Mapping[str, Any]) -> None:
+    """Raise unless the keys about kinds of place are valid."""
+    kinds, depth, levels = values["kinds"], values["depth"], values["levels"]
+    if not isinstance(kinds, Mapping) or not all(isinstance(text, str) for pair in kinds.items() for text in pair):
+        raise InputError(f"kinds is {quote(kinds)}; it must be a table of kinds by location", ("kinds",))
+    if type(depth) is not int or depth < 1:
+        raise InputError(f"depth is {quote(depth)}; it must be a whole number from 1 up", ("depth",))
+    if not isinstance(levels, tuple | None) and levels != EQUAL:
+        raise InputError(f"levels is {quote(levels)}; it must be a list of weights, or 'equal'", ("levels",))
+    for weight in levels if isinstance(levels, tuple) else ():
+        nonnegative("levels", weight)
+
+
 def _check_goal(values: Mapping[str, Any]) -> None:
     goal = values["goal"]
-    standard = {item.name: item.default for item in fields(Policy)}
+    standard = _standard()
     for key in _FOR_TARGETS:
         if goal == "hide" and values[key] != standard[key]:
             raise InputError(f"{key} is for resemble and avoid, not for hide", (key,))
@@ -393,26 +303,3 @@ def _content_hash(path: Path) -> str:
 def _path(name: str) -> str:
     """The path, written so that it is not mistaken for the name of the shipped taxonomy."""
     return f"./{name}" if name == SHIPPED else name
-
-
-def _target(path: Path, name: str) -> Mapping[str, Any]:
-    """The weights in a file, or the stored profile of that name."""
-    if path.suffix == ".toml" and path.is_file():
-        return profiles.load(path).profile
-    if path.exists() or name == "-":
-        return read_weights(path)
-    known = profiles.all_profiles()
-    if name not in known:
-        raise InputError(f"the target {quote(name)} is neither a file nor a profile{closest(name, known)}")
-    return known[name].profile
-
-
-def _taxonomy(policy: Policy) -> Taxonomy | None:
-    if policy.taxonomy is None:
-        return None
-    return Taxonomy.shipped() if policy.taxonomy == SHIPPED else Taxonomy.load(policy._at(policy.taxonomy))
-
-
-def _bounds(policy: Policy, given: str | Mapping[str, int] | None) -> Mapping[str, int] | None:
-    """Bounds by location; those in a file may be an earlier release."""
-    return read(policy._at(given)).histogram if isinstance(given, str) else given

@@ -26,6 +26,7 @@ from elsewhere.solvers.heuristic import heuristic
 from elsewhere.solvers.knapsack import Limits, OutOfTime, SearchGaveUp, Solution, nothing_found
 from elsewhere.solvers.required_loss import RequiredLoss, required_loss
 from elsewhere.solvers.tree_tables import TreeChoices
+from elsewhere.text import name_list
 
 #: The part of the time that is the search's; most are over long before, and need no heuristic.
 _SEARCH_SHARE = 0.75
@@ -243,6 +244,9 @@ def _sanitized(
             solution.cost_multiplier, solution.size_multiplier, measure.from_total(sign * solution.dual_bound)
         )
     notes = [spelling_note(question.history.spellings)] if question.history.spellings else []
+    notes += question.notes
+    if risen := _risen(question, problem, solution.counts):
+        notes.append(f"warning: the release adds visits to places of often sensitive kinds: {name_list(risen)}")
     if problem.left_out.any():
         notes.append(f"the quality loss leaves out the sensitive locations: {measure.distance.name} is infinite there")
     if choices is not None and not choices.whole:
@@ -259,6 +263,12 @@ def _sanitized(
         tuple(notes),
         question,
     )
+
+
+def _risen(question: Question, problem: Problem, counts: Ints) -> list[str]:
+    """The places of often sensitive kinds at which the release has more visits than the history."""
+    watched = [at for name in question.watched for at in problem.names.positions(name)]
+    return sorted(problem.locations[at] for at in watched if counts[at] > problem.original[at])
 
 
 def _limits(problem: Problem, search: SearchLimits) -> Limits:

@@ -23,7 +23,7 @@ from elsewhere.model.question import (
     nonnegative,
 )
 from elsewhere.model.result import Frontier, Sanitized
-from elsewhere.model.taxonomy import Taxonomy
+from elsewhere.model.taxonomy import Taxonomy, informed
 from elsewhere.text import quote
 
 
@@ -145,6 +145,7 @@ def hide(
     """
     from elsewhere.solve import solve
 
+    taxonomy = informed(taxonomy, histogram)
     return solve(
         Question(
             "hide",
@@ -289,6 +290,7 @@ def resemble(
     """
     from elsewhere.solve import solve
 
+    taxonomy = informed(taxonomy, histogram)
     return solve(
         Question(
             "resemble",
@@ -434,6 +436,7 @@ def avoid(
     """
     from elsewhere.solve import solve
 
+    taxonomy = informed(taxonomy, histogram)
     return solve(
         Question(
             "avoid",
@@ -570,6 +573,7 @@ def frontier(
 
     if not isinstance(goal, str) or goal not in ("resemble", "avoid"):
         raise InputError(f"goal is {quote(goal)}; it must be 'resemble' or 'avoid'", ("goal",))
+    taxonomy = informed(taxonomy, histogram)
     limits = [nonnegative("budgets", budget) for budget in as_list("budgets", budgets, "quality losses")]
     question = Question(
         goal,

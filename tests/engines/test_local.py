@@ -28,7 +28,7 @@ from elsewhere.engines.kernel import sanitize_batches
 from elsewhere.engines.local import grouping, pipeline
 from elsewhere.engines.outcome import outcomes, releases
 from elsewhere.model.errors import Unchanged
-from elsewhere.policy import Plan
+from elsewhere.plan import Plan
 from tests.support.batches import BAD, NAMES, batches, caught, expected, people, released, rows, write
 from tests.support.instances import DISTANCES
 from tests.support.processes import left_of_session, of_session, on_linux

@@ -49,7 +49,8 @@ def test_kinds_of_labels() -> None:
     assert dict(history.histogram) == {"Café A": 3, "Klinik B": 2, "Bar": 1, "d": 1, "Medical Center": 1}
     # A guess that was left in the table is no more than a guess: this name may also mean a hospital.
     assert history.types == {"Café A": ("Hospital",), "Klinik B": ("none",), "d": ("office",)}
-    assert ew.kinds(history)[history.histogram.locations.index("Café A")].node == "hospital"
+    nodes = {kind.name: kind.node for kind in ew.kinds(history)}
+    assert (nodes["Café A"], nodes["Klinik B"], nodes["d"]) == ("hospital", None, "office")
     assert "Medical Center" in ew.Taxonomy.shipped().select(["Hospital"], among=["Medical Center"])
     assert history.notes == ()
     untold = read(visits, "id,label,kind\nC,,\nD,,Bar\n")

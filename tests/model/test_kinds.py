@@ -12,9 +12,9 @@ from hypothesis import given
 
 import elsewhere as ew
 from elsewhere.histories import InMemoryFile
+from elsewhere.model import places
 from elsewhere.model.kinds import Matcher
 from elsewhere.model.lexicon import Lexicon
-from elsewhere.model.places import Places
 from elsewhere.model.words import base, is_unspaced, plain_words, words
 
 SHIPPED = ew.Taxonomy.shipped()
@@ -23,8 +23,7 @@ LEXICON = Lexicon()
 
 
 def matcher() -> Matcher:
-    assert isinstance(SHIPPED, Places)
-    return SHIPPED._matcher
+    return places._matcher()
 
 
 def node_of(name: str) -> str | None:
@@ -113,8 +112,9 @@ def test_a_place_without_a_kind_says_so() -> None:
 def test_what_an_export_says_beats_the_name(name: str, said: str, node: str) -> None:
     (kind,) = ew.kinds([name], {name: [said]})
     assert kind.node == node
-    assert name in SHIPPED.select([node], among=[name], types={name: [said]})
-    assert SHIPPED.placed([name], {name: [said]}).own == {node: [name]}
+    told = SHIPPED.with_types({name: [said]})
+    assert name in told.select([node], among=[name])
+    assert told.placed([name]).own == {node: [name]}
 
 
 def test_the_kinds_of_a_history() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import elsewhere as ew
 from elsewhere.model.taxonomy import Selection
-from elsewhere.policy import Plan
+from elsewhere.plan import Plan
 from elsewhere.solve import solve
 
 pa: Any = import_module("pyarrow")

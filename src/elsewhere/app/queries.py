@@ -17,8 +17,9 @@ from elsewhere.model.names import NameIndex
 from elsewhere.model.question import Covered, Question
 from elsewhere.model.result import Frontier, Sanitized
 from elsewhere.model.taxonomy import PRESET, Placed, Taxonomy
-from elsewhere.output.sentences import common_note, in_words, on_scale
-from elsewhere.policy import Plan, Policy
+from elsewhere.output.sentences import in_words, on_scale
+from elsewhere.plan import Plan
+from elsewhere.policy import Policy
 from elsewhere.solve import solve, solve_frontier
 from elsewhere.text import as_sentence, closest, quote
 from elsewhere.verification.verify import check_release
@@ -240,7 +241,7 @@ def _node(
 
 
 def _figures(result: Sanitized, policy: Policy) -> dict[str, Any]:
-    notes = [*map(as_sentence, result.notes), *filter(None, [common_note(result.question)])]
+    notes = list(map(as_sentence, result.notes))
     if result.unchanged:
         notes.append("Warning: nothing was hidden. The release would equal your history.")
     *words, certificate = in_words(result, policy.quality, policy.privacy)

@@ -12,7 +12,8 @@ from elsewhere.evaluation.choices import check_whole
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import TableLike
 from elsewhere.model.question import as_list, nonnegative
-from elsewhere.policy import Plan, Policy
+from elsewhere.plan import Plan
+from elsewhere.policy import Policy
 from elsewhere.text import as_sentence, plural, quote
 
 if TYPE_CHECKING:

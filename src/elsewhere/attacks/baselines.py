@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from elsewhere.attacks.setting import Setting
-    from elsewhere.policy import Plan
+    from elsewhere.plan import Plan
 
 
 def sanitized(plan: Plan, locations: tuple[str, ...], counts: csr_array) -> csr_array:

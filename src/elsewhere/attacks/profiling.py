@@ -23,7 +23,7 @@ from elsewhere.model.arrays import Flags, Floats
 from elsewhere.model.distances import distance
 from elsewhere.model.histogram import Profile
 from elsewhere.model.question import meets_distance
-from elsewhere.policy import Plan
+from elsewhere.plan import Plan
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -9,7 +9,7 @@ import numpy as np
 
 from elsewhere.attacks.table import Table
 from elsewhere.model.arrays import Flags
-from elsewhere.policy import Plan
+from elsewhere.plan import Plan
 
 
 @dataclass(frozen=True)

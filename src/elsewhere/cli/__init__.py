@@ -29,6 +29,7 @@ from elsewhere.model.errors import (
     ElsewhereError,
     Infeasible,
     PrivacyNotMet,
+    TargetMismatch,
     TooFewReleased,
     Unchanged,
     sufficient_limit,
@@ -36,7 +37,14 @@ from elsewhere.model.errors import (
 
 _BAD_INPUT, _NO_RELEASE, _INTERRUPTED = 2, 3, 130
 #: Options that are not called like their arguments.
-_OPTIONS = {"spared": "--spare", "candidates": "--candidate", "as_json": "--json", "keys": "--key", "input": "INPUT"}
+_OPTIONS = {
+    "spared": "--spare",
+    "candidates": "--candidate",
+    "as_json": "--json",
+    "keys": "--key",
+    "input": "INPUT",
+    "kinds": "--kind",
+}
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -101,6 +109,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         _fail(f"{_with_options(error)}{_remedy(error)}", _NO_RELEASE)
     except TooFewReleased as error:
         _fail(_with_options(error), _NO_RELEASE)
+    except TargetMismatch as error:
+        _fail(f"{_with_options(error)} (add --allow-mismatch to compare anyway)", _BAD_INPUT)
     except ElsewhereError as error:
         _fail(_with_options(error), _BAD_INPUT)
     except MemoryError:

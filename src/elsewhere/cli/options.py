@@ -49,8 +49,8 @@ _READING = (
     click.option(
         "--labels",
         metavar="FILE",
-        help="Rename locations by this table with the columns id and label, and set their kinds by its column kind. "
-        "`elsewhere labels` writes such a table.",
+        help="Rename locations by this table with the columns id and label, and perhaps kind. "
+        "elsewhere labels writes one to fill in.",
     ),
 )
 _ASKING = (
@@ -72,8 +72,29 @@ _ASKING = (
     click.option(
         "--taxonomy",
         metavar="FILE",
-        help="Use the taxonomy in this file for --sensitive. "
+        help="Use the taxonomy in this file for --sensitive, --by and --levels. "
         "Default: 'shipped', for presets and names that are not in HISTORY.",
+    ),
+    click.option(
+        "--by",
+        type=click.Choice(["name", "kind"]),
+        help="Count visits by the name of a place or by its kind, such as Restaurant. Default: name.",
+    ),
+    click.option(
+        "--depth", type=int, metavar="LEVEL", help="Level of the taxonomy for --by kind, from 1 at the top. Default: 2."
+    ),
+    click.option(
+        "--kind",
+        "kinds",
+        metavar="NAME=KIND",
+        multiple=True,
+        help="Say what kind of place this is, or NAME=none for no kind. Overrides the name and the export. Repeatable.",
+    ),
+    click.option(
+        "--levels",
+        metavar="W,W,...",
+        help="Measure distances over the taxonomy, with these weights of its levels from the top down, or 'equal'. "
+        "Default: compare place by place.",
     ),
     click.option("--quality", metavar="DISTANCE", help=f"Measure the quality loss by {_DISTANCES}."),
     click.option(
@@ -130,6 +151,18 @@ _TARGET = (
         "--size",
         type=click.Choice(["original", "target"]),
         help="Give the release the size of HISTORY or of the target. Default: original.",
+    ),
+    click.option(
+        "--allow-mismatch",
+        is_flag=True,
+        default=None,
+        help="Compare with TARGET even if most of its weight is at places that HISTORY does not have.",
+    ),
+    click.option(
+        "--allow-sensitive-rise",
+        is_flag=True,
+        default=None,
+        help="Let counts rise at places of kinds that are often sensitive. Default: they do not rise.",
     ),
 )
 _OUTPUT = (
@@ -195,12 +228,16 @@ def chosen_policy(goal: Goal, given: Mapping[str, Any], recorded: Policy | None 
     for name in ("lower", "upper"):
         if name in choices:
             choices[name] = _bounds(f"--{name}", choices[name])
-    if given.get("policy") is None:
-        return Policy(goal=goal, **choices) if recorded is None else replace(recorded, **choices)
-    policy = Policy.load(given["policy"])
-    if policy.goal != goal:
-        raise InputError(f"the policy {quote(given['policy'])} is for {policy.goal}, not for {goal}")
-    return replace(policy.at(Path()), **choices)
+    if "levels" in choices:
+        choices["levels"] = _levels(choices["levels"])
+    if given.get("policy") is not None:
+        policy = Policy.load(given["policy"])
+        if policy.goal != goal:
+            raise InputError(f"the policy {quote(given['policy'])} is for {policy.goal}, not for {goal}")
+        recorded = policy.at(Path())
+    if "kinds" in choices:
+        choices["kinds"] = {**({} if recorded is None else recorded.kinds), **_kinds(choices["kinds"])}
+    return Policy(goal=goal, **choices) if recorded is None else replace(recorded, **choices)
 
 
 _READ = ("policy", "target", "taxonomy", "labels", "lower", "upper", "forbidden")
@@ -268,3 +305,23 @@ def _bounds(option: str, values: tuple[str, ...]) -> str | dict[str, int]:
             raise InputError(f"{option} has two bounds for {quote(name)}")
         counts[name] = int(count)
     return counts
+
+
+def _kinds(values: tuple[str, ...]) -> dict[str, str]:
+    """Kinds by location."""
+    kinds: dict[str, str] = {}
+    for value in values:
+        name, equals, kind = (part.strip() for part in value.rpartition("="))
+        if not (name and equals and kind):
+            raise InputError(f"--kind is {quote(value)}; give NAME=KIND")
+        kinds[name] = kind
+    return kinds
+
+
+def _levels(value: str) -> str | tuple[float, ...]:
+    if value == "equal":
+        return value
+    try:
+        return tuple(float(weight) for weight in value.split(","))
+    except ValueError:
+        raise InputError(f"--levels is {quote(value)}; give weights such as 0.5,0.5, or 'equal'") from None

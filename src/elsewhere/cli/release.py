@@ -99,8 +99,6 @@ def avoid(history: str, **given: Any) -> None:
 
 
 def _release(goal: Goal, path: str, given: dict[str, Any]) -> None:
-    from elsewhere.output.sentences import common_note
-
     # The release is what standard output is for, unless the private summary is asked for.
     if given["output"] is None and not given["as_json"]:
         given["output"] = "-"
@@ -112,8 +110,6 @@ def _release(goal: Goal, path: str, given: dict[str, Any]) -> None:
     for note in notes:
         say(note)
     _show_covered(question, say)
-    if common := common_note(question):
-        say(common)
     _write_and_show(result, policy, given, say)
 
 

@@ -33,13 +33,14 @@ def show(file: str, node: str | None, history: str | None, **given: Any) -> None
     """
     from elsewhere.model.taxonomy import Taxonomy
 
-    tree = Taxonomy.shipped() if file == "shipped" else Taxonomy.load(file)
+    tree: Taxonomy = Taxonomy.shipped() if file == "shipped" else Taxonomy.load(file)
     if history is None:
         for depth, item in tree.tree(node):
             click.echo("  " * depth + printable(item.name))
         return
-    visits = options.read_history(history, given, options.speaker({})).histogram
-    counts = tree.counts(visits)
+    visits = options.read_history(history, given, options.speaker({}))
+    tree = tree.with_types(visits.types)
+    counts = tree.counts(visits.histogram)
     for depth, item in tree.tree(node):
         if counts.below[item.id]:
             click.echo(f"{'  ' * depth}{printable(item.name)}  {counts.own[item.id]:,} [{counts.below[item.id]:,}]")

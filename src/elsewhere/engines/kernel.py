@@ -11,14 +11,15 @@ from elsewhere.engines.arrow import Batch, Table
 from elsewhere.engines.outcome import Outcome, check_keys, result_schema
 from elsewhere.engines.plans import Group, Plans
 from elsewhere.engines.rows import Seen, whole_users
-from elsewhere.engines.users import Users, users_of
+from elsewhere.engines.users import Users, renamed, users_of
 from elsewhere.model.arrays import Flags, Ints
 from elsewhere.model.distances import find_distance
 from elsewhere.model.errors import ElsewhereError
 from elsewhere.model.histogram import Histogram
 from elsewhere.model.question import LARGEST_SIZE
 from elsewhere.model.taxonomy import Selection
-from elsewhere.policy import Plan, Policy
+from elsewhere.plan import Plan
+from elsewhere.policy import Policy
 from elsewhere.text import quote
 from elsewhere.verification.many import Bins, check_hidden, check_results
 
@@ -50,6 +51,8 @@ def sanitize_batches(
 def sanitize_users(plans: Plans, table: Table, keys: Sequence[str] = ("user",)) -> Batch:
     """The results of the users whose rows these are, with locations encoded: hidden ones are in their dictionary."""
     users = users_of(table, keys)
+    if plans.everybody.policy.by == "kind":
+        users = renamed(users, plans.everybody.counted_names(users.names))
     outcome, sensitive = Outcome(users), np.zeros(len(users.location), np.bool_)
     plain: list[Group] = []
     size = np.add.reduceat(users.counts.astype(np.float64), users.offset[:-1])
@@ -176,7 +179,7 @@ def _rows_of(users: Users, members: Ints) -> Ints:
 def is_plain(policy: Policy) -> bool:
     """Whether nothing is asked but to hide, so that all users can be answered at once."""
     usual = {item.name: item.default for item in fields(Policy)}
-    constraints = ("visited_only", "lower", "upper", "candidates", "forbidden")
+    constraints = ("visited_only", "lower", "upper", "candidates", "forbidden", "levels")
     return policy.goal == "hide" and all(getattr(policy, name) == usual[name] for name in constraints)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from elsewhere.model.errors import InputError, Unchanged
+from elsewhere.model.errors import InputError, TargetMismatch, Unchanged
 from elsewhere.model.names import is_pattern
 from elsewhere.model.taxonomy import PRESET, Taxonomy
-from elsewhere.policy import Plan
+from elsewhere.plan import Plan
 from elsewhere.text import closest, quote
 
 #: Locations that a misspelt name is compared with.
@@ -35,9 +35,24 @@ def check_found(plan: Plan, locations: Iterable[Sequence[str]]) -> None:
         raise not_found(plan, missing[0], sorted(seen))
 
 
+def check_target(plan: Plan, locations: Iterable[Sequence[str]]) -> None:
+    """Raise if most of the target's weight is at places that no user has."""
+    found: frozenset[str] = frozenset()
+    mismatch: TargetMismatch | None = None
+    for chunk in locations if plan.expects_target else ():
+        found |= plan.target_in(chunk)
+        try:
+            return plan.check_target(found)
+        except TargetMismatch as error:
+            mismatch = error
+    if mismatch is not None:
+        raise mismatch
+    return None
+
+
 def unmatched(plan: Plan, names: Sequence[str], locations: Sequence[str]) -> list[str]:
     """The names that cover none of the locations."""
-    covered = plan.with_choices({"sensitive": tuple(names)}).covered(locations)
+    covered = plan.with_choices({"sensitive": tuple(names)}).covered(plan.counted_names(locations))
     return [name for name in names if not covered[name]]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from elsewhere.engines.users import Users, column_of
 from elsewhere.model.arrays import Flags, Ints
 from elsewhere.model.errors import ElsewhereError, InputError
-from elsewhere.policy import Plan
+from elsewhere.plan import Plan
 from elsewhere.text import closest, quote
 
 #: What a user may choose instead of the policy: keys of it.

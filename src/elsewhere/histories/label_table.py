@@ -13,12 +13,12 @@ from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from elsewhere.histories.labels import NO_KIND, Labels, escaped
+from elsewhere.histories.labels import Labels, escaped
 from elsewhere.histories.options import Locations
 from elsewhere.histories.reading import relabelled
 from elsewhere.model.names import NameIndex
 from elsewhere.model.places import kinds
-from elsewhere.model.taxonomy import Taxonomy
+from elsewhere.model.taxonomy import NO_KIND, Taxonomy
 
 if TYPE_CHECKING:
     from elsewhere.histories.reading import History

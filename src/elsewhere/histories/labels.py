@@ -16,11 +16,8 @@ from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram
 from elsewhere.model.names import NameIndex, is_pattern, name_key
 from elsewhere.model.places import kinds
-from elsewhere.model.taxonomy import PRESET, Taxonomy, Types
+from elsewhere.model.taxonomy import NO_KIND, PRESET, Taxonomy, Types
 from elsewhere.text import closest, quote
-
-#: What the column kind says of a place that has none, whatever its name and the export tell.
-NO_KIND = "none"
 
 #: A formula, behind any number of apostrophes; full-width signs count, and blanks do not protect.
 _FORMULA = re.compile(r"'*(?:\s*[-=+@\uff0b\uff0d\uff1d\uff20]|[\t\r\n])")

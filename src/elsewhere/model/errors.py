@@ -28,6 +28,10 @@ class InputError(ElsewhereError):
         self.arguments = arguments
 
 
+class TargetMismatch(InputError):
+    """Most of the target's weight is at places or kinds of place that the history does not have."""
+
+
 class Infeasible(ElsewhereError):
     """No histogram satisfies the constraints.
 

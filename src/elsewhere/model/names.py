@@ -127,8 +127,8 @@ class NameIndex:
         if not is_pattern(name):
             key = name_key(name)
             return [self._first[key], *self._others.get(key, ())] if key in self._first else []
-        parts = name_key(name).split(WILDCARD)
-        found = [key for key in self._first if _matches(key, parts)]
+        pattern = name_key(name)
+        found = [key for key in self._first if matches(key, pattern)]
         return sorted(at for key in found for at in (self._first[key], *self._others.get(key, ())))
 
     def union(self, other: NameIndex) -> NameIndex:
@@ -153,9 +153,9 @@ class NameIndex:
         return [self.names[at] for at in self.positions(name)]
 
 
-def _matches(key: str, parts: list[str]) -> bool:
-    """Whether the key consists of the parts, in this order, and anything between them."""
-    first, *middle, last = parts
+def matches(key: str, pattern: str) -> bool:
+    """Whether the key of a name is what the key of a pattern stands for."""
+    first, *middle, last = pattern.split(WILDCARD)
     if not key.startswith(first) or not key.endswith(last) or len(key) < len(first) + len(last):
         return False
     at, end = len(first), len(key) - len(last)

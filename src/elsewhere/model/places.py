@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cache
 from typing import Protocol
 
+from elsewhere.model.comparison import totals_by_kind
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram, TableLike
 from elsewhere.model.kinds import Kind, Matcher
 from elsewhere.model.lexicon import PLACES, Lexicon
 from elsewhere.model.names import name_key
-from elsewhere.model.taxonomy import Taxonomy, Types
+from elsewhere.model.taxonomy import NO_KIND, PRESET, Taxonomy, Types
 from elsewhere.model.taxonomy_files import parse_nodes
 from elsewhere.text import quote
 
@@ -41,6 +42,8 @@ _PRESETS = {
 
 #: The preset of everything that a preset covers.
 _ALL = "all"
+#: Presets of places that everybody has: more visits to one say nothing new.
+_EVERYBODYS = ("home", "work")
 
 
 class Places(Taxonomy):
@@ -59,32 +62,26 @@ class Places(Taxonomy):
         """The groups that ``select(["preset:..."])`` knows, each with a description."""
         return dict(_PRESETS)
 
-    def kind(self, name: str, said: Iterable[str] = ()) -> Kind:
-        """Return the kind of the place called `name`; what an export says about it counts more than the name."""
-        for type_ in said:
+    def kind(self, name: str) -> Kind:
+        """Return the kind of the place called `name`; what is said about it counts more than the name."""
+        key = name_key(name)
+        for type_ in self._types.of(key):
+            if type_ == NO_KIND:
+                return Kind(name, None, 0.0, "given as a place of no kind")
             if nodes := self._nodes_of_type(type_):
-                return Kind(name, nodes[0], 0.98, f"the export says {quote(type_)}")
-        if nodes := self._by_key.get(name_key(name), ()):
+                return Kind(name, nodes[0], 0.98, f"given as {quote(type_)}")
+        if nodes := self._by_key.get(key, ()):
             return Kind(name, nodes[0], 0.95, "the name of a kind")
-        return self._matcher.kind(name)
+        return _matcher().kind(name)
 
-    def name_above(self, node: str, depth: int) -> str:
-        """Return the name of the node at a level, counted from 1 at the top, above a node; its own if it is higher."""
-        path = [*self._upward(node)][::-1]
-        return self._by_id[path[min(depth, len(path)) - 1]].name
+    def often_sensitive(self, names: Iterable[str]) -> frozenset[str]:
+        """Return those of some locations whose kind is often sensitive: it is in a preset other than home and work."""
+        return frozenset(name for name in names if not _often_sensitive().isdisjoint(self._nodes_of(name)))
 
-    @cached_property
-    def _matcher(self) -> Matcher:
-        return Matcher(Lexicon(), self._upward, {below.id for _, below in self.tree(f"preset:{_ALL}")})
-
-    def _nodes_of(self, location: str, said: Iterable[str] = ()) -> Collection[str]:
-        for type_ in said:
-            if nodes := self._nodes_of_type(type_):
-                return nodes
-        key = name_key(location)
+    def _nodes_of_name(self, key: str) -> Collection[str]:
         if known := self._by_key.get(key):
             return known
-        found = self._matcher.find(key)
+        found = _matcher().find(key)
         return () if found is None else (found.node,)
 
     def _nodes_of_type(self, type_: str) -> tuple[str, ...]:
@@ -94,8 +91,22 @@ class Places(Taxonomy):
             return nodes
         if "=" in key:
             return self._by_key.get(f"{key.partition('=')[0]}=yes", ())
-        found = self._matcher.find(key)
+        found = _matcher().find(key)
         return () if found is None else (found.node,)
+
+
+@cache
+def _matcher() -> Matcher:
+    """What finds kinds by words. It is not a part of the taxonomy, so that copies share it and pickles lack it."""
+    shipped = Taxonomy.shipped()
+    return Matcher(Lexicon(), shipped._upward, {below.id for _, below in shipped.tree(PRESET + _ALL)})
+
+
+@cache
+def _often_sensitive() -> frozenset[str]:
+    shipped = Taxonomy.shipped()
+    presets = [preset for preset in _PRESETS if preset not in (_ALL, *_EVERYBODYS)]
+    return frozenset(node.id for preset in presets for _, node in shipped.tree(PRESET + preset))
 
 
 class _History(Protocol):
@@ -141,24 +152,20 @@ def kinds(names: Iterable[str] | _History, types: Types | None = None) -> list[K
     ...     print(kind.node, kind.confidence, kind.reason)
     cafe 0.9 the word 'cafe'
     hospital 0.9 the word 'klinikum'
-    gym 0.98 the export says 'gym'
+    gym 0.98 given as 'gym'
     """
     if isinstance(names, str | bytes):
         raise InputError(f"names is {quote(names)}; give a collection of names", ("names",))
     if not isinstance(names, Iterable):
         types = names.types if types is None else types
         names = names.histogram.locations
-    shipped = _shipped()
+    shipped = Taxonomy.shipped().with_types(types or {})
     found = []
     for name in names:
         if not isinstance(name, str):
             raise InputError(f"names has {quote(name)}, which is not a string", ("names",))
-        found.append(shipped.kind(name, (types or {}).get(name, ())))
+        found.append(shipped.kind(name))
     return found
-
-
-#: What visits to a place without a kind count as.
-UNKNOWN_KIND = "Unknown"
 
 
 def by_kind(history: TableLike, depth: int = 2, types: Types | None = None) -> Histogram:
@@ -193,15 +200,5 @@ def by_kind(history: TableLike, depth: int = 2, types: Types | None = None) -> H
     if type(depth) is not int or depth < 1:
         raise InputError(f"depth is {quote(depth)}; it must be a whole number from 1 up", ("depth",))
     types = getattr(history, "types", None) if types is None else types
-    histogram, shipped = Histogram(getattr(history, "histogram", history)), _shipped()
-    counts: dict[str, int] = {}
-    for found, count in zip(kinds(histogram.locations, types), histogram.counts.tolist(), strict=True):
-        name = UNKNOWN_KIND if found.node is None else shipped.name_above(found.node, depth)
-        counts[name] = counts.get(name, 0) + count
-    return Histogram(counts)
-
-
-def _shipped() -> Places:
-    shipped = Taxonomy.shipped()
-    assert isinstance(shipped, Places)
-    return shipped
+    shipped = Taxonomy.shipped().with_types(types or {})
+    return Histogram(totals_by_kind(Histogram(getattr(history, "histogram", history)), shipped, depth))

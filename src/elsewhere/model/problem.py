@@ -254,6 +254,8 @@ def _bounds(question: Question, index: NameIndex, original: Ints, size: int, sen
         if closed[at] or bounded[at]:
             raise InputError(f"the lower bound {lower[at]} of {quote(index.names[at])} {wrong}")
     upper = np.minimum(upper, size)
+    not_raised = [at for name in question.not_raised for at in index.positions(name)]
+    upper[not_raised] = np.minimum(upper, np.maximum(original, lower))[not_raised]
     upper[closed] = 0
     return lower, upper
 

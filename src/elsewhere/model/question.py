@@ -82,6 +82,12 @@ class Question:
     forbidden: Iterable[TableLike] = ()
     candidates: Iterable[str] = ()
     search: SearchLimits = NO_LIMITS
+    #: Locations whose counts must not rise, unless `lower` says so.
+    not_raised: Iterable[str] = ()
+    #: Locations of kinds that are often sensitive: the result says so if their counts rise.
+    watched: Iterable[str] = ()
+    #: Clauses on how the question was understood; they become notes of the result.
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_size(self.history)

@@ -4,24 +4,34 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from copy import copy
 from functools import cache, cached_property
 from itertools import chain, takewhile
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram, TableLike
-from elsewhere.model.names import NameIndex, is_pattern, name_key
+from elsewhere.model.names import NameIndex, is_pattern, matches, name_key
 from elsewhere.model.taxonomy_files import Node, named_nodes, read_nodes
 from elsewhere.text import closest, quote
 
+if TYPE_CHECKING:
+    from elsewhere.model.places import Places
+
 #: A tree that is deeper than this is taken for a mistake.
 _DEEPEST = 100
+#: Names whose nodes are remembered.
+_MOST_REMEMBERED = 1 << 17
 #: What the name of a preset begins with.
 PRESET = "preset:"
 
 _Ids: TypeAlias = dict[str, tuple[str, ...]]
-#: What an export says about locations: categories, types or tags, by name.
+#: What an export or a person says about locations: categories, types or tags, by name.
 Types: TypeAlias = Mapping[str, Collection[str]]
+#: The type of a location that has no kind, whatever its name looks like.
+NO_KIND = "none"
+#: What visits to a place without a kind count as.
+UNKNOWN_KIND = "Unknown"
 
 
 class Selection(frozenset[str]):
@@ -77,6 +87,9 @@ class Taxonomy:
             self._children.setdefault(node.parent, []).append(node)
         _check(listed, self._by_id, self._children)
         self._by_key = _by_key(listed)
+        self._types = _Types()
+        #: The nodes of names that were looked up; only copies remember them, and no longer than they are used.
+        self._remembered: dict[str, Collection[str]] | None = None
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Taxonomy:
@@ -93,7 +106,7 @@ class Taxonomy:
 
     @staticmethod
     @cache
-    def shipped() -> Taxonomy:
+    def shipped() -> Places:
         """Return the taxonomy of everyday places that comes with this package, with its presets."""
         from elsewhere.model.places import Places
 
@@ -108,9 +121,25 @@ class Taxonomy:
                 groups.setdefault(group, []).append(node.name)
         return {group: ", ".join(groups[group]) for group in sorted(groups)}
 
-    def select(
-        self, nodes: Collection[str], among: Iterable[str] | None = None, types: Types | None = None
-    ) -> Selection:
+    def with_types(self, types: Types) -> Self:
+        """Return a copy that knows more about locations: what an export or a person says about them.
+
+        Parameters
+        ----------
+        types
+            Categories, types or tags by location, such as `History.types`. Names match in any spelling and may be
+            patterns. Where the taxonomy has such a type, it counts and the name of the location does not. The type
+            ``"none"`` means that the location has no kind. A location that has types already keeps them.
+
+        >>> places = Taxonomy.shipped().with_types({"Iron Works": ["gym"]})
+        >>> sorted(places.select(["Sports"], among=["Iron Works"]))
+        ['Iron Works']
+        """
+        other = copy(self)
+        other._types, other._remembered = self._types.extended(types), {}
+        return other
+
+    def select(self, nodes: Collection[str], among: Iterable[str] | None = None) -> Selection:
         """Return the names of everything at or below some nodes, or of the locations in `among` that belong there.
 
         Parameters
@@ -122,9 +151,6 @@ class Taxonomy:
             Names of locations, for example a `Histogram`. They are looked up in the same way; the shipped taxonomy also
             recognises words in a name. Locations that the taxonomy does not have are not selected. Default: return the
             names and aliases of the nodes, as the taxonomy spells them.
-        types
-            What an export says about locations, by name, such as `History.types`. Where the taxonomy has such a type,
-            it counts and the name does not. Default: only names count.
 
         Returns
         -------
@@ -136,14 +162,16 @@ class Taxonomy:
         ------
         InputError
             The taxonomy has no such node or preset.
+
+        See Also
+        --------
+        Taxonomy.with_types : Let what an export says about a location count more than its name.
         """
         chosen = {below.id for top in self._meant(nodes) for _, below in self._walk(top)}
         if among is None:
             spellings = ((node.name, *node.aliases) for node in map(self._by_id.__getitem__, chosen))
             return Selection(chain.from_iterable(spellings))
-        said = types or {}
-        names = _names("among", among)
-        return Selection(name for name in names if not chosen.isdisjoint(self._nodes_of(name, said.get(name, ()))))
+        return Selection(name for name in _names("among", among) if not chosen.isdisjoint(self._nodes_of(name)))
 
     def knows(self, name: str) -> bool:
         """Return whether `select` would find a node or a preset called `name`."""
@@ -166,16 +194,13 @@ class Taxonomy:
         )
         return Counts(own, below, placed.unknown)
 
-    def placed(self, locations: Iterable[str], types: Types | None = None) -> Placed:
-        """Return which of `locations` are at each node, and which are at or below it. One can be at several nodes.
-
-        `types` is what an export says about them, as for `select`.
-        """
+    def placed(self, locations: Iterable[str]) -> Placed:
+        """Return which of `locations` are at each node, and which are at or below it. One can be at several nodes."""
         own: dict[str, list[str]] = {}
         below: dict[str, list[str]] = {}
         unknown = []
         for location in locations:
-            found = self._nodes_of(location, (types or {}).get(location, ()))
+            found = self._nodes_of(location)
             if not found:
                 unknown.append(location)
             for at in found:
@@ -200,6 +225,23 @@ class Taxonomy:
             return paths[0] if paths else ()
         alike = takewhile(lambda nodes: len(set(nodes)) == 1, zip(*paths, strict=False))
         return tuple(nodes[0] for nodes in alike)
+
+    def kind_at(self, location: str, depth: int) -> str:
+        """Return the name of the node above `location` at the level `depth`, counted from 1 at the top.
+
+        A location above that level is at its own node. One that the taxonomy does not have is ``"Unknown"``.
+        """
+        path = self.path(location)
+        return self._by_id[path[min(depth, len(path)) - 1]].name if path else UNKNOWN_KIND
+
+    def node(self, name: str) -> Node | None:
+        """Return the node whose id, name (in any spelling) or alias is `name`, or None if there is none."""
+        found = self._find(name)
+        return self._by_id[next(iter(found))] if found else None
+
+    def number_known(self, names: NameIndex) -> int:
+        """Return how many of `names` are those of nodes."""
+        return sum(key in self._by_key for key in names.keys)
 
     def _meant(self, names: Collection[str]) -> list[Node]:
         """The nodes and presets that a caller names."""
@@ -230,15 +272,35 @@ class Taxonomy:
     def _node_names(self) -> NameIndex:
         return NameIndex([node.name for node in self._by_id.values()])
 
-    def _nodes_of(self, location: str, said: Iterable[str] = ()) -> Collection[str]:
-        """The ids of the nodes that a location may belong to: all that it may mean, to be on the safe side.
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_remembered": None if self._remembered is None else {}}
 
-        If the taxonomy has a type that is said of the location, it counts and not the name.
-        """
-        for type_ in said:
-            if nodes := self._by_key.get(name_key(type_)):
+    def _nodes_of(self, location: str) -> Collection[str]:
+        """The ids of the nodes that a location may belong to: all that it may mean, to be on the safe side."""
+        if self._remembered is None:
+            return self._find_nodes(location)
+        nodes = self._remembered.get(location)
+        if nodes is None:
+            if len(self._remembered) >= _MOST_REMEMBERED:
+                self._remembered.clear()
+            nodes = self._remembered[location] = self._find_nodes(location)
+        return nodes
+
+    def _find_nodes(self, location: str) -> Collection[str]:
+        """The nodes of a location: if the taxonomy has a type that is said of it, that counts and not the name."""
+        key = name_key(location)
+        for type_ in self._types.of(key):
+            if type_ == NO_KIND:
+                return ()
+            if nodes := self._nodes_of_type(type_):
                 return nodes
-        return self._by_key.get(name_key(location), ())
+        return self._nodes_of_name(key)
+
+    def _nodes_of_type(self, type_: str) -> Collection[str]:
+        return self._by_key.get(name_key(type_), ())
+
+    def _nodes_of_name(self, key: str) -> Collection[str]:
+        return self._by_key.get(key, ())
 
     def _walk(self, top: Node) -> Iterator[tuple[int, Node]]:
         waiting = [(0, top)]
@@ -251,6 +313,34 @@ class Taxonomy:
         while at is not None:
             yield at
             at = self._by_id[at].parent
+
+
+def informed(taxonomy: Taxonomy | None, history: object) -> Taxonomy | None:
+    """The taxonomy, knowing what the export of a history says about its locations, if it is a `History`."""
+    types = getattr(history, "types", None)
+    return taxonomy.with_types(types) if isinstance(taxonomy, Taxonomy) and types else taxonomy
+
+
+class _Types:
+    """What is said about locations, by the keys of their names and by patterns; what was said first counts."""
+
+    def __init__(self, layers: tuple[tuple[Types, Types], ...] = ()) -> None:
+        self._layers = layers
+
+    def extended(self, types: Types) -> _Types:
+        by_key = {name_key(name): said for name, said in types.items() if not is_pattern(name)}
+        patterns = {name_key(name): said for name, said in types.items() if is_pattern(name)}
+        return _Types((*self._layers, (by_key, patterns)) if types else self._layers)
+
+    def of(self, key: str) -> Collection[str]:
+        """What is said about the location whose name has the key."""
+        for by_key, patterns in self._layers:
+            if key in by_key:
+                return by_key[key]
+            for pattern, said in patterns.items():
+                if matches(key, pattern):
+                    return said
+        return ()
 
 
 def _check(listed: list[Node], by_id: Mapping[str, Node], children: Mapping[str | None, list[Node]]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from elsewhere.model.histogram import Profile
-from elsewhere.model.question import Question
 from elsewhere.model.result import Sanitized
 from elsewhere.pictures.changes import figure
 from elsewhere.text import as_sentence, plural
@@ -25,18 +23,6 @@ def in_words(result: Sanitized, quality: str, privacy: str) -> list[str]:
         lines.append(f"Its distance from the target is {distance} (privacy distance).")
     lines += [as_sentence(note) for note in result.notes]
     return [*lines, _proof(result)]
-
-
-def common_note(question: Question) -> str | None:
-    """A sentence where history and target have few places in common: they may call them differently."""
-    if question.target is None:
-        return None
-    target = Profile(question.target)
-    common = sum(location in question.history for location in target)
-    if 2 * common >= len(target):
-        return None
-    some = f"Only {common}" if common else "None"
-    return f"{some} of the target's {len(target)} places are in your history. Places match by name."
 
 
 def _proof(result: Sanitized) -> str:

@@ -25,7 +25,7 @@ from elsewhere.model.question import (
     nonnegative,
 )
 from elsewhere.model.result import Certificate, Sanitized
-from elsewhere.model.taxonomy import Taxonomy
+from elsewhere.model.taxonomy import Taxonomy, informed
 from elsewhere.text import plural, quote
 from elsewhere.verification.bounds import Multipliers, better_exists
 from elsewhere.verification.exchanges import best_exchange
@@ -142,6 +142,7 @@ def verify(
     """
     claims = release if isinstance(release, Sanitized) else None
     goal = _goal(target, claims, max_distance)
+    taxonomy = informed(taxonomy, histogram)
     question = Question(
         goal,
         as_histogram(histogram),

@@ -30,9 +30,9 @@ from elsewhere.engines.local.grouping import (
     sentences,
 )
 from elsewhere.engines.local.workers import Workers, workers
-from elsewhere.engines.names import check_found, check_named
+from elsewhere.engines.names import check_found, check_named, check_target
 from elsewhere.engines.rows import whole_users
-from elsewhere.policy import Plan
+from elsewhere.plan import Plan
 
 #: Rows of a part, unless the caller says another number.
 PART_ROWS = 1 << 20
@@ -86,7 +86,7 @@ class Job:
 
 
 def check_input(connection: Any, job: Job) -> list[str]:
-    """Raise if a sensitive name of the policy covers nothing, unless that is allowed; notes for the person."""
+    """Raise if a sensitive name or the target means nothing to the users, unless that is allowed; return notes."""
     notes = job.rows.notes()
     if job.personal is not None:
         with about_personal():
@@ -94,6 +94,7 @@ def check_input(connection: Any, job: Job) -> list[str]:
     if not job.allow_unchanged:
         check_named(job.plan, () if job.personal is None else job.personal.names)
         check_found(job.plan, locations(connection, job.rows))
+    check_target(job.plan, locations(connection, job.rows))
     return notes
 
 

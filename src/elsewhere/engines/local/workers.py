@@ -23,7 +23,7 @@ from elsewhere.engines.kernel import is_plain, sanitize_users
 from elsewhere.engines.local.worker import from_bytes, send, to_bytes
 from elsewhere.engines.plans import Plans
 from elsewhere.model.errors import InputError
-from elsewhere.policy import Plan
+from elsewhere.plan import Plan
 
 _PROGRAM = """
 import pickle, sys

@@ -24,7 +24,7 @@ from elsewhere.engines.spark.session import sentences, session_at
 from elsewhere.engines.spark.summary import summarised
 from elsewhere.engines.summary import lineage
 from elsewhere.model.errors import InputError
-from elsewhere.policy import Plan
+from elsewhere.plan import Plan
 from elsewhere.text import quote
 
 _Path: TypeAlias = str | os.PathLike[str]
@@ -128,6 +128,8 @@ def _checked(results: DataFrame, table: Table, roles: Roles, plan: Plan, on_erro
         if name not in matched:
             places = rows_of(table, roles).select("location").dropna().distinct().limit(SUGGESTED).collect()
             raise not_found(plan, name, [row["location"] for row in places])
+    if found and plan.expects_target:
+        plan.check_target({name for row in found for name in row["target"]})
     return sum(row["skipped"] for row in found)
 
 

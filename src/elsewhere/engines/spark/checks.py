@@ -14,15 +14,16 @@ from elsewhere.engines.kernel import sanitize_batches
 from elsewhere.engines.names import unmatched
 from elsewhere.engines.outcome import result_schema
 from elsewhere.engines.spark.delimited import PROBLEM
-from elsewhere.policy import Plan
+from elsewhere.plan import Plan
 
 #: The column of what was found out: null in the rows of users, and in one more row for each partition it is not.
 CHECK = "__check"
 #: Columns of our own: rows that were added up, and those of them that make no sense.
 ROWS, BAD = "__rows", "__bad"
 CHECK_TYPE = pa.struct(
-    {"skipped": pa.int64(), "bad": pa.string(), "problem": pa.string(), "names": pa.list_(pa.string())}
-)
+    {"skipped": pa.int64(), "bad": pa.string(), "problem": pa.string(), "names": pa.list_(pa.string()),
+     "target": pa.list_(pa.string())}
+)  # fmt: skip
 
 
 def checked_schema(keys: Iterable[Any]) -> Schema:
@@ -54,11 +55,14 @@ class _Check:
         self._skipped = 0
         self._bad: str | None = None
         self._problem: str | None = None
-        self._missing, self._seen = list(plan.policy.sensitive), set[str]()
+        self._missing, self._target, self._seen = list(plan.policy.sensitive), set[str](), set[str]()
 
     def found(self) -> dict[str, Any]:
         names = [name for name in self._plan.policy.sensitive if name not in self._missing]
-        return {"skipped": self._skipped, "bad": self._bad, "problem": self._problem, "names": names}
+        return {
+            "skipped": self._skipped, "bad": self._bad, "problem": self._problem, "names": names,
+            "target": sorted(self._target),
+        }  # fmt: skip
 
     def sound(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """The rows that make sense; the others are counted, and the first of them is described."""
@@ -80,9 +84,11 @@ class _Check:
             self._bad = str(bad_row(first, self._names, first[ROWS]))
 
     def _look_for_names(self, locations: Batch) -> None:
-        if not self._missing:
+        if not self._missing and not self._plan.expects_target:
             return
         new = [name for name in pc.unique(locations).to_pylist() if name not in self._seen]
         self._seen.update(new)
-        if new:
+        if new and self._missing:
             self._missing = unmatched(self._plan, self._missing, new)
+        if new and self._plan.expects_target:
+            self._target |= self._plan.target_in(new)

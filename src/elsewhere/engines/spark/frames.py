@@ -21,7 +21,8 @@ from elsewhere.engines.spark.checks import CHECK, checked_schema, sanitize_check
 from elsewhere.engines.spark.files import Table, column, frame_table
 from elsewhere.engines.spark.rows import Roles, added_up, choices_of, find_roles, rows_of, spread
 from elsewhere.model.errors import InputError
-from elsewhere.policy import Plan, Policy
+from elsewhere.plan import Plan
+from elsewhere.policy import Policy
 
 
 def sanitize(

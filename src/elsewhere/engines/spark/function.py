@@ -13,7 +13,8 @@ from elsewhere.engines.kernel import sanitize_users
 from elsewhere.engines.names import check_named
 from elsewhere.engines.plans import Plans
 from elsewhere.engines.rows import whole_users
-from elsewhere.policy import Plan, Policy
+from elsewhere.plan import Plan
+from elsewhere.policy import Policy
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,0 +1,310 @@
+"""Plans: a policy whose files have been read, to be asked about any number of histories."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from functools import cached_property
+from itertools import chain
+from typing import Any, TypeVar
+
+from elsewhere.histories import read
+from elsewhere.model.comparison import Comparison, Match, check_known, totals_by_kind
+from elsewhere.model.distances import DistanceLike
+from elsewhere.model.errors import InputError
+from elsewhere.model.histogram import Histogram, Profile, TableLike
+from elsewhere.model.names import NameIndex
+from elsewhere.model.places import Places
+from elsewhere.model.question import Covered, Question, SearchLimits, as_histogram
+from elsewhere.model.result import Frontier, Sanitized
+from elsewhere.model.taxonomy import NO_KIND, PRESET, Taxonomy, Types
+from elsewhere.model.trees import KindDistance, TreeDistance
+from elsewhere.policy import SHIPPED, Policy
+from elsewhere.text import closest, plural, quote
+from elsewhere.verification.verify import Check, check_release
+
+AnyTaxonomy = TypeVar("AnyTaxonomy", bound=Taxonomy)
+
+
+class Plan:
+    """A policy whose files have been read, ready for any number of histories. `Policy.plan` makes one."""
+
+    def __init__(self, policy: Policy, target: Mapping[str, Any] | None, taxonomy: Taxonomy | None) -> None:
+        self.policy = policy
+        self.target = policy.weights() if target is None and policy.target is not None else target
+        self._own_taxonomy = _taxonomy(policy) if taxonomy is None else taxonomy
+        #: What is said about locations: by the person first, then by the export.
+        self._types: tuple[Types, ...] = ({name: (kind,) for name, kind in policy.kinds.items()},)
+        self._lower, self._upper = _bounds(policy, policy.lower), _bounds(policy, policy.upper)
+        self._forbidden = [read(policy._at(name)).histogram for name in policy.forbidden]
+        self._check_kinds()
+
+    def with_choices(self, choices: Mapping[str, Any]) -> Plan:
+        """Return the same plan with other `choices`, by field of `Policy`. None of them may be a file or a kind."""
+        return self._changed(policy=replace(self.policy, **choices))
+
+    def about(self, history: TableLike) -> Plan:
+        """Return the same plan, knowing what the export of `history` says about its locations."""
+        types: Types = getattr(history, "types", None) or {}
+        return self._changed(_types=(*self._types, types)) if types else self
+
+    def question(self, history: TableLike) -> Question:
+        """Return what the policy asks of `history`, with the locations that each sensitive name covers.
+
+        An unknown name raises `InputError`, and a target that has little to do with the history `TargetMismatch`. If
+        `hide` would hide nothing at all, this does not raise; saving the result raises `Unchanged` instead.
+        """
+        plan, histogram = self.about(history), as_histogram(history)
+        plan._check_places(histogram.index)
+        return plan._question(plan.counted(histogram))
+
+    def counted(self, history: Histogram) -> Histogram:
+        """Return the histogram that the policy is about: `history` itself, or that of its kinds of place."""
+        return history if self.policy.by == "name" else Histogram(self._by_kind(history))
+
+    def counted_names(self, names: Sequence[str]) -> list[str]:
+        """Return what visits to each of the places called `names` count as: the place itself, or its kind."""
+        if self.policy.by == "name":
+            return list(names)
+        return [self._kinds.kind_at(name, self.policy.depth) for name in names]
+
+    def _question(self, histogram: Histogram) -> Question:
+        covered = self.covered_in(histogram)
+        if self.policy.goal != "hide" or any(covered.values()):
+            covered.check_known()
+        known = self._known(histogram.index)
+        for name in self.policy.spared:
+            if not known.positions(name):
+                raise InputError(f"the spared location {quote(name)} is not in the history{closest(name, known.names)}")
+        if self._comparison is not None and not self.policy.allow_mismatch:
+            self._comparison.match(histogram.index).check()
+        return self.question_about(histogram, covered)
+
+    def covered_in(self, history: Histogram) -> Covered:
+        """Return the locations that each sensitive name covers in `history`, the target and the candidates.
+
+        A name that is neither a location nor a node of the policy's taxonomy is looked up in the shipped one.
+        """
+        known = self._known(history.index)
+        covered = self._covered(known)
+        for name, locations in covered.items():
+            # A place of the target or a candidate by that name does not mean that it is not a kind, too.
+            if any(location in history for location in locations) or self._taxonomy_of(name):
+                continue
+            if self._taxonomy is None and self._shipped.knows(name):
+                spared = chain.from_iterable(map(known.match, self.policy.spared))
+                kind = self._shipped.select([name], among=known.names).difference(spared)
+                covered[name] = locations | kind
+            elif not locations:
+                kinds = () if self._taxonomy is None else (node.name for _, node in self._taxonomy.tree())
+                covered.unknown[name] = closest(name, [*known.names, *kinds])
+        return covered
+
+    def question_about(self, history: Histogram, sensitive: Iterable[str] | Covered) -> Question:
+        """Return what the policy asks of `history` when its `sensitive` locations are known already."""
+        policy = self.policy
+        match = Match(None, 1.0) if self._comparison is None else self._comparison.match(history.index)
+        # A person whose places have little to do with the target's kinds has no use for a release.
+        if match.kinds is not None and not policy.allow_mismatch:
+            match.check()
+        quality, privacy = self._distances(match)
+        watched = self._watched(history.index)
+        # The release has names, so that it gets no visit to a bare kind.
+        bare = () if match.kinds is None else (name for name in self._beyond.names if history.index.position(name) < 0)
+        return Question(
+            policy.goal,
+            history,
+            self._wanted,
+            math.inf if policy.max_quality_loss is None else policy.max_quality_loss,
+            policy.max_distance if policy.goal == "resemble" else policy.min_distance,
+            quality,
+            privacy,
+            policy.method,
+            policy.size,
+            policy.redistribute,
+            sensitive,
+            policy.visited_only,
+            self._lower,
+            self._upper,
+            self._forbidden,
+            policy.candidates,
+            SearchLimits(policy.time_limit, policy.gap, policy.memory_limit),
+            not_raised=(frozenset() if policy.allow_sensitive_rise else watched)
+            .union(bare)
+            .difference(policy.candidates),
+            watched=watched,
+            notes=self._notes(match, len(watched)),
+        )
+
+    def _notes(self, match: Match, watched: int) -> tuple[str, ...]:
+        notes = []
+        if match.kinds is not None and self.policy.levels is None:
+            share = f"{100 * match.share:.0f}% of the target's weight is at kinds that the history has"
+            notes.append(f"compared totals of kinds of place: {share}")
+        if watched and not self.policy.allow_sensitive_rise:
+            notes.append(f"kept the visits to {plural(watched, 'place')} of often sensitive kinds from rising")
+        return tuple(notes)
+
+    def _distances(self, match: Match) -> tuple[DistanceLike, DistanceLike]:
+        """The distances that the policy names: flat, over the taxonomy, or between totals of kinds."""
+        policy = self.policy
+        if policy.levels is not None:
+            levels = None if isinstance(policy.levels, str) else policy.levels  # all alike
+            over = (TreeDistance(name, self._kinds, levels) for name in (policy.quality, policy.privacy))
+            return next(over), next(over)
+        if match.kinds is not None:
+            return policy.quality, KindDistance(policy.privacy, match.kinds)
+        return policy.quality, policy.privacy
+
+    def _watched(self, history: NameIndex) -> frozenset[str]:
+        """The places of kinds that are often sensitive, unless the policy names them as candidates."""
+        if self.policy.goal == "hide":
+            return frozenset()
+        return self._shipped.often_sensitive(self._known(history).names).difference(self.policy.candidates)
+
+    def covered(self, locations: Sequence[str]) -> Covered:
+        """Return which of the `locations` of many users each sensitive name covers, in all spellings."""
+        return self._covered(NameIndex(locations))
+
+    @property
+    def expects_target(self) -> bool:
+        """Whether most of the target's weight must be at places that somebody has."""
+        comparison = self._comparison
+        return comparison is not None and not comparison.is_of_kinds and not self.policy.allow_mismatch
+
+    def target_in(self, locations: Sequence[str]) -> frozenset[str]:
+        """Return the target's names that are among `locations` of many users."""
+        assert self._comparison is not None
+        return self._comparison.names_in(NameIndex(locations))
+
+    def check_target(self, found: Iterable[str]) -> None:
+        """Raise `TargetMismatch` if most of the target's weight is at other names than those that were `found`."""
+        assert self._comparison is not None
+        Match(None, self._comparison.share(found)).check()
+
+    @property
+    def elsewhere(self) -> frozenset[str]:
+        """The sensitive locations among those that only the target and the candidates have."""
+        known = self._known(NameIndex(()))
+        return frozenset(chain.from_iterable(self._covered(known).values()))
+
+    def sanitize(self, history: TableLike) -> Sanitized:
+        """Return the release of `history` and what it cost."""
+        from elsewhere.solve import solve
+
+        return solve(self.question(history))
+
+    def frontier(self, history: TableLike, budgets: Sequence[float]) -> Frontier:
+        """Return what each limit in `budgets` would buy for `history`, in place of the policy's own limit."""
+        if self.policy.goal == "hide":
+            raise InputError("hide has no frontier; only resemble and avoid have one")
+        from elsewhere.solve import solve_frontier
+
+        return solve_frontier(self.question(history).within(max(budgets, default=0.0)), budgets)
+
+    def verify(self, history: TableLike, release: TableLike | Sanitized) -> Check:
+        """Check whether `release`, a histogram or a whole `Sanitized`, satisfies what the policy asks of `history`."""
+        return check_release(self.question(history), release)
+
+    def _changed(self, **attributes: Any) -> Plan:
+        """A copy with other attributes, and without what was computed from the old ones."""
+        other = copy(self)
+        for name, value in vars(type(self)).items():
+            if isinstance(value, cached_property):
+                other.__dict__.pop(name, None)
+        vars(other).update(attributes)
+        return other
+
+    @cached_property
+    def _wanted(self) -> Mapping[str, Any] | None:
+        """The target that the history is compared with: that of the policy, or of its kinds."""
+        if self.target is None or self.policy.by == "name":
+            return self.target
+        totals = self._by_kind(self.target)
+        if not self.policy.allow_mismatch:
+            check_known(totals)
+        return Profile(totals) if isinstance(self.target, Profile) else totals
+
+    @cached_property
+    def _comparison(self) -> Comparison | None:
+        return None if self._wanted is None else Comparison(self._wanted, self.policy.candidates, self._kinds)
+
+    @cached_property
+    def _beyond(self) -> NameIndex:
+        """The places that the candidates and the target bring in."""
+        return NameIndex([*self.policy.candidates, *(self._wanted or ())])
+
+    @cached_property
+    def _taxonomy(self) -> Taxonomy | None:
+        """The policy's own taxonomy, with all that is said about locations."""
+        return None if self._own_taxonomy is None else self._told(self._own_taxonomy)
+
+    @cached_property
+    def _shipped(self) -> Places:
+        """The shipped taxonomy, with all that is said about locations."""
+        return self._told(Taxonomy.shipped())
+
+    @property
+    def _kinds(self) -> Taxonomy:
+        """The taxonomy that says what kind a place is."""
+        return self._shipped if self._taxonomy is None else self._taxonomy
+
+    def _told(self, taxonomy: AnyTaxonomy) -> AnyTaxonomy:
+        for types in self._types:
+            taxonomy = taxonomy.with_types(types)
+        return taxonomy
+
+    def _by_kind(self, weights: Mapping[str, Any]) -> dict[str, Any]:
+        return totals_by_kind(weights, self._kinds, self.policy.depth)
+
+    def _check_kinds(self) -> None:
+        """Raise unless the taxonomy has the kinds that the policy gives to places."""
+        for place, kind in self.policy.kinds.items():
+            if kind != NO_KIND and self._kinds.node(kind) is None:
+                known = [node.name for _, node in self._kinds.tree()]
+                raise InputError(
+                    f"kinds gives {quote(place)} the kind {quote(kind)}, which is not in the taxonomy"
+                    f"{closest(kind, known)}",
+                    ("kinds",),
+                )
+
+    def _check_places(self, history: NameIndex) -> None:
+        """Raise if the policy seems to misspell a place to which it gives a kind; a place may well be missing."""
+        for name in self.policy.kinds:
+            meant = "" if history.positions(name) else closest(name, history.names)
+            if meant:
+                raise InputError(f"kinds names {quote(name)}, which is not in the history{meant}", ("kinds",))
+
+    def _known(self, history: NameIndex) -> NameIndex:
+        return history.union(self._beyond)
+
+    def _covered(self, known: NameIndex) -> Covered:
+        spared = set(chain.from_iterable(map(known.match, self.policy.spared)))
+        return Covered((name, frozenset(self._matched(name, known)) - spared) for name in self.policy.sensitive)
+
+    def _matched(self, name: str, known: NameIndex) -> set[str]:
+        """The known locations that a name means: a place of that name, and what is below a node or a preset."""
+        matched = set(known.match(name))
+        taxonomy = self._taxonomy_of(name)
+        return matched if taxonomy is None else matched | taxonomy.select([name], among=known.names)
+
+    def _taxonomy_of(self, name: str) -> Taxonomy | None:
+        """The taxonomy in which a name is a node or a preset, if there is one."""
+        if self._taxonomy is not None and self._taxonomy.knows(name):
+            return self._taxonomy
+        if name.startswith(PRESET):
+            return self._shipped
+        return None
+
+
+def _taxonomy(policy: Policy) -> Taxonomy | None:
+    if policy.taxonomy is None:
+        return None
+    return Taxonomy.shipped() if policy.taxonomy == SHIPPED else Taxonomy.load(policy._at(policy.taxonomy))
+
+
+def _bounds(policy: Policy, given: str | Mapping[str, int] | None) -> Mapping[str, int] | None:
+    """Bounds by location; those in a file may be an earlier release."""
+    return read(policy._at(given)).histogram if isinstance(given, str) else given
