@@ -95,13 +95,14 @@ def test_a_label_and_a_kind_are_used(run: Run) -> None:
     filled[CLINIC]["kind"] = "hospital"
     filled["ChIJexampleBAR00000000000008"]["label"] = "Praxis Dr. Weber"
     filled["ChIJexampleGYM00000000000005"] |= {"label": "Doctor Espresso", "kind": "Café"}
+    filled["ChIJexampleCAFE0000000000003"] |= {"label": "Klinik Bar", "kind": "None"}
     save("labels.csv", filled)
     status, _, err = run(*hide)
     assert status == 0
     assert f"preset:health covers 2 locations with 2 visits: {CLINIC} (1), Praxis Dr. Weber (1)" in err
-    assert "5 locations without a label" not in err
+    assert "2 locations without a label: 'ChIJexampleCHUR0000000000006', 'ChIJexampleSTAT0000000000007'." in err
     assert {"Praxis Dr. Weber", CLINIC}.isdisjoint(rows("release.csv"))
-    assert "Doctor Espresso" in rows("release.csv")
+    assert {"Doctor Espresso", "Klinik Bar"} <= rows("release.csv").keys()
     assert b"12.3" not in Path("release.csv").read_bytes()  # all latitudes begin so
     # The filled table can be brought up to date; its ids stay those of the export.
     status, out, _ = run("labels", TIMELINE, "--labels", "labels.csv", "--quiet")
@@ -111,6 +112,7 @@ def test_a_label_and_a_kind_are_used(run: Run) -> None:
     assert (updated[CLINIC]["kind"], updated[CLINIC]["reason"]) == ("hospital", "your labels")
     assert updated["ChIJexampleBAR00000000000008"]["label"] == "Praxis Dr. Weber"
     assert updated["ChIJexampleBAR00000000000008"]["kind"] == "Doctor's office"
+    assert updated["ChIJexampleCAFE0000000000003"]["kind"] == "none"
     Path("updated.csv").write_text(out, encoding="utf-8")
     assert ew.read(TIMELINE, labels="updated.csv").types == ew.read(TIMELINE, labels="labels.csv").types
 
