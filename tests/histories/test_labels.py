@@ -53,6 +53,8 @@ def test_kinds_of_labels() -> None:
     assert (nodes["Café A"], nodes["Klinik B"], nodes["d"]) == ("hospital", None, "office")
     assert "Medical Center" in ew.Taxonomy.shipped().select(["Hospital"], among=["Medical Center"])
     assert history.notes == ()
+    twice = read(visits, "id,label,kind\nC,c,\nC,c,Bar\nC,c,\n")
+    assert twice.types == {"c": ("Bar",)}
     untold = read(visits, "id,label,kind\nC,,\nD,,Bar\n")
     assert untold.notes[-1] == "4 locations without a label: 'C', 'Café A', 'Klinik B', 'Medical Center'."
 

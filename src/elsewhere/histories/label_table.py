@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from elsewhere.histories.reading import History
 
 #: Ids of Google, as in its exports.
-_GOOGLE_ID = re.compile(r"(?:ChIJ|GhIJ|E[g-j])[\w-]{16,}", re.ASCII)
+_GOOGLE_ID = re.compile(r"(?:ChIJ[\w-]{16}|GhIJ[\w-]{16}|E[g-j][\w-]{26})[\w-]*", re.ASCII)
 #: Ids of Foursquare and others: hexadecimal digits, with hyphens in a UUID, or only a number.
 _OTHER_ID = re.compile(r"[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9]+", re.IGNORECASE)
 

@@ -51,10 +51,11 @@ def parse_labels(table: Table) -> Labels:
     for id_, label, kind in text_rows(table, "id", "label", "kind"):
         location = unescaped(id_)
         row = Label(unescaped(label), NO_KIND if name_key(kind) == NO_KIND else kind.strip())
-        before = rows.setdefault(location, row)
+        before = rows.get(location, row)
         if before.label != row.label:
             two = f"{quote(before.label)} and {quote(row.label)}"
             raise InputError(f"it has two values of label for {quote(location)}: {two}")
+        rows[location] = row if row.kind else before
         if row.kind:
             named = row.label or location
             first = kinds_by_label.setdefault(name_key(named), row.kind)
