@@ -13,7 +13,7 @@ from elsewhere.model.taxonomy import UNKNOWN_KIND, Taxonomy
 Number = TypeVar("Number", int, float)
 
 #: A target of which less than this share matches is taken for a mistake.
-_LEAST_SHARE = 0.5
+_LEAST_SHARE = 0.5 - 1e-9
 
 
 class Match(NamedTuple):
@@ -29,14 +29,15 @@ class Match(NamedTuple):
         if self.share >= _LEAST_SHARE:
             return
         share = f"only {100 * self.share:.0f}% of the target's weight is at"
-        if self.kinds is None:
-            raise TargetMismatch(
-                f"{share} places that the history has; give a target with the same names or with kinds of place"
+        what, remedy = "places", "give a target with the same names or with kinds of place"
+        if self.kinds is not None:
+            what, remedy = (
+                "kinds of place",
+                "set by to 'kind', add candidates of the missing kinds, choose another target",
             )
         raise TargetMismatch(
-            f"{share} kinds of place that the history has; set by to 'kind', add candidates of the missing kinds, or "
-            "choose another target",
-            ("by", "candidates"),
+            f"{share} {what} that the history has; {remedy}, or set allow_mismatch to compare anyway",
+            ("by", "candidates", "allow_mismatch"),
         )
 
 
@@ -124,7 +125,7 @@ def check_known(totals: Mapping[str, float]) -> None:
     known = 1.0 - totals.get(UNKNOWN_KIND, 0.0) / sum(totals.values())
     if known < _LEAST_SHARE:
         raise TargetMismatch(
-            f"only {100 * known:.0f}% of the target's weight is at places whose kind is known; give another target, or "
-            "say with kinds what its places are",
-            ("kinds",),
+            f"only {100 * known:.0f}% of the target's weight is at places whose kind is known; give another target, "
+            "say with kinds what its places are, or set allow_mismatch to compare anyway",
+            ("kinds", "allow_mismatch"),
         )
