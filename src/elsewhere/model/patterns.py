@@ -81,9 +81,11 @@ _NEXT = (
              r"|\bmadonna del", "lady nuestra nossa madonna"),
     _pattern("religious_community_center", 0.7, "the word 'missions'", r"\bmissions$", "missions"),
     _pattern("infectious_disease_clinic", 0.85, "the word 'AIDS'", r"(?<!hearing )(?<!visual )\baids\b", "aids"),
+    _pattern("trade_union_office", 0.85, "the number of a local union", r"\b\w+ers local \d", "local"),
     _pattern("police_station", 0.9, "the number of a precinct", r"\b\d{1,3}(?:st|nd|rd|th)? pct\b", "pct"),
     _pattern("home", 0.85, "somebody's home", rf"^(?:[\w.&]+ ){{0,3}}\w+(?:s'?|') (?:new |old )?{_DWELLING}[!.]*"
-             r"(?:$| in | on | at | ?[@(])", _HOMES),
+             r"(?:$| in | on | at | ?[@(])"
+             r"|\w(?:s'?|') (?:\w+ ){1,3}(?:apartment|apt|crib|krib|pad|condo|penthouse|abode|lair|bungalow)\b", _HOMES),
     _pattern("home", 0.85, "somebody's home", rf"\b{_RELATIVE}s? (?:and \w+s? )?(?:house|home|place|apartment|apt)\b",
              "house home place apartment apt"),
     _pattern("home", 0.85, "somebody's home", rf"^(?:my|our) (?:\w+ ){{0,2}}(?:{_MY_HOMES.replace(' ', '|')})[!.]*$",
@@ -113,8 +115,11 @@ _LAST = (
     _pattern("home", 0.8, "somebody's home", r"^(?:da|the|at|in) (?:\w+ )?(?:home|crib|apt|pad|abode|estate|compound)$"
              r"|^(?:home|apt|crib|krib|pad|flat|residence|abode|casa)$|\bhome sweet home\b"
              r"|^home ?(?:[-@!.:<(]|on |at |in )", _HOMES),
-    _pattern("home", 0.6, "somebody's home", r"^(?:la |el )?casa (?:(?:de|di|du|del|da|do) (?:\w+ (?:&|and|y) )?)?\w+$"
+    _pattern("home", 0.6, "somebody's home", r"^(?:la |el )?casa (?:(?:de|di|du|del|da|do) (?:\w+ (?:&|and|y) )?)?\w+(?: ?\(.*)?$"
              r"|\(casa de |\w casa$", "casa"),
+    _pattern("home", 0.7, "somebody's home", r"\w(?:s'?|') (?:bed|couch|bedroom)$", "bed couch bedroom"),
+    _pattern("office", 0.8, "somebody's place of work", r"\w(?:s'?|') (?:desk|cubicle|work)(?:$| at )",
+             "desk cubicle work"),
     _pattern("home", 0.7, "somebody's home", r"\w (?:crib|krib|abode|compound|home|residence)$"
              r"|\b(?:apt|apartment)\.? ?#?\d", _HOMES),
     _pattern("school", 0.6, "the name of a school", rf"^(?!.*(?:{_NO_SCHOOLS}))(?:\w+ ){{2,}}academ(?:y|ies)"
@@ -137,9 +142,9 @@ _PEOPLES_IN_ENGLISH = """
     cypriot czech danish dominican dutch ecuadorian egyptian eritrean estonian ethiopian filipino finnish french
     galician gambian georgian german ghanaian greek guatemalan guinean guyanese haitian hellenic hispanic honduran
     hungarian icelandic indian indonesian iranian iraqi irish israeli italian ivorian jamaican japanese jordanian
-    kazakh kenyan korean kosovar kurdish laotian latin latino latvian lebanese liberian libyan lithuanian macedonian
-    malaysian malian maltese mexican moldovan mongolian moroccan nepalese nicaraguan nigerian nordic norwegian
-    pakistani palestinian panamanian paraguayan persian peruvian philippine polish portuguese punjabi romanian russian
+    kazakh kenyan korean kosovar kurdish lankan laotian latin latino latvian lebanese liberian libyan lithuanian macedonian
+    malaysian malian maltese mexican moldovan mongolian moroccan nepalese nepali nicaraguan nigerian nordic norwegian
+    pakistani palestinian panamanian paraguayan persian peruvian philippine polish portuguese punjabi rican romanian russian
     salvadoran saudi scandinavian scottish senegalese serbian sicilian slavic slovak slovenian somali spanish sudanese
     swedish swiss syrian taiwanese tamil tatar thai tibetan trinidadian tunisian turkish ugandan ukrainian uruguayan
     uzbek venezuelan vietnamese welsh yemeni
