@@ -10,7 +10,7 @@ from typing import NamedTuple
 from elsewhere.model.lexicon import TAIL, Lexicon, Word
 from elsewhere.model.names import name_key
 from elsewhere.model.patterns import PEOPLES, Pattern, first_pattern, last_pattern
-from elsewhere.model.sites import Site, Sites
+from elsewhere.model.sites import Site, Sites, is_host
 from elsewhere.model.words import base, by_script, folded, has_unspaced, plain_words
 from elsewhere.text import quote
 
@@ -140,10 +140,11 @@ class Matcher:
     def find(self, key: str) -> Found | Pattern | Site | None:
         """What tells the kind of the place whose name has the `key`, if anything does."""
         key = key[:_LONGEST]
-        if "." in key and " " not in key and (site := self._sites.find(key)):
-            return site
         text = folded(key)
         words = plain_words(text)
+        if "." in key and " " not in key and is_host(key):  # a web site is nobody's home or office
+            told = self._sites.find(key) or self._find(text, words)
+            return None if told is not None and told.node in _PRIVATE else told
         pattern, found = first_pattern(text, words), self._find(text, words)
         if pattern is not None:  # which words may make more special: Dr Lee, Psychotherapy
             return found if found is not None and self._medical >= {pattern.node, found.node} else pattern
