@@ -134,7 +134,7 @@ _LAST = (
     _pattern("office", 0.65, "the form of a company", rf"\b(?:{_FORMS_OF_COMPANIES.replace(' ', '|')})\.?$",
              _FORMS_OF_COMPANIES),
     _pattern("office", 0.7, "the name of a company", rf"\b(?:{_COMPANIES.replace(' ', '|')})\b", _COMPANIES),
-    _pattern("office", 0.65, "the name of a company", rf"^(?!.*(?:{_NO_COMPANIES})).*\w\W+(?<!for )(?<!of )(?<!in )"
+    _pattern("office", 0.65, "the name of a company", rf"^(?!.*(?:{_NO_COMPANIES})).*\w[^\w-]+(?<!for )(?<!of )(?<!in )"
              rf"(?:{_ENDS_OF_COMPANIES.replace(' ', '|')})$", _ENDS_OF_COMPANIES),
     _pattern("office", 0.7, "the name of a company", r"\bpublic relations\b", "relations"),
 )  # fmt: skip
