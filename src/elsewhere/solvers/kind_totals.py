@@ -64,11 +64,14 @@ class KindChoices(NamedTuple):
 
 def depends_on_totals(problem: Problem) -> bool:
     """Whether the privacy distance is one of totals, and the best split of each can be found on its own."""
-    if problem.tree is None or problem.privacy is None or len(problem.forbidden):
+    tree, quality, privacy = problem.tree, problem.quality, problem.privacy
+    if tree is None or privacy is None or not quality.distance.builtin or len(problem.forbidden):
         return False
-    assert problem.privacy.weight is not None
-    below = problem.tree.parent[: len(problem.original)] >= 0
-    return problem.quality.distance.builtin and not problem.privacy.weight[: len(below)][below].any()
+    assert quality.weight is not None
+    assert privacy.weight is not None
+    # Each location counts for itself in quality, and each top, a kind or a location of no kind, in privacy.
+    flat = np.concatenate((problem.is_location, np.zeros(len(tree.first), np.bool_)))
+    return np.array_equal(quality.weight, flat) and np.array_equal(privacy.weight, tree.parent < 0)
 
 
 def tabulate(problem: Problem, budget: float, limits: Limits, around: Ints | None = None) -> KindChoices:
