@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from elsewhere.model.kinds import Kind
     from elsewhere.model.places import by_kind, kinds
     from elsewhere.model.result import Certificate, Frontier, Sanitized
+    from elsewhere.model.smoothing import SmoothedJS
     from elsewhere.model.taxonomy import Taxonomy
     from elsewhere.model.trees import TreeDistance
     from elsewhere.policy import Plan, Policy
@@ -48,6 +49,7 @@ _HOMES = {
     "elsewhere.model.kinds": ("Kind",),
     "elsewhere.model.places": ("by_kind", "kinds"),
     "elsewhere.model.result": ("Certificate", "Frontier", "Sanitized"),
+    "elsewhere.model.smoothing": ("SmoothedJS",),
     "elsewhere.model.taxonomy": ("Taxonomy",),
     "elsewhere.model.trees": ("TreeDistance",),
     "elsewhere.policy": ("Plan", "Policy"),
@@ -74,6 +76,7 @@ __all__ = [
     "PrivacyNotMet",
     "Profile",
     "Sanitized",
+    "SmoothedJS",
     "Taxonomy",
     "TooFewReleased",
     "TreeDistance",
