@@ -9,18 +9,19 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import wraps
 from typing import ParamSpec, TypeAlias, TypeVar
 
 from elsewhere.model.arrays import Ints
-from elsewhere.model.distances import slack
+from elsewhere.model.distances import align, slack
 from elsewhere.model.errors import ElsewhereError, Infeasible, PrivacyNotMet
 from elsewhere.model.histogram import Histogram
 from elsewhere.model.names import spelling_note
 from elsewhere.model.problem import Problem
 from elsewhere.model.question import DISTANCE_LIMITS, Question, SearchLimits
 from elsewhere.model.result import Certificate, Frontier, Sanitized, Status
-from elsewhere.solvers import exact, kind_totals, tree_exact, tree_tables
+from elsewhere.solvers import exact, kind_totals, smooth_exact, tree_exact, tree_tables
 from elsewhere.solvers.choices import Choices, tabulate
 from elsewhere.solvers.heuristic import heuristic
 from elsewhere.solvers.kind_totals import KindChoices
@@ -65,6 +66,11 @@ def solve(question: Question, explain: bool = True) -> Sanitized:
     """The best release, unless it misses the wanted privacy distance; `explain` says what it would take then."""
     problem = question.problem
     limits = _limits(problem, question.search)
+    if problem.smoothed:
+        best = _smoothed(question, problem, None if question.goal == "hide" else _known(problem, limits), limits)
+        if not question.meets_distance(best.privacy_distance):
+            raise _privacy_not_met(question, best, limits, explain)
+        return best
     if question.goal == "hide":
         solution = _least_loss(problem, limits)
         if solution is None:
@@ -92,6 +98,13 @@ def solve_frontier(question: Question, budgets: Sequence[float]) -> Frontier:
         return Frontier([], [])
     limits = _limits(problem, question.search)
     known = _known(problem.within(min(budgets)), limits)
+    if problem.smoothed:
+        found: dict[float, Sanitized] = {}
+        for budget in sorted(set(budgets)):
+            point = _smoothed(question.within(budget), problem.within(budget), known, _limits(problem, question.search))
+            known = align(problem.names, point.histogram.index, point.histogram.counts)
+            found[budget] = point
+        return Frontier([found[budget] for budget in budgets], budgets)
     choices = _choices(problem, limits, known)
     solutions: dict[float, Solution] = {}
     guess = (-1.0, 0.0)
@@ -124,6 +137,17 @@ def find_better(question: Question, quality_loss: float, privacy_distance: float
     return best if gain > _NOTICEABLE * (1.0 + abs(found)) else None
 
 
+def _smoothed(question: Question, problem: Problem, known: Ints | None, limits: Limits) -> Sanitized:
+    """The answer for a distance that couples the bins; its certificate has a point and a curvature as well."""
+    optimal = question.method == "optimal"
+    solution, point, curvature = smooth_exact.optimum(problem, known, limits, search=optimal)
+    found = _sanitized(question, problem, solution, proven=optimal)
+    if found.certificate is None:
+        return found
+    certificate = replace(found.certificate, point=tuple(point.tolist()), curvature=tuple(curvature.tolist()))
+    return replace(found, certificate=certificate)
+
+
 def _choices(problem: Problem, limits: Limits, known: Ints) -> AnyChoices:
     """What the search chooses from."""
     if kind_totals.depends_on_totals(problem):
@@ -136,6 +160,8 @@ def _choices(problem: Problem, limits: Limits, known: Ints) -> AnyChoices:
 
 
 def _least_loss(problem: Problem, limits: Limits) -> Solution | None:
+    if problem.quality.smoother is not None:
+        return smooth_exact.least_loss(problem, limits).solution
     return (exact.least_loss if problem.tree is None else tree_exact.least_loss)(problem, limits)
 
 
@@ -185,24 +211,27 @@ def _known(problem: Problem, limits: Limits) -> Ints:
         problem.quality.distance.builtin or problem.quality_loss(problem.original) <= problem.limit
     ):
         return problem.original
-    if limits.deadline < math.inf and problem.tree is None:
+    if limits.deadline < math.inf and problem.tree is None and not problem.smoothed:
         counts = exact.quick_counts(problem)
         if counts is not None and problem.quality_loss(counts) <= problem.limit:
             return counts
     limits = limits._replace(gap=0.0)
     solution = _least_loss(problem, limits)
-    if solution is not None and not solution.closed and problem.quality_loss(solution.counts) > problem.limit:
+    above = solution is not None and problem.quality_loss(solution.counts) > problem.limit
+    if solution is not None and not solution.closed and above and not problem.smoothed:
         limits = limits.without_deadline()
         solution = _least_loss(problem, limits)
     if solution is None:
         raise _nothing()
     needed = problem.quality_loss(solution.counts)
     if needed > problem.limit + slack(problem.limit):
-        if not solution.closed:
+        # A smoothed loss may be known to be too great before the least one is known.
+        if not solution.closed and not solution.bound > problem.budget:
             raise nothing_found(limits)
+        least = "the least that one has" if solution.closed else "the least found"
         raise Infeasible(
             f"no histogram within the constraints has a quality loss of at most {problem.limit:.10g}; "
-            f"the least that one has is {needed:.10g}",
+            f"{least} is {needed:.10g}",
             needed,
         )
     return solution.counts
@@ -221,7 +250,9 @@ def _privacy_not_met(question: Question, best: Sanitized, limits: Limits, explai
         f"the {found} privacy distance at a quality loss of at most {question.max_quality_loss:.10g} "
         f"is {reached:.10g}, {side} {DISTANCE_LIMITS[question.goal]} {wanted:.10g}"
     )
-    if not explain:
+    if question.problem.smoothed:
+        sentence += "; a larger max_quality_loss may meet it"
+    if not explain or question.problem.smoothed:
         return PrivacyNotMet(sentence, best, math.nan)
     short_of = "memory"
     try:

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from elsewhere.model.arrays import Flags, Floats, Ints, exact_sum
-from elsewhere.model.distances import Measure, align, find_distance, slack
+from elsewhere.model.distances import DistanceLike, Measure, align, find_distance, slack
 from elsewhere.model.errors import Infeasible, InputError
 from elsewhere.model.histogram import Histogram, Profile, parse_weights
 from elsewhere.model.names import NameIndex, is_pattern
 from elsewhere.model.question import LARGEST_SIZE, Covered, Goal, Question, as_float, as_list, nonnegative
+from elsewhere.model.smoothing import SmoothedJS
 from elsewhere.model.taxonomy import Selection
 from elsewhere.model.trees import KindDistance, Tree, TreeDistance, tree_of_kinds, tree_over, with_kinds
 from elsewhere.text import closest, quote
@@ -56,6 +57,11 @@ class Problem(NamedTuple):
             return np.ones(len(self.original), np.bool_)
         flags: Flags = self.quality.weight[: len(self.original)] > 0.0
         return flags
+
+    @property
+    def smoothed(self) -> bool:
+        """Whether a distance smooths the histograms first."""
+        return self.quality.smoother is not None or (self.privacy is not None and self.privacy.smoother is not None)
 
     def without_tree(self) -> Problem:
         """The same problem as if all distances were flat; only for questions about those that are."""
@@ -115,7 +121,9 @@ class Problem(NamedTuple):
 
 def problem_of(question: Question) -> Problem:
     """The question as arrays."""
-    return _hiding(question) if question.goal == "hide" else _targeting(question)
+    if question.goal == "hide":
+        return _with_smoothing(_hiding(question), question.quality, None)
+    return _with_smoothing(_targeting(question), question.quality, question.privacy)
 
 
 def _hiding(question: Question) -> Problem:
@@ -199,6 +207,32 @@ def _with_tree(
         return quality, privacy
     quality = quality._replace(tree=tree, weight=weights[0])
     return quality, None if privacy is None else privacy._replace(tree=tree, weight=weights[1])
+
+
+def _with_smoothing(problem: Problem, quality: DistanceLike, privacy: DistanceLike | None) -> Problem:
+    """The problem with the matrices of its smoothed distances, if it has one; other distances must then be smooth."""
+    asked = [distance for distance in (quality, privacy) if distance is not None]
+    smoothed = [isinstance(distance, SmoothedJS) for distance in asked]
+    if not any(smoothed):
+        return problem
+    if problem.goal == "avoid":
+        raise InputError("avoid does not support a SmoothedJS; use 'js' or a TreeDistance")
+    if len(problem.forbidden):
+        raise InputError("forbidden is not supported with a SmoothedJS", ("forbidden",))
+    for distance in asked:
+        if not isinstance(distance, SmoothedJS) and (not isinstance(distance, str) or distance == "variational"):
+            raise InputError(
+                f"a SmoothedJS cannot be combined with {quote(distance)}; combine it with another SmoothedJS, 'js', "
+                "'jeffreys', 'l2', 'squared-l2', 'pearson' or 'neyman'"
+            )
+    measures = [
+        measure
+        if not isinstance(distance, SmoothedJS)
+        else measure._replace(smoother=distance.matrix(problem.locations))
+        for distance, measure in ((quality, problem.quality), (privacy, problem.privacy))
+        if distance is not None and measure is not None
+    ]
+    return problem._replace(quality=measures[0], privacy=measures[1] if privacy is not None else None)
 
 
 def _sized(question: Question, weights: Floats) -> tuple[Floats, float, int]:

@@ -44,11 +44,22 @@ class Certificate:
     Over a taxonomy the terms are those of the nodes of the tree, the minimum is one over all histograms of size M, and
     there is no size multiplier. The bound of hide is then the loss itself: no move of one visit lowers it, which proves
     it least.
+
+    A smoothed distance couples the bins. Then let g be the slopes of f + :math:`\lambda` q at `point`, z. The bound is
+
+    .. math:: f(z) + \lambda (q(z) - B) + \mu \Big( M - \sum_i z_i \Big) + \sum_i \min_x \left(
+        (g_i - \mu)(x - z_i) + \tfrac{1}{2} c_i (x - z_i)^2 \right)
+
+    where c is the `curvature`: a part of the second derivatives that is separable. It need only hold for histograms
+    that are better than the released one.
     """
 
     quality_multiplier: float
     size_multiplier: float
     bound: float
+    #: Only for a smoothed distance.
+    point: tuple[float, ...] = ()
+    curvature: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
