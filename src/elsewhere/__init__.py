@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from elsewhere.model.places import by_kind, kinds
     from elsewhere.model.result import Certificate, Frontier, Sanitized
     from elsewhere.model.taxonomy import Taxonomy
-    from elsewhere.model.trees import TreeDistance
+    from elsewhere.model.trees import KindDistance, TreeDistance
     from elsewhere.plan import Plan
     from elsewhere.policy import Policy
     from elsewhere.verbs import avoid, frontier, hide, resemble
@@ -59,7 +59,7 @@ _HOMES = {
     "elsewhere.model.places": ("by_kind", "kinds"),
     "elsewhere.model.result": ("Certificate", "Frontier", "Sanitized"),
     "elsewhere.model.taxonomy": ("Taxonomy",),
-    "elsewhere.model.trees": ("TreeDistance",),
+    "elsewhere.model.trees": ("KindDistance", "TreeDistance"),
     "elsewhere.plan": ("Plan",),
     "elsewhere.policy": ("Policy",),
     "elsewhere.verification.verify": ("Check", "verify"),
@@ -80,6 +80,7 @@ __all__ = [
     "Infeasible",
     "InputError",
     "Kind",
+    "KindDistance",
     "Plan",
     "Policy",
     "PrivacyNotMet",

@@ -9,6 +9,7 @@ from elsewhere.model.distances import distance
 from elsewhere.model.errors import Infeasible, InputError
 from elsewhere.model.histogram import Profile, TableLike
 from elsewhere.model.question import Question
+from elsewhere.model.trees import KindDistance
 from elsewhere.solve import solve_frontier
 
 _POINTS = 20
@@ -18,7 +19,9 @@ _LITTLE = 0.001
 
 def frontier_budgets(question: Question) -> list[float]:
     """About twenty limits, dense near the least that is possible, up to where nothing is to gain."""
-    least, most = 0.0, distance(question.quality, question.history, _extreme(question))
+    least, most = 0.0, math.inf
+    if not isinstance(question.privacy, KindDistance):
+        most = distance(question.quality, question.history, _extreme(question))
     try:
         _reached(question, 0.0)
     except Infeasible as error:

@@ -67,7 +67,7 @@ class Plan:
         return history if self.policy.by == "name" else Histogram(self._by_kind(history))
 
     def counted_names(self, names: Sequence[str]) -> list[str]:
-        """Return what visits to each of some places count as: the place itself, or its kind."""
+        """Return what visits to each of the places called `names` count as: the place itself, or its kind."""
         if self.policy.by == "name":
             return list(names)
         return [self.kinds.kind_at(name, self.policy.depth) for name in names]

@@ -208,8 +208,8 @@ def resemble(
         The distance d_q: ``"js"``, ``"jeffreys"``, ``"variational"``, ``"l2"``, ``"squared-l2"``, ``"pearson"``,
         ``"neyman"``, a `TreeDistance`, or your own function of (original count, released count) for one location.
     privacy
-        The distance d_p: one of the same names, or your own function of (target count, released count) for one
-        location.
+        The distance d_p: one of the same names, a `KindDistance` if the target has kinds of place in place of
+        locations, or your own function of (target count, released count) for one location.
     method
         ``"optimal"`` (the paper's RO, the default) or ``"heuristic"`` (RH: greedy and fast, not always optimal; over
         a taxonomy the solution that the best multiplier of the quality loss leads to).
@@ -272,7 +272,8 @@ def resemble(
     Notes
     -----
     Locations are ordered by name. Of equally good histograms you get the first that is found in that order. Locations
-    that differ only in their names get their counts in descending order.
+    that differ only in their names get their counts in descending order. With a `KindDistance`, each kind's visits are
+    split among its locations at the least quality loss, unless histograms are forbidden or `quality` is a function.
 
     References
     ----------
@@ -359,8 +360,8 @@ def avoid(
         The distance d_q: ``"js"``, ``"jeffreys"``, ``"variational"``, ``"l2"``, ``"squared-l2"``, ``"pearson"``,
         ``"neyman"``, a `TreeDistance`, or your own function of (original count, released count) for one location.
     privacy
-        The distance d_p: one of the same names, or your own function of (target count, released count) for one
-        location.
+        The distance d_p: one of the same names, a `KindDistance` if the target has kinds of place in place of
+        locations, or your own function of (target count, released count) for one location.
     method
         ``"optimal"`` (the paper's AO, the default) or ``"heuristic"`` (AH: greedy and fast, not always optimal; over
         a taxonomy the solution that the best multiplier of the quality loss leads to).
@@ -505,8 +506,8 @@ def frontier(
         The distance d_q: ``"js"``, ``"jeffreys"``, ``"variational"``, ``"l2"``, ``"squared-l2"``, ``"pearson"``,
         ``"neyman"``, a `TreeDistance`, or your own function of (original count, released count) for one location.
     privacy
-        The distance d_p: one of the same names, or your own function of (target count, released count) for one
-        location.
+        The distance d_p: one of the same names, a `KindDistance` if the target has kinds of place in place of
+        locations, or your own function of (target count, released count) for one location.
     size
         ``"original"`` gives the releases the size of the history (the default). ``"target"`` gives them the size of the
         target, which is then not scaled.

@@ -44,7 +44,8 @@ def test_hide_writes_what_python_gives(run: Run, ending: str) -> None:
 @pytest.mark.parametrize("verb", ["resemble", "avoid"])
 @pytest.mark.parametrize("method", ["optimal", "heuristic"])
 def test_targets(run: Run, verb: str, method: str) -> None:
-    asked = ("--target", "target.csv", "--max-quality-loss", "0.05", "--method", method, "--sensitive", "casino")
+    asked = ("--target", "target.csv", "--max-quality-loss", "0.05", "--method", method, "--sensitive", "casino",
+             "--allow-sensitive-rise")  # fmt: skip
     status, out, _ = run(verb, "history.csv", *asked, "-o", "-", "--quiet")
     expected = getattr(ew, verb)(HISTORY, TARGET, 0.05, method=method, sensitive={"casino"})
     assert status == 0

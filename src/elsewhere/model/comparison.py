@@ -65,7 +65,7 @@ class Comparison:
         A target of kinds is compared with the totals of kinds, unless most names in the history are those of kinds,
         too.
         """
-        if self.is_of_kinds and 2 * sum(map(self._is_kind, history.names)) >= len(history.names):
+        if self.is_of_kinds and 2 * self._taxonomy.number_known(history) >= len(history.names):
             return Match(None, 1.0)
         if not self.is_of_kinds:
             return Match(None, self.share(self.names_in(history)))
@@ -83,9 +83,6 @@ class Comparison:
     def share(self, names: Iterable[str]) -> float:
         """The share of the target's weight at some of its names."""
         return sum(map(self._weights.__getitem__, names))
-
-    def _is_kind(self, name: str) -> bool:
-        return self._taxonomy.node(name) is not None
 
 
 def _kinds(places: Iterable[str], target: Iterable[str], taxonomy: Taxonomy) -> dict[str, str]:
@@ -120,7 +117,7 @@ def check_known(totals: Mapping[str, float]) -> None:
     known = 1.0 - totals.get(UNKNOWN_KIND, 0.0) / sum(totals.values())
     if known < _LEAST_SHARE:
         raise TargetMismatch(
-            f"only {100 * known:.0f}% of the target's weight is at places of a known kind; give a target of kinds, or "
+            f"only {100 * known:.0f}% of the target's weight is at places whose kind is known; give another target, or "
             "say with kinds what its places are",
             ("kinds",),
         )

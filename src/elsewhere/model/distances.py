@@ -19,11 +19,11 @@ from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import TableLike, parse_weights
 from elsewhere.model.names import NameIndex
 from elsewhere.model.taxonomy import Taxonomy
-from elsewhere.model.trees import Tree, TreeDistance, tree_over
+from elsewhere.model.trees import KindDistance, Tree, TreeDistance, tree_of_kinds, tree_over, with_kinds
 from elsewhere.text import closest, quote
 
-#: A built-in distance by name, one over a taxonomy, or a function of (reference count, count) for one bin.
-DistanceLike: TypeAlias = str | TreeDistance | Callable[[float, int], float]
+#: A built-in distance by name, one over a taxonomy or of kinds, or a function of (reference count, count) for one bin.
+DistanceLike: TypeAlias = str | TreeDistance | KindDistance | Callable[[float, int], float]
 #: The size of the histogram that all bins belong to, or that of each bin's histogram.
 Size: TypeAlias = float | Floats
 
@@ -100,7 +100,7 @@ DISTANCES = {distance.name: distance for distance in _BUILT_IN}
 
 def find_distance(wanted: DistanceLike) -> Distance:
     """The built-in distance of that name, or the user's own function as a distance; what a tree adds is left out."""
-    if isinstance(wanted, TreeDistance):
+    if isinstance(wanted, TreeDistance | KindDistance):
         wanted = wanted.name
     if callable(wanted):
         return Distance(getattr(wanted, "__name__", "own function"), _vectorised(wanted), builtin=False, unbounded=True)
@@ -209,6 +209,10 @@ def over_taxonomy(wanted: DistanceLike, taxonomy: Taxonomy | None, levels: Seque
         return wanted
     if isinstance(wanted, TreeDistance):
         raise InputError("a TreeDistance has a taxonomy already; leave the argument taxonomy out", ("taxonomy",))
+    if isinstance(wanted, KindDistance):
+        raise InputError(
+            "a KindDistance cannot be used over a taxonomy; leave the argument taxonomy out", ("taxonomy",)
+        )
     if callable(wanted):
         raise InputError("a function of your own cannot be used over a taxonomy; name a distance", ("taxonomy",))
     return TreeDistance(wanted, taxonomy, levels)
@@ -233,7 +237,7 @@ def distance(
     ----------
     name
         ``"js"``, ``"jeffreys"``, ``"variational"``, ``"l2"``, ``"squared-l2"``, ``"pearson"``, ``"neyman"``, a
-        `TreeDistance`, or your own function of (reference count, count) for one location.
+        `TreeDistance`, a `KindDistance`, or your own function of (reference count, count) for one location.
     reference
         A `Histogram`, a `Profile`, or anything that these accept. Any spelling of a name matches.
     x
@@ -264,10 +268,15 @@ def distance(
     r_names, r_numbers = parse_weights(reference, "reference")
     x_names, x_numbers = parse_weights(x, "histogram")
     union = r_names.union(x_names)
+    if isinstance(name, KindDistance):
+        union, r_names = with_kinds(x_names, r_names)
     r, aligned = align(union, r_names, r_numbers), align(union, x_names, x_numbers)
     measure = Measure(found, r, float(r.sum()), float(aligned.sum()))
     if isinstance(name, TreeDistance):
         tree, (weight,) = tree_over(union.names, [name])
+        measure = measure._replace(tree=tree, weight=weight)
+    elif isinstance(name, KindDistance):
+        tree, (_, weight) = tree_of_kinds(union, name)
         measure = measure._replace(tree=tree, weight=weight)
     return measure(aligned)
 
@@ -276,6 +285,6 @@ def align(union: NameIndex, locations: NameIndex, numbers: NDArray[Number]) -> N
     """The numbers of the locations, spread over a union of locations that holds them all; 0 elsewhere."""
     if union is locations:
         return numbers
-    spread = np.zeros(len(union.names), dtype=numbers.dtype)
+    spread = np.zeros((len(union.names), *numbers.shape[1:]), dtype=numbers.dtype)
     spread[union.positions_of(locations)] = numbers
     return spread

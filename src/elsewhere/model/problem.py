@@ -15,7 +15,7 @@ from elsewhere.model.histogram import Histogram, Profile, parse_weights
 from elsewhere.model.names import NameIndex, is_pattern
 from elsewhere.model.question import LARGEST_SIZE, Covered, Goal, Question, as_float, as_list, nonnegative
 from elsewhere.model.taxonomy import Selection
-from elsewhere.model.trees import Tree, TreeDistance, tree_over
+from elsewhere.model.trees import KindDistance, Tree, TreeDistance, tree_of_kinds, tree_over, with_kinds
 from elsewhere.text import closest, quote
 
 OptionalMeasure = TypeVar("OptionalMeasure", Measure, None)
@@ -48,6 +48,14 @@ class Problem(NamedTuple):
     def tree(self) -> Tree | None:
         """What a distance sums over, if one of them is over a taxonomy."""
         return self.quality.tree
+
+    @property
+    def is_location(self) -> Flags:
+        """Which bins are locations; the others hold what the target has of a kind, and receive nothing."""
+        if self.quality.weight is None:
+            return np.ones(len(self.original), np.bool_)
+        flags: Flags = self.quality.weight[: len(self.original)] > 0.0
+        return flags
 
     def without_tree(self) -> Problem:
         """The same problem as if all distances were flat; only for questions about those that are."""
@@ -86,11 +94,15 @@ class Problem(NamedTuple):
         """Whether the counts, which have the right size and satisfy the bounds, are otherwise allowed."""
         if self.is_forbidden(counts):
             return False
-        # Bounds keep built-in distances finite; a function of the user's may be infinite anywhere.
+        # Bounds keep built-in distances finite, save where bins together need a count; a function of the user's may be
+        # infinite anywhere.
         if not self.quality.distance.builtin and self.quality_loss(counts) == math.inf:
             return False
-        own = self.goal == "resemble" and self.privacy is not None and not self.privacy.distance.builtin
-        return not own or self.privacy_distance(counts) != math.inf
+        privacy = self.privacy
+        if self.goal != "resemble" or privacy is None or not privacy.distance.unbounded:
+            return True
+        bounded = privacy.distance.builtin and self.tree is None
+        return bounded or self.privacy_distance(counts) != math.inf
 
     def is_within(self, counts: Ints) -> bool:
         """Whether the counts satisfy every constraint except the limit on the quality loss."""
@@ -144,14 +156,21 @@ def _targeting(question: Question) -> Problem:
         raise InputError(f"{question.goal} needs a target", ("target",))
     target, weights = parse_weights(question.target, "target")
     weights, wanted, size = _sized(question, weights)
-    index, original = _union(question, target)
+    of_kinds = isinstance(question.privacy, KindDistance)
+    index, original = _union(question, None if of_kinds else target)
     sensitive = _sensitive(question, index)
     lower, upper = _bounds(question, index, original, size, sensitive)
+    forbidden = _forbidden(question, index)
+    if of_kinds:
+        locations = index
+        index, target = with_kinds(locations, target)
+        original, lower, upper = (align(index, locations, of) for of in (original, lower, upper))
+        sensitive = align(index, locations, sensitive.astype(np.int64)) > 0
+        forbidden = align(index, locations, forbidden.T).T.copy()
     quality = Measure(quality_distance, original.astype(np.float64), float(question.history.size), float(size))
     privacy = Measure(privacy_distance, align(index, target, weights), wanted, float(size))
     quality, privacy = _with_tree(question, index, quality, privacy)
     left_out = np.zeros(quality.length, dtype=np.bool_)
-    forbidden = _forbidden(question, index)
     return _with_room(
         Problem(
             question.goal, index, original, size, lower, upper, forbidden, sensitive, quality, privacy, limit, left_out
@@ -162,12 +181,22 @@ def _targeting(question: Question) -> Problem:
 def _with_tree(
     question: Question, index: NameIndex, quality: Measure, privacy: OptionalMeasure
 ) -> tuple[Measure, OptionalMeasure]:
-    """The measures with the tree that they share, if one of them is over a taxonomy."""
+    """The measures with the tree that they share, if one of them is over a taxonomy or of kinds."""
     asked = [question.quality] if privacy is None else [question.quality, question.privacy]
     over = [distance if isinstance(distance, TreeDistance) else None for distance in asked]
-    if not any(over):
+    if isinstance(question.quality, KindDistance):
+        raise InputError("quality is a KindDistance; only the privacy distance can be one", ("quality",))
+    if isinstance(asked[-1], KindDistance):
+        if over[0] is not None:
+            raise InputError(
+                "quality is a TreeDistance and privacy a KindDistance; the two cannot be combined",
+                ("quality", "privacy"),
+            )
+        tree, weights = tree_of_kinds(index, asked[-1])
+    elif any(over):
+        tree, weights = tree_over(index.names, over)
+    else:
         return quality, privacy
-    tree, weights = tree_over(index.names, over)
     quality = quality._replace(tree=tree, weight=weights[0])
     return quality, None if privacy is None else privacy._replace(tree=tree, weight=weights[1])
 
@@ -303,7 +332,7 @@ def _with_room(problem: Problem) -> Problem:
         problem = _without_infinite(problem, problem.quality)
     if problem.goal == "resemble" and problem.privacy is not None and problem.privacy.distance.unbounded:
         problem = _without_infinite(problem, problem.privacy)
-    least, most = exact_sum(problem.lower), exact_sum(problem.upper)
+    least, most = exact_sum(problem.lower) + _needed_together(problem), exact_sum(problem.upper)
     if least > problem.size:
         raise Infeasible(
             f"the release has {problem.size} visits, but its locations must hold at least {least}", math.inf
@@ -321,13 +350,44 @@ def _without_infinite(problem: Problem, measure: Measure) -> Problem:
     if not measure.distance.builtin:
         return problem
     n = len(problem.locations)
-    # If the term of a node above bins is infinite, then so is that of a bin: the bounds of bins are enough.
-    at_zero = (np.isinf(measure.terms(np.zeros(n))) & ~problem.left_out)[:n]
-    lower = np.where(at_zero, np.maximum(problem.lower, 1), problem.lower)
+    at_zero = np.isinf(measure.terms(np.zeros(n))) & ~problem.left_out
+    lower = np.where(at_zero[:n], np.maximum(problem.lower, 1), problem.lower)
     upper = np.where(np.isinf(measure.terms(np.ones(n))[:n]), 0, problem.upper)
+    if measure.tree is not None:
+        _bound_below(measure, at_zero, lower, upper)
+    is_location = problem.is_location
     for at in np.flatnonzero(lower > upper).tolist():
-        raise Infeasible(
-            f"no count is possible at {quote(problem.locations[at])}: within its bounds the distance is infinite",
-            math.inf,
-        )
+        name = quote(problem.locations[at])
+        wrong = f"no count is possible at {name}: within its bounds"
+        if not is_location[at]:
+            wrong = f"no visit of the kind {name} is possible, and without one"
+        raise Infeasible(f"{wrong} the distance is infinite", math.inf)
     return problem._replace(lower=lower, upper=upper)
+
+
+def _bound_below(measure: Measure, at_zero: Flags, lower: Ints, upper: Ints) -> None:
+    """Narrow the bounds of the bins below each node whose term is infinite at 0 (`at_zero`), or everywhere but at 0.
+
+    In the one case some bin needs a count: which one is known only if no other may have any.
+    """
+    tree = measure.tree
+    assert tree is not None
+    inner = np.arange(tree.bins, len(tree.parent))
+    at_one = np.isinf(measure.node_terms(inner, np.ones(len(inner))))
+    spans = [tree.order[first:last] for first, last in zip(tree.first.tolist(), tree.last.tolist(), strict=True)]
+    for node in np.flatnonzero(at_one).tolist():
+        upper[spans[node]] = 0
+    for node in np.flatnonzero(at_zero[tree.bins :]).tolist():
+        may = spans[node][upper[spans[node]] > 0]
+        if len(may) == 0:  # then it is impossible, by the name of what the target has
+            may = spans[node][measure.reference[spans[node]] > 0.0]
+        if len(may) == 1:
+            lower[may] = np.maximum(lower[may], 1)
+
+
+def _needed_together(problem: Problem) -> int:
+    """How many counts bins need beyond their lower bounds, because their term is infinite if none of them has any."""
+    measure = problem.privacy
+    if problem.goal != "resemble" or measure is None or not measure.distance.builtin or measure.tree is None:
+        return 0
+    return int(np.isinf(measure.terms(problem.lower.astype(np.float64)))[measure.tree.bins :].sum())

@@ -119,7 +119,11 @@ class Question:
         """The locations that each sensitive name covers."""
         if isinstance(self.sensitive, Covered):
             return self.sensitive
-        return Covered((name, frozenset(self.problem.names.match(name))) for name in self.sensitive)
+        problem = self.problem
+        found = ((name, problem.names.positions(name)) for name in self.sensitive)
+        return Covered(
+            (name, frozenset(problem.locations[at] for at in places if problem.sensitive[at])) for name, places in found
+        )
 
     @property
     def hidden_visits(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import compress
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Literal, SupportsIndex, TypeAlias, overload
 
@@ -12,6 +13,7 @@ from elsewhere.model.distances import align
 from elsewhere.model.errors import InputError, Unchanged
 from elsewhere.model.histogram import Histogram
 from elsewhere.model.question import Goal, Question
+from elsewhere.model.trees import KindDistance
 from elsewhere.text import quote
 
 if TYPE_CHECKING:
@@ -139,13 +141,17 @@ class Sanitized:
         from elsewhere.pictures.changes import Changes
 
         problem = self.question.problem
+        after = align(problem.names, self.histogram.index, self.histogram.counts)
+        # A target of kinds says nothing about a single location.
+        of_kinds = isinstance(self.question.privacy, KindDistance)
+        shown = problem.is_location
         return Changes(
             self.goal,
-            tuple(problem.locations),
-            problem.original,
-            align(problem.names, self.histogram.index, self.histogram.counts),
-            None if problem.privacy is None else problem.privacy.reference,
-            problem.sensitive,
+            tuple(compress(problem.locations, shown.tolist())),
+            problem.original[shown],
+            after[shown],
+            None if problem.privacy is None or of_kinds else problem.privacy.reference,
+            problem.sensitive[shown],
             self.quality_loss,
             self.privacy_distance,
             self.notes,

@@ -227,7 +227,7 @@ class Taxonomy:
         return tuple(nodes[0] for nodes in alike)
 
     def kind_at(self, location: str, depth: int) -> str:
-        """Return the name of the node above `location` at a level, counted from 1 at the top.
+        """Return the name of the node above `location` at the level `depth`, counted from 1 at the top.
 
         A location above that level is at its own node. One that the taxonomy does not have is ``"Unknown"``.
         """
@@ -235,9 +235,13 @@ class Taxonomy:
         return self._by_id[path[min(depth, len(path)) - 1]].name if path else UNKNOWN_KIND
 
     def node(self, name: str) -> Node | None:
-        """Return the node that a caller gives by id, name (in any spelling) or alias, if the taxonomy has it."""
+        """Return the node whose id, name (in any spelling) or alias is `name`, or None if there is none."""
         found = self._find(name)
         return self._by_id[next(iter(found))] if found else None
+
+    def number_known(self, names: NameIndex) -> int:
+        """Return how many of `names` are those of nodes."""
+        return sum(key in self._by_key for key in names.keys)
 
     def _meant(self, names: Collection[str]) -> list[Node]:
         """The nodes and presets that a caller names."""
@@ -318,23 +322,25 @@ def informed(taxonomy: Taxonomy | None, history: object) -> Taxonomy | None:
 
 
 class _Types:
-    """What is said about locations, by the keys of their names and by patterns."""
+    """What is said about locations, by the keys of their names and by patterns; what was said first counts."""
 
-    def __init__(self, by_key: Types | None = None, patterns: Types | None = None) -> None:
-        self._by_key, self._patterns = dict(by_key or {}), dict(patterns or {})
+    def __init__(self, layers: tuple[tuple[Types, Types], ...] = ()) -> None:
+        self._layers = layers
 
     def extended(self, types: Types) -> _Types:
-        """The same and more; what is there already stays."""
         by_key = {name_key(name): said for name, said in types.items() if not is_pattern(name)}
         patterns = {name_key(name): said for name, said in types.items() if is_pattern(name)}
-        return _Types(by_key | self._by_key, patterns | self._patterns)
+        return _Types((*self._layers, (by_key, patterns)) if types else self._layers)
 
     def of(self, key: str) -> Collection[str]:
         """What is said about the location whose name has the key."""
-        said = self._by_key.get(key)
-        if said is None and self._patterns:
-            said = next((said for pattern, said in self._patterns.items() if matches(key, pattern)), None)
-        return said or ()
+        for by_key, patterns in self._layers:
+            if key in by_key:
+                return by_key[key]
+            for pattern, said in patterns.items():
+                if matches(key, pattern):
+                    return said
+        return ()
 
 
 def _check(listed: list[Node], by_id: Mapping[str, Node], children: Mapping[str | None, list[Node]]) -> None:

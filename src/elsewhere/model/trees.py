@@ -1,13 +1,15 @@
-"""Distances over a taxonomy: a weighted sum of one distance at every level, from the coarsest kinds to the locations.
+"""Distances that add up counts: over a taxonomy, at every level from the coarsest kinds to the locations, or by kind.
 
-`TreeDistance` is what a caller gives. `Tree` is its sum over nodes for the locations of one problem, as plain arrays.
+`TreeDistance` and `KindDistance` are what a caller gives. `Tree` is what they sum over for the locations of one
+problem, as plain arrays.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 
 from elsewhere.model.arrays import Floats, Ints, Number
 from elsewhere.model.errors import InputError
+from elsewhere.model.names import NameIndex, name_key
 from elsewhere.model.taxonomy import Taxonomy
 from elsewhere.text import quote
 
@@ -22,6 +25,9 @@ from elsewhere.text import quote
 _Path: TypeAlias = tuple[str, ...]
 #: The level of a node of the taxonomy, counted from 0, and its place in a tree.
 _Place: TypeAlias = tuple[int, int]
+
+#: What the key of a bin begins with that is a kind of the target and no location; no key of a name has it.
+_KIND = "\0"
 
 
 @dataclass(frozen=True)
@@ -70,11 +76,7 @@ class TreeDistance:
     levels: Sequence[float] | None = None
 
     def __post_init__(self) -> None:
-        from elsewhere.model.distances import find_distance  # it imports this module
-
-        if not isinstance(self.name, str):
-            raise InputError(f"a distance over a taxonomy needs the name of a distance, not {quote(self.name)}")
-        find_distance(self.name)
+        _check_name(self.name, "over a taxonomy")
         if not isinstance(self.taxonomy, Taxonomy):
             raise InputError(f"taxonomy is {quote(self.taxonomy)}; it must be a Taxonomy", ("taxonomy",))
         if self.levels is not None:
@@ -85,6 +87,70 @@ class TreeDistance:
         """The weight of each level."""
         depth = self.taxonomy.depth
         return (1.0 / depth,) * depth if self.levels is None else tuple(self.levels)
+
+
+@dataclass(frozen=True)
+class KindDistance:
+    r"""A privacy distance from a target of kinds: it compares how many visits of each kind there are.
+
+    .. math:: d_p(H', H'') = \sum_k \mathrm{term}\Big(H''(k), \sum_{i \in k} H'(i)\Big)
+
+    where k runs over the kinds, and i over the locations of kind k. The names in the target are kinds. They receive no
+    visits: the release has the locations of the history, and candidates. For ``"l2"`` the root of the sum is taken.
+
+    Parameters
+    ----------
+    name
+        The distance: ``"js"``, ``"jeffreys"``, ``"variational"``, ``"l2"``, ``"squared-l2"``, ``"pearson"`` or
+        ``"neyman"``.
+    kinds
+        The kind of each location. Any spelling of a name matches. A location that is not in it is a kind of its own, by
+        its own name.
+
+    See Also
+    --------
+    resemble, avoid, frontier, verify, distance : They accept a `KindDistance` as the privacy distance.
+
+    Examples
+    --------
+    >>> from elsewhere import distance, resemble
+    >>> by_kind = KindDistance("js", {"Hotel Adlon": "Hotel", "Hotel Sacher": "Hotel", "Louvre": "Museum"})
+    >>> distance(by_kind, {"Hotel": 3, "Museum": 1}, {"Hotel Adlon": 1, "Hotel Sacher": 2, "Louvre": 1})
+    0.0
+    >>> history = {"Hotel Adlon": 1, "Hotel Sacher": 2, "Louvre": 9}
+    >>> dict(resemble(history, {"Hotel": 3, "Museum": 1}, 0.05, privacy=by_kind).histogram)
+    {'Hotel Adlon': 2, 'Hotel Sacher': 4, 'Louvre': 6}
+    """
+
+    name: str
+    kinds: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        _check_name(self.name, "of kinds")
+        if not isinstance(self.kinds, Mapping):
+            raise InputError(f"kinds is {quote(self.kinds)}; give a mapping from locations to kinds", ("kinds",))
+        found: dict[str, str] = {}
+        for location, kind in self.kinds.items():
+            for name, what in ((location, "location"), (kind, "kind")):
+                if not isinstance(name, str) or not name_key(name):
+                    raise InputError(f"kinds has the {what} {quote(name)}, which is not a name", ("kinds",))
+            other = found.setdefault(name_key(location), kind)
+            if name_key(other) != name_key(kind):
+                raise InputError(
+                    f"kinds has two kinds for {quote(location)}: {quote(other)} and {quote(kind)}", ("kinds",)
+                )
+
+    @cached_property
+    def _keys(self) -> dict[str, str]:
+        return {name_key(location): name_key(kind) for location, kind in self.kinds.items()}
+
+
+def _check_name(name: Any, which: str) -> None:
+    from elsewhere.model.distances import find_distance  # it imports this module
+
+    if not isinstance(name, str):
+        raise InputError(f"a distance {which} needs the name of a distance, not {quote(name)}")
+    find_distance(name)
 
 
 def _checked_levels(levels: Any, depth: int) -> tuple[float, ...]:
@@ -144,6 +210,33 @@ def tree_over(locations: Sequence[str], distances: Sequence[TreeDistance | None]
     return tree, [_weights(distance, paths, places, len(tree.parent)) for distance in distances]
 
 
+def kinds_of(distance: KindDistance, locations: NameIndex) -> list[str]:
+    """The key of the kind of each location."""
+    return [distance._keys.get(key, key) for key in locations.keys]
+
+
+def with_kinds(locations: NameIndex, target: NameIndex) -> tuple[NameIndex, NameIndex]:
+    """The bins of a problem whose target is one of kinds: the locations, and a bin for each kind; and the latter alone.
+
+    A kind's bin may have the name of a location. It holds what the target has of the kind, and receives nothing.
+    """
+    kinds = NameIndex(target.names, [_KIND + key for key in target.keys])
+    return locations.union(kinds), kinds
+
+
+def tree_of_kinds(index: NameIndex, distance: KindDistance) -> tuple[Tree, list[Floats]]:
+    """The tree of the kinds of these bins, and the weight of each node: in a flat quality distance, and in `distance`.
+
+    The bins of kinds count for the kinds alone.
+    """
+    is_kind = np.array([key.startswith(_KIND) for key in index.keys])
+    tree, places = _grown([(kind.removeprefix(_KIND),) for kind in kinds_of(distance, index)])
+    quality, privacy = np.zeros(len(tree.parent)), np.zeros(len(tree.parent))
+    quality[: len(is_kind)][~is_kind] = 1.0
+    privacy[[at for _, at in places]] = 1.0
+    return tree, [quality, privacy]
+
+
 def _weights(distance: TreeDistance | None, paths: Sequence[_Path], places: Sequence[_Place], nodes: int) -> Floats:
     weight = np.zeros(nodes)
     if distance is None:
@@ -197,9 +290,3 @@ def _grown(paths: Sequence[_Path]) -> tuple[Tree, list[_Place]]:
     close(0, len(order))
     first, last = np.array(spans, dtype=np.int64).reshape(-1, 2).T.copy()
     return Tree(np.array(parent, dtype=np.int64), np.array(order, dtype=np.int64), first, last), places
-
-
-@dataclass(frozen=True)
-class KindDistance:
-    name: str
-    kinds: object

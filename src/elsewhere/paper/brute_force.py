@@ -19,8 +19,9 @@ from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.distances import DistanceLike
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram, TableLike
+from elsewhere.model.names import name_key
 from elsewhere.model.question import Goal
-from elsewhere.model.trees import TreeDistance
+from elsewhere.model.trees import KindDistance, TreeDistance
 from elsewhere.paper.setting import Size, counts_to_add, prepare
 from elsewhere.paper.terms import Node, Term, from_total, nodes, term, threshold
 
@@ -79,8 +80,8 @@ def brute_force(
         The distance d_q: its name, a `TreeDistance`, or your own function of (original count, released count) for one
         location.
     privacy
-        The distance d_p: its name, a `TreeDistance`, or your own function of (target count, released count) for one
-        location.
+        The distance d_p: its name, a `TreeDistance`, a `KindDistance`, or your own function of (target count, released
+        count) for one location.
     size
         The size of H' in resemble and avoid: ``"original"`` (the default) or ``"target"``.
     redistribute
@@ -114,7 +115,7 @@ def brute_force(
     [{'cafe': 5, 'clinic': 0, 'gym': 4}, {'cafe': 6, 'clinic': 0, 'gym': 3}]
     """
     hidden = set(sensitive)
-    q_term, p_term = (d.name if isinstance(d, TreeDistance) else d for d in (quality, privacy))
+    q_term, p_term = (d.name if isinstance(d, TreeDistance | KindDistance) else d for d in (quality, privacy))
     if goal == "hide":
         locations = sorted({*histogram, *candidates})
         removed = sum(histogram[location] for location in hidden)
@@ -125,6 +126,8 @@ def brute_force(
     else:
         setting = prepare(histogram, target, max_quality_loss, q_term, p_term, size, candidates)
         locations, final_size, q = setting.locations, setting.size, setting.q
+        if isinstance(privacy, KindDistance):  # the target's names are kinds, not locations
+            locations = sorted({*histogram, *candidates})
     low, high = _bounds(locations, final_size, lower or {}, upper or {})
     original = np.array([histogram[location] for location in locations])
     is_sensitive = _marked(locations, hidden)
@@ -144,7 +147,11 @@ def brute_force(
     if goal == "hide":
         minimised = q_total
     else:
-        p_total = _totals(setting.p, nodes(privacy, locations), setting.target, x, np.zeros_like(is_sensitive))
+        if isinstance(privacy, KindDistance):
+            target_of = dict(zip(map(name_key, setting.locations), setting.target, strict=True))
+            p_total = _totals_of_kinds(setting.p, privacy, locations, target_of, x)
+        else:
+            p_total = _totals(setting.p, nodes(privacy, locations), setting.target, x, np.zeros_like(is_sensitive))
         minimised = p_total if goal == "resemble" else -p_total
     allowed &= (q_total < math.inf) & (minimised < math.inf)
     least = from_total(quality, float(q_total[allowed].min())) if allowed.any() else math.inf
@@ -210,6 +217,20 @@ def _totals(node_term: Term, nodes: list[Node], reference: list[float], x: Ints,
         if visits_hidden and terms[0] == math.inf:
             continue
         totals += weight * terms[below]
+    return totals
+
+
+def _totals_of_kinds(
+    kind_term: Term, distance: KindDistance, locations: list[str], target: Mapping[str, float], x: Ints
+) -> Floats:
+    """The distance of every histogram from a target of kinds: the sum over kinds of the term of their visits."""
+    kind_of = {name_key(location): name_key(kind) for location, kind in distance.kinds.items()}
+    kinds = [kind_of.get(name_key(location), name_key(location)) for location in locations]
+    totals = np.zeros(len(x))
+    for kind in {*kinds, *target}:
+        visits = x[:, [other == kind for other in kinds]].sum(axis=1)
+        terms = np.array([kind_term(target.get(kind, 0.0), count) for count in range(int(visits.max(initial=0)) + 1)])
+        totals += terms[visits]
     return totals
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from elsewhere.model.distances import DistanceLike, find_distance, slack
 from elsewhere.model.errors import InputError
-from elsewhere.model.trees import TreeDistance
+from elsewhere.model.trees import KindDistance, TreeDistance
 
 #: A bin's term as a function of (reference count, count), all else being fixed.
 Term: TypeAlias = Callable[[float, int], float]
@@ -77,8 +77,8 @@ def term(distance: DistanceLike, r_size: float, x_size: float) -> Term:
     >>> f"{term('js', 50, 50)(7, 9):.3e}"  # adding 2 to bin a of the paper's example
     '1.808e-03'
     """
-    if isinstance(distance, TreeDistance):
-        raise InputError("the paper's algorithms have no distances over a taxonomy; only brute_force has")
+    if isinstance(distance, TreeDistance | KindDistance):
+        raise InputError("the paper's algorithms have no distances over a taxonomy or of kinds; only brute_force has")
     found = find_distance(distance)
     if not (r_size > 0 and x_size > 0):
         raise InputError(f"the histograms have the sizes {r_size} and {x_size}; neither may be empty")

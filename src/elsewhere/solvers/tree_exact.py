@@ -20,12 +20,16 @@ _MOST_FORBIDDEN = 62
 
 def least_loss(problem: Problem, limits: Limits) -> Solution | None:
     """The counts of least quality loss, whatever the limit on it; None if constraints leave none."""
-    if not problem.quality.distance.builtin:  # then it is flat, and the tree is the privacy distance's
+    counts, loss = None, -math.inf
+    if problem.quality.distance.builtin:
+        counts = tree_hide.spread(problem)
+        loss = problem.quality.to_total(problem.quality_loss(counts))
+        if problem.allows(counts):
+            return Solution(counts, loss, loss, loss, 0.0, 0.0)
+    elif problem.is_location.all():  # the quality distance is flat, and the tree is the privacy distance's
         return exact.least_loss(problem.without_tree(), limits)
-    counts = tree_hide.spread(problem)
-    loss = problem.quality.to_total(problem.quality_loss(counts))
-    if problem.allows(counts):
-        return Solution(counts, loss, loss, loss, 0.0, 0.0)
+    else:
+        counts = exact.quick_counts(problem)
     limits = limits.without_deadline()  # without any counts there is no answer at all
     choices = tabulate(problem, math.inf, limits, around=counts)
     allowed = choices.quality < math.inf
@@ -68,7 +72,7 @@ def optimum(problem: Problem, choices: TreeChoices, known: Ints, limits: Limits)
         solution = solution._replace(bound=min(trivial, solution.objective), dual_bound=-math.inf)
     if unsure:
         solution = solution._replace(bound=-math.inf, dual_bound=-math.inf)
-    return solution._replace(counts=_ordered(problem, solution.counts))
+    return solution._replace(counts=_ordered(problem, _split(problem, solution.counts)))
 
 
 def least(
@@ -149,13 +153,11 @@ def _solved(
 
 
 def _at_infinity(problem: Problem, choices: TreeChoices, known: Ints, limits: Limits) -> Solution | None:
-    """The counts of least quality loss at an infinite privacy distance, or None if no counts within the budget have it.
+    """The counts of least quality loss at an infinite privacy distance: at least one node has an infinite term.
 
-    The distance is infinite if the term of a bin is: then so are those of nodes above it, or they are finite.
+    None if no counts within the budget have one.
     """
-    bins = int(choices.start[len(problem.original)])
     flagged = np.where(np.isinf(choices.privacy), -1.0, 0.0)
-    flagged[bins:] = 0.0
     allowed, limits = choices.within(problem.budget), limits._replace(gap=0.0)
     start = cheapest(problem, choices, flagged, -1.0, allowed, limits)
     if start is None:
@@ -166,6 +168,26 @@ def _at_infinity(problem: Problem, choices: TreeChoices, known: Ints, limits: Li
     if found.objective > problem.budget:
         raise SearchGaveUp("the search for counts at an infinite distance was not finished")
     return Solution(found.counts, -math.inf, -math.inf, -math.inf, 0.0, 0.0, proven=found.closed and choices.whole)
+
+
+def _split(problem: Problem, counts: Ints) -> Ints:
+    """Where only the total of a kind matters to the privacy distance, its split of least quality loss."""
+    quality, privacy, tree = problem.quality, problem.privacy, problem.tree
+    assert privacy is not None
+    assert privacy.weight is not None
+    assert tree is not None
+    n = len(counts)
+    if privacy.weight[:n][tree.parent[:n] >= 0].any() or not quality.distance.builtin or len(problem.forbidden):
+        return counts
+    split = counts.copy()
+    for first, last in zip(tree.first.tolist(), tree.last.tolist(), strict=True):
+        bins = np.sort(tree.order[first:last])
+        of_kind = problem._replace(
+            original=problem.original[bins], lower=problem.lower[bins], upper=problem.upper[bins],
+            size=int(counts[bins].sum()), quality=quality._replace(reference=quality.reference[bins], tree=None),
+        )  # fmt: skip
+        split[bins], _ = exact.spread(of_kind, quality.distance)
+    return split
 
 
 def _ordered(problem: Problem, counts: Ints) -> Ints:

@@ -92,8 +92,8 @@ def verify(
         The distance d_q: its name, a `TreeDistance`, or your own function of (original count, released count) for one
         location.
     privacy
-        The distance d_p: its name, a `TreeDistance`, or your own function of (target count, released count) for one
-        location.
+        The distance d_p: its name, a `TreeDistance`, a `KindDistance`, or your own function of (target count, released
+        count) for one location.
     max_distance
         The greatest privacy distance d_p(H', H'') allowed (resemble).
     min_distance
@@ -209,7 +209,8 @@ def _counts(problem: Problem, released: Histogram, check: Check) -> Ints:
         if at >= 0:
             counts[at] = count
         elif count:
-            known = "the history, the target or the candidates"
+            target = ", the target" if problem.is_location.all() else ""  # one of kinds has no locations
+            known = f"the history{target} or the candidates"
             check.problems.append(
                 f"the release has {plural(count, 'visit')} at {quote(location)}, which is not in {known}"
             )
