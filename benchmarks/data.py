@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,7 @@ def users(name: str) -> tuple[list[Histogram], str]:
     """The histograms of all users of a set, and where they come from."""
     file = f"synthetic_{name}.csv.gz"
     if folder := folder_with(file):
-        return _read(folder / file), file
+        return read(folder / file), file
     count, length, size = _SHAPES[name]
     rng = np.random.default_rng(7)
     lengths = np.clip(rng.gamma(3.0, length / 3.0, count), 5, 160).astype(int)
@@ -48,9 +48,10 @@ def uniform(histogram: Histogram) -> dict[str, float]:
     return dict.fromkeys(histogram.locations, 1.0)
 
 
-def _read(path: Path) -> list[Histogram]:
-    visits: dict[int, dict[str, int]] = defaultdict(dict)
+def read(path: Path, column: str = "category") -> list[Histogram]:
+    """The histograms in a file of the evaluation sets; the column has the locations."""
+    visits: dict[int, Counter[str]] = defaultdict(Counter)
     with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            visits[int(row["user"])][row["category"]] = int(row["count"])
+            visits[int(row["user"])][row[column]] += int(row["count"])
     return [Histogram(visits[user]) for user in sorted(visits)]

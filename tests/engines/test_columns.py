@@ -20,7 +20,8 @@ pa: Any = import_module("pyarrow")
 pq: Any = import_module("pyarrow.parquet")
 duckdb: Any = import_module("duckdb")
 
-#: Headers with marks on the columns that must be taken: @ for the user, ! for the location, # for the count.
+#: Headers with marks on the columns that must be taken: @ for the user, ! for the location, # for the count, ~ for
+#: coordinates, which are no counts.
 TAKEN = """
 user@,location!,count#
 user@,location!
@@ -64,7 +65,7 @@ user@,場所!,回数#
 user@,\uff4c\uff4f\uff43ation!,count#
 user@,\u200blocation\u200b!,count#
 user@,location!,count of stars,county,counter
-user@,location!,latitude,longitude,time
+user@,location!,latitude~,longitude~,time
 """
 
 REFUSED = {
@@ -93,13 +94,13 @@ class Case(NamedTuple):
 
 
 def cases() -> Iterator[Case]:
-    values = {"@": "ann", "!": "cafe", "#": "3"}
+    values = {"@": "ann", "!": "cafe", "#": "3", "~": "7"}
     for header in TAKEN.strip("\n").splitlines():
         columns = header.split(",")
         ignored = [name for name in columns if name[-1] not in values]
         counts = [name[:-1] for name in columns if name.endswith("#")]
         notes = [] if not ignored else [note(ignored, counts)]
-        names = [name.rstrip("@!#") for name in columns]
+        names = [name.rstrip("@!#~") for name in columns]
         cells = [values.get(name[-1], "7") for name in columns]
         yield Case(names, cells, ({"ann": {"cafe": 6 if counts else 2}}, notes))
     for header, reason in REFUSED.items():

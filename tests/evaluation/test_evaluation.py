@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
 from importlib import import_module
@@ -114,6 +115,33 @@ def test_quality_loss_is_the_distance(pairs: list[tuple[Counts, Counts]]) -> Non
     assert list(losses) == list(DISTANCES)
     for name, found in losses.items():
         assert found == pytest.approx([ew.distance(name, h, x) for h, x in pairs], rel=1e-12, abs=1e-12)
+
+
+#: Nodes at three levels; two share a name, a location may be at an inner node, at two nodes, or at none.
+TREE = ew.Taxonomy.parse("tree.csv", b"""id,name,parent_id
+1,food,
+11,a,1
+12,b,1
+121,c,12
+122,d,12
+123,g,12
+13,g,1
+14,f,1
+2,shop,
+21,e,2
+22,f,2
+""")  # fmt: skip
+weights = st.sampled_from([None, [1.0], [0.5, 0.5], [0.0, 0.5, 2.0], [0.7, 0.0, 0.3]])
+
+
+@given(tables, weights)
+def test_loss_over_a_taxonomy_is_the_tree_distance(
+    pairs: list[tuple[Counts, Counts]], levels: list[float] | None
+) -> None:
+    """Level by level here, node by node there."""
+    for name, found in quality_losses(numbered(pairs), TREE, levels).items():
+        expected = [ew.distance(ew.TreeDistance(name, TREE, levels), h, x) for h, x in pairs]
+        assert found == pytest.approx(expected, rel=1e-12, abs=1e-12)
 
 
 def test_spread_counts_users() -> None:
@@ -227,6 +255,55 @@ def test_what_is_not_changed_differs_by_nothing() -> None:
     assert found != evaluate(Tables.of(users, users), neighbours=6, seed=2)
 
 
+# Kinds
+
+#: The kind of each location at a level; "f" is at two nodes that have none in common above, "h" is at none.
+KINDS = {
+    1: dict(zip("abcdefgh", ("food", "food", "food", "food", "shop", "f", "food", "h"), strict=True)),
+    2: dict(zip("abcdefgh", ("a", "b", "b", "b", "e", "f", "g", "h"), strict=True)),
+}
+
+
+@given(tables, st.sampled_from([1, 2]))
+def test_kinds_add_up(pairs: list[tuple[Counts, Counts]], depth: int) -> None:
+    def added(h: Counts) -> dict[str, int]:
+        counts = Counter[str]()
+        for name, count in h.items():
+            counts[KINDS[depth][name]] += count
+        return counts
+
+    found, expected = numbered(pairs).by_kind(TREE, depth), numbered([(added(h), added(x)) for h, x in pairs])
+    assert (found.users, found.locations) == (expected.users, expected.locations)
+    for field in ("offset", "location", "before", "after", "in_original"):
+        assert getattr(found, field).tolist() == getattr(expected, field).tolist()
+
+
+def test_kinds_of_huge_counts() -> None:
+    """Sums are whole numbers: floats would lose the last visit."""
+    both = numbered([({"a": 2**60, "b": 1}, {"c": 2**60 + 1})]).by_kind(TREE)
+    assert both.before.tolist() == both.after.tolist() == [2**60 + 1]
+
+
+def test_evaluation_of_kinds() -> None:
+    """A move within a kind is a loss of locations, not of kinds."""
+    users = random_users(40)
+    moved = {
+        user: {("d" if name == "c" else name): n for name, n in h.items() if name != "d"} for user, h in users.items()
+    }
+    tables_ = Tables.of(users, moved)
+    found = evaluate(tables_, neighbours=6, taxonomy=TREE, levels=[0.9, 0.1])
+    flat = evaluate(tables_, neighbours=6)
+    assert flat.kinds is None
+    assert (found.quality_loss, found.nce, found.recommendation) == (flat.quality_loss, flat.nce, flat.recommendation)
+    assert found.kinds is not None
+    added = tables_.by_kind(TREE)
+    assert found.kinds.number == len(added.locations) == 2 + len("fhijkl") + len(["clinic", "home"])
+    assert found.kinds.quality_loss["js"] == Spread.of(quality_losses(tables_, TREE, [0.9, 0.1])["js"])
+    assert found.kinds.nce == Spread.of(conditional_entropies(added, 3))
+    assert found.kinds.recommendation == recommendation_errors(added, neighbours=6)
+    assert found.notes == ("The taxonomy does not have 8 of 14 locations; each is a kind of its own.",)
+
+
 # Tables, files, and what is wrong with them
 
 
@@ -273,6 +350,12 @@ def test_command_reads_files_and_folders(run: Run, tmp_path: Path) -> None:
     status, out, err = run(*asked)
     assert (status, out) == (0, f"{expected}\n")
     assert err == "Compared 40 users with 14 locations.\n"
+    Path("kinds.txt").write_text("Food\n  a\n  b\n  c\nPlaces\n  clinic\n  home\n", encoding="utf-8")
+    status, out, err = run(*asked, "--taxonomy", "kinds.txt", "--levels", "0.9,0.1")
+    over = evaluate(Tables.of(users, released), neighbours=6, splits=2,
+                    taxonomy=ew.Taxonomy.load("kinds.txt"), levels=[0.9, 0.1])  # fmt: skip
+    assert (status, out) == (0, f"{over}\n")
+    assert err.endswith("Compared 40 users with 14 locations of 11 kinds.\n")
 
 
 @pytest.mark.parametrize(
@@ -287,6 +370,10 @@ def test_command_reads_files_and_folders(run: Run, tmp_path: Path) -> None:
         (("users.csv", "users.csv", "--splits", "1"), "splits is 1"),
         (("users.csv", "users.csv", "--neighbours", "0"), "neighbours is 0"),
         (("users.csv", "users.csv", "--seed", "-1"), "seed is -1"),
+        (("users.csv", "users.csv", "--levels", "1,1"), "--levels is given without a taxonomy"),
+        (("users.csv", "users.csv", "--taxonomy", "shipped", "--levels", "1;1"), "--levels is '1;1'"),
+        (("users.csv", "users.csv", "--taxonomy", "shipped", "--levels", "1,-1"), "--levels is [1.0, -1.0]"),
+        (("users.csv", "users.csv", "--taxonomy", "nowhere.csv"), "nowhere.csv"),
         (("users.csv", "users.csv", "--user-column", "who"), "no column is called 'who'"),
     ],
 )

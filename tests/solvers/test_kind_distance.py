@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, given, settings
 import elsewhere as ew
 from elsewhere.budgets import frontier_budgets
 from elsewhere.model.question import Question
-from elsewhere.output.sentences import common_note
 from elsewhere.paper import brute_force
 from tests.support.instances import DISTANCES, bumpy, constraints, histograms, wild
 
@@ -218,9 +217,6 @@ def test_frontier() -> None:
         assert point.privacy_distance == pytest.approx(alone.privacy_distance, abs=1e-12)
         assert point.status == "optimal"
     assert points[-1].histogram == ew.resemble(HISTORY, target, 1.0, privacy=privacy).histogram
-    assert common_note(question) is None
-    other = replace(question, target={"Opera": 1, "Cinema": 2, "Park": 1})
-    assert common_note(other) == "Only 1 of the target's 3 kinds are in your history. Kinds match by name."
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
+
 from elsewhere.evaluation.nce import conditional_entropies
 from elsewhere.evaluation.quality import quality_losses
 from elsewhere.evaluation.recommendation import TooFewUsers, recommendation_errors
-from elsewhere.evaluation.result import Contrast, Errors, Estimate, Evaluation, Recommendation, Spread
+from elsewhere.evaluation.result import Contrast, Errors, Estimate, Evaluation, Kinds, Recommendation, Spread
 from elsewhere.evaluation.tables import Tables
+from elsewhere.model.distances import over_taxonomy
+from elsewhere.model.taxonomy import Taxonomy
 from elsewhere.text import plural
 
 __all__ = [
@@ -14,6 +19,7 @@ __all__ = [
     "Errors",
     "Estimate",
     "Evaluation",
+    "Kinds",
     "Recommendation",
     "Spread",
     "Tables",
@@ -25,7 +31,16 @@ __all__ = [
 ]
 
 
-def evaluate(tables: Tables, *, clusters: int = 3, neighbours: int = 25, splits: int = 10, seed: int = 1) -> Evaluation:
+def evaluate(
+    tables: Tables,
+    *,
+    clusters: int = 3,
+    neighbours: int = 25,
+    splits: int = 10,
+    seed: int = 1,
+    taxonomy: Taxonomy | None = None,
+    levels: Sequence[float] | None = None,
+) -> Evaluation:
     """Compute the figures of the paper's evaluation section for any two tables of users' histograms.
 
     Parameters
@@ -40,16 +55,22 @@ def evaluate(tables: Tables, *, clusters: int = 3, neighbours: int = 25, splits:
         Number of random splits into tested and other users; at least 2. Default: 10.
     seed
         Seed of the splits; the same seed gives the same figures.
+    taxonomy
+        Measure the quality loss over this taxonomy as well, and NCE and recommendation of the kinds at its top level.
+        Default: only location by location.
+    levels
+        The weights of the taxonomy's levels for the quality loss; see `TreeDistance`. Default: equal shares.
 
     Returns
     -------
     Evaluation
         Quality loss in every distance, NCE and recommendation errors. Without enough users for recommendation that part
-        is None, and a note says so.
+        is None, and a note says so. With a taxonomy `kinds` has the same figures over it.
 
     See Also
     --------
     quality_losses, conditional_entropies, recommendation_errors : The three measurements.
+    Tables.by_kind : Add counts up by kind, to measure at another level of a taxonomy.
 
     References
     ----------
@@ -57,15 +78,47 @@ def evaluate(tables: Tables, *, clusters: int = 3, neighbours: int = 25, splits:
        Target Histogram Avoidance/Resemblance", Knowledge and Information Systems, 2020,
        doi:10.1007/s10115-019-01432-4.
     """
+    over_taxonomy("js", taxonomy, levels)  # raises before any work if they are wrong
     notes = _left_out(tables)
-    losses = {name: Spread.of(values) for name, values in quality_losses(tables).items()}
+    recommend = partial(recommendation_errors, neighbours=neighbours, splits=splits, seed=seed)
+    losses = _spreads(tables)
     groups = Spread.of(conditional_entropies(tables, clusters))
+    recommended = _unless_too_few(recommend, tables, "recommendation", notes)
+    kinds = None
+    if taxonomy is not None:
+        notes += _unknown(tables, taxonomy)
+        added = tables.by_kind(taxonomy)
+        kinds = Kinds(
+            len(added.locations),
+            _spreads(tables, taxonomy, levels),
+            Spread.of(conditional_entropies(added, clusters)),
+            _unless_too_few(recommend, added, "recommendation of kinds", notes),
+        )
+    return Evaluation(
+        len(tables.users), len(tables.locations), losses, clusters, groups, recommended, kinds, tuple(notes)
+    )
+
+
+def _spreads(
+    tables: Tables, taxonomy: Taxonomy | None = None, levels: Sequence[float] | None = None
+) -> dict[str, Spread]:
+    return {name: Spread.of(values) for name, values in quality_losses(tables, taxonomy, levels).items()}
+
+
+def _unless_too_few(
+    recommend: Callable[[Tables], Recommendation], tables: Tables, what: str, notes: list[str]
+) -> Recommendation | None:
     try:
-        recommended = recommendation_errors(tables, neighbours, splits, seed)
+        return recommend(tables)
     except TooFewUsers as error:
-        recommended = None
-        notes.append(f"Skipped recommendation: {error}.")
-    return Evaluation(len(tables.users), len(tables.locations), losses, clusters, groups, recommended, tuple(notes))
+        notes.append(f"Skipped {what}: {error}.")
+        return None
+
+
+def _unknown(tables: Tables, taxonomy: Taxonomy) -> list[str]:
+    unknown = sum(not taxonomy.path(location) for location in tables.locations)
+    all_ = plural(len(tables.locations), "location")
+    return [f"The taxonomy does not have {unknown} of {all_}; each is a kind of its own."] if unknown else []
 
 
 def _left_out(tables: Tables) -> list[str]:

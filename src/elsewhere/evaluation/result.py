@@ -85,6 +85,19 @@ class Recommendation:
 
 
 @dataclass(frozen=True)
+class Kinds:
+    """The same figures over a taxonomy, where places of one kind are alike."""
+
+    #: How many kinds the top level has. A location that the taxonomy does not have is one of its own.
+    number: int
+    #: Over all levels of the taxonomy (`TreeDistance`), by name of the distance.
+    quality_loss: Mapping[str, Spread]
+    #: Of the visits to each kind of the top level, and so is the recommendation.
+    nce: Spread
+    recommendation: Recommendation | None
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """How useful the sanitized histograms still are, compared with the originals."""
 
@@ -95,6 +108,8 @@ class Evaluation:
     clusters: int
     nce: Spread
     recommendation: Recommendation | None
+    #: Only with a taxonomy.
+    kinds: Kinds | None = None
     #: Sentences for the reader: who was left out, what could not be measured.
     notes: tuple[str, ...] = ()
 
@@ -103,13 +118,24 @@ class Evaluation:
         return asdict(self)
 
     def __str__(self) -> str:
-        columns = ("median", "9 in 10", "mean", "greatest", "zero", "infinite")
-        lines = [_line("quality loss", columns)]
-        lines += [_line(name, _cells(spread)) for name, spread in self.quality_loss.items()]
-        lines += ["", _line(f"clusters ({self.clusters})", columns), _line("NCE", _cells(self.nce))]
+        lines = _losses("quality loss", self.quality_loss)
+        if self.kinds is not None:
+            lines += ["", *_losses("tree distance", self.kinds.quality_loss)]
+        lines += ["", _line(f"clusters ({self.clusters})", _COLUMNS), _line("NCE", _cells(self.nce))]
+        if self.kinds is not None:
+            lines.append(_line("NCE of kinds", _cells(self.kinds.nce)))
         if self.recommendation is not None:
-            lines += ["", *_recommended(self.recommendation)]
+            lines += ["", *_errors("recommendation", self.recommendation)]
+        if self.kinds is not None and self.kinds.recommendation is not None:
+            lines += ["", *_errors("of kinds", self.kinds.recommendation)]
         return "\n".join(lines)
+
+
+_COLUMNS = ("median", "9 in 10", "mean", "greatest", "zero", "infinite")
+
+
+def _losses(title: str, losses: Mapping[str, Spread]) -> list[str]:
+    return [_line(title, _COLUMNS), *(_line(name, _cells(spread)) for name, spread in losses.items())]
 
 
 def _cells(spread: Spread) -> list[str]:
@@ -117,8 +143,8 @@ def _cells(spread: Spread) -> list[str]:
     return [*(f"{value:.4g}" for value in values), f"{spread.zero:.1%}", f"{spread.infinite:.1%}"]
 
 
-def _recommended(found: Recommendation) -> list[str]:
-    lines = [f"{'recommendation':<16}{'original':<27}{'sanitized':<27}difference"]
+def _errors(title: str, found: Recommendation) -> list[str]:
+    lines = [f"{title:<16}{'original':<27}{'sanitized':<27}difference"]
     for who, errors in (("alone", found.alone), ("all", found.everybody)):
         for name, error in (("MAE", errors.mae), ("RMSE", errors.rmse)):
             lines.append(f"{name + ', ' + who:<16}{error.original!s:<27}{error.sanitized!s:<27}{error.difference}")

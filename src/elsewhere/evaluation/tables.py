@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elsewhere.evaluation.choices import check_whole
 from elsewhere.histories import read_users
 from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.distances import align
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram, TableLike
+from elsewhere.model.taxonomy import Taxonomy
 from elsewhere.text import quote
 
 if TYPE_CHECKING:
@@ -103,6 +105,70 @@ class Tables:
             empty=len(original) - len(visits),
             unreleased=len(visits) - len(users),
             unknown=len(sanitized.keys() - original.keys()),
+        )
+
+    def by_kind(self, taxonomy: Taxonomy, depth: int = 1) -> Tables:
+        r"""Return the tables with the counts of each user added up by kind of place.
+
+        Parameters
+        ----------
+        taxonomy
+            The tree of kinds. A location is looked up as `TreeDistance` does.
+        depth
+            The level, counted from 1 at the top. A location above that level, or one that the taxonomy does not have,
+            is a kind of its own. Default: the top level.
+
+        >>> from elsewhere import Taxonomy
+        >>> kinds = Taxonomy.parse("kinds.txt", b"Food\n  Bakery\n  Restaurant\nSport\n  Gym\n")
+        >>> tables = Tables.of({"ann": {"Bakery": 2, "Restaurant": 1, "Gym": 4}}, {"ann": {"Bakery": 3, "Gym": 4}})
+        >>> added = tables.by_kind(kinds)
+        >>> added.locations, added.before.tolist(), added.after.tolist()
+        (('Food', 'Sport'), [3, 4], [3, 4])
+        """
+        if not isinstance(taxonomy, Taxonomy):
+            raise InputError(f"taxonomy is {quote(taxonomy)}; it must be a Taxonomy", ("taxonomy",))
+        check_whole("depth", depth, 1)
+        return next(self.by_kinds(taxonomy, [depth]))
+
+    def by_kinds(self, taxonomy: Taxonomy, depths: Iterable[int]) -> Iterator[Tables]:
+        """Iterate over the tables of `by_kind` at several levels; every location is looked up only once.
+
+        Parameters
+        ----------
+        taxonomy
+            The tree of kinds.
+        depths
+            The levels, counted from 1 at the top.
+        """
+        names = {node.id: node.name for _, node in taxonomy.tree()}
+        paths = [taxonomy.path(location) for location in self.locations]
+        for depth in depths:
+            # Nodes may share a name, and a location may have the name of a node: the tuples tell them apart.
+            keys: list[tuple[str, ...]] = [
+                (names[path[depth - 1]], path[depth - 1]) if len(path) >= depth else (location,)
+                for location, path in zip(self.locations, paths, strict=True)
+            ]
+            kinds = sorted(set(keys))
+            number = {kind: at for at, kind in enumerate(kinds)}
+            yield self._added_up(np.array([number[key] for key in keys]), tuple(kind[0] for kind in kinds))
+
+    def _added_up(self, kind: Ints, names: tuple[str, ...]) -> Tables:
+        """The tables over kinds with these names, given the number of the kind of each location."""
+        entries, which = np.unique(self.rows * len(names) + kind[self.location], return_inverse=True)
+
+        def total(values: Ints | Flags) -> Ints:
+            sums = np.zeros(len(entries), dtype=np.int64)
+            np.add.at(sums, which, values)
+            return sums
+
+        return replace(
+            self,
+            locations=names,
+            offset=np.searchsorted(entries, np.arange(len(self.users) + 1) * len(names)),
+            location=entries % len(names),
+            before=total(self.before),
+            after=total(self.after),
+            in_original=total(self.in_original) > 0,
         )
 
     @property

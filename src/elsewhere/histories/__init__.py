@@ -1,6 +1,17 @@
 """Read the files that people have: tables, exports of Google and Foursquare, browser histories."""
 
 from elsewhere.histories.documents import InMemoryFile
-from elsewhere.histories.reading import History, read, read_users, read_weights, relabelled
+from elsewhere.histories.label_table import LabelTable, label_table
+from elsewhere.histories.reading import History, read, read_labels, read_users, read_weights, relabelled
 
-__all__ = ["History", "InMemoryFile", "read", "read_users", "read_weights", "relabelled"]
+__all__ = [
+    "History",
+    "InMemoryFile",
+    "LabelTable",
+    "label_table",
+    "read",
+    "read_labels",
+    "read_users",
+    "read_weights",
+    "relabelled",
+]

@@ -38,6 +38,8 @@ _KNOWN = {
         "nutzerid utilisateur usuario usuário utente gebruiker 利用者 用户 用戶 사용자",
     ),
 }
+#: What columns are called that say where a place is.
+_COORDINATES = ("latitude lat", "longitude lon lng long")
 _SEPARATORS = re.compile(r"[\s_-]+")
 
 #: How many rows of a text file tell whether a column holds numbers.
@@ -55,6 +57,15 @@ class Columns:
     #: Whether the column of counts was named, not found.
     count_given: bool = False
 
+    @property
+    def coordinates(self) -> tuple[str, str] | None:
+        """The columns with the latitude and the longitude, if there is one of each."""
+        taken = (self.location, self.count, self.user)
+        latitude, longitude = (
+            [name for name in self.names if _key(name) in known.split() and name not in taken] for known in _COORDINATES
+        )
+        return (latitude[0], longitude[0]) if len(latitude) == len(longitude) == 1 else None
+
     def required_user(self) -> str:
         if self.user is None:
             raise _missing(self.names, "user")
@@ -62,7 +73,8 @@ class Columns:
 
     def notes(self, numeric: Iterable[str]) -> list[str]:
         """What to say about columns with numbers that are not read; nothing if the reader chose the counts."""
-        ignored = [name for name in numeric if name not in (self.location, self.count, self.user)]
+        read = (self.location, self.count, self.user, *(self.coordinates or ()))
+        ignored = [name for name in numeric if name not in read]
         if self.count_given or not ignored:
             return []
         several = len(ignored) > 1
@@ -99,13 +111,19 @@ def find_user(names: Sequence[str], user: str | None = None) -> str:
 
 def called(names: Sequence[str], wanted: str) -> str:
     """The column of that name, or the only one that is written like it."""
-    found = [name for name in names if name == wanted] or [name for name in names if _key(name) == _key(wanted)]
-    if not found:
+    found = called_if_any(names, wanted)
+    if found is None:
         told = f"no column is called {quote(wanted)}; the columns are {name_list(names)}"
         raise InputError(f"{told}{closest(str(wanted), names)}")
+    return found
+
+
+def called_if_any(names: Sequence[str], wanted: str) -> str | None:
+    """The column of that name, or the only one that is written like it, or None if there is no such column."""
+    found = [name for name in names if name == wanted] or [name for name in names if _key(name) == _key(wanted)]
     if len(found) > 1:
         raise InputError(f"several columns are called {quote(wanted)}: {name_list(found)}; rename all but one")
-    return found[0]
+    return found[0] if found else None
 
 
 def numeric_columns(names: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:

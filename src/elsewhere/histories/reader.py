@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
+from elsewhere.histories.coordinates import Coordinates
 from elsewhere.histories.documents import Document
 from elsewhere.histories.options import Locations, Options
 from elsewhere.histories.tables import Table
@@ -15,11 +16,12 @@ from elsewhere.model.taxonomy import Types
 
 
 class Reading(NamedTuple):
-    """Counts by location, sentences for the person, and what the export says about locations."""
+    """Counts by location, sentences for the person, what the export says about locations, and where they are."""
 
     counts: Mapping[str, int]
     notes: list[str]
     types: Types = MappingProxyType({})
+    coordinates: Mapping[str, Coordinates] = MappingProxyType({})
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike
@@ -20,10 +20,12 @@ from elsewhere.histories import (
     takeout,
     timeline,
 )
+from elsewhere.histories.coordinates import Coordinates
 from elsewhere.histories.documents import Document, Source, opened
+from elsewhere.histories.labels import Labels, parse_labels, with_kinds
 from elsewhere.histories.options import Locations, Options
 from elsewhere.histories.reader import Export, Reading, TableFormat
-from elsewhere.histories.tables import Table, columns_of, count_by_user, count_visits, pairs, real, whole
+from elsewhere.histories.tables import Table, columns_of, count_by_user, count_visits, real, whole
 from elsewhere.histories.unsupported import refuse_unsupported
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram
@@ -39,7 +41,7 @@ _FORMATS: dict[str, Export | TableFormat] = {it.name: it for it in (browser.EXPO
 
 @dataclass(frozen=True)
 class History:
-    """The histogram in a file, the file's format, notes for the reader, and types. The verbs accept a `History`."""
+    """The histogram in a file, and what else the file says. The verbs accept a `History`."""
 
     histogram: Histogram
     #: The name of the format that was recognised.
@@ -48,6 +50,8 @@ class History:
     notes: tuple[str, ...] = ()
     #: What the file says about locations beside their names, such as home or a category; `kinds` uses it.
     types: Types = field(default_factory=dict)
+    #: Latitude and longitude of locations, where the file has them: those of a location's first visit.
+    coordinates: Mapping[str, Coordinates] = field(default_factory=dict)
 
 
 def read(
@@ -83,13 +87,15 @@ def read(
     user
         Read only the rows of this user. Required if the table has several users.
     labels
-        A table with the columns id and label. A location called id is renamed to label.
+        A table with the columns id and label. A location called id is renamed to label, unless that is empty. A column
+        kind, if there is one, says what kind of place it is: a node of the shipped taxonomy, or none. ``elsewhere
+        labels`` writes such a table.
 
     Returns
     -------
     History
-        The `histogram`, the `format` that was recognised, `notes`: what was left out, merged or guessed, and `types`:
-        what the file says about locations. The verbs accept a `History`.
+        The `histogram`, the `format` that was recognised, `notes`: what was left out, merged or guessed, `types`: what
+        the file says about locations, and `coordinates`: where they are. The verbs accept a `History`.
 
     Raises
     ------
@@ -112,33 +118,44 @@ def read(
     options = Options(locations, location_column, count_column, user_column, user)
     with opened(path) as documents:
         reader, chosen = _recognised(documents, format)
-        counts, notes, types = _counts(reader, chosen, options)
-        if not counts:
+        reading = _counts(reader, chosen, options)
+        if not reading.counts:
             raise InputError("it has no visits")
-        history = _history(counts, reader.name, notes, types)
+        history = _history(reading, reader.name)
         return history if labels is None else relabelled(history, labels)
 
 
-def relabelled(history: History, labels: Source) -> History:
-    """Return `history` with its locations renamed by `labels`, a table with the columns id and label."""
-    with _table(labels, None) as table:
-        known = pairs(table, "id", "label")
-        notes = [*history.notes, *table.notes]
-    ids = NameIndex(list(known))
+def read_labels(path: Source) -> Labels:
+    """Read a table with the columns id and label, and perhaps kind."""
+    with _table(path, None) as table:
+        return parse_labels(table)
+
+
+def relabelled(history: History, labels: Source | Labels) -> History:
+    """Return `history` with its locations renamed by `labels`, a table with the columns id and label, perhaps kind."""
+    known = labels if isinstance(labels, Labels) else read_labels(labels)
     counts: Counter[str] = Counter()
     types: dict[str, Collection[str]] = {}
+    coordinates: dict[str, Coordinates] = {}
+    kinds: dict[str, str] = {}
     unlabelled = []
     for location, count in history.histogram.items():
-        id_ = location if location in known else ids.find(location)
-        if id_ is None:
+        row = known.of(location)
+        if not row.label and not row.kind:
             unlabelled.append(location)
-        label = location if id_ is None else known[id_]
+        label = row.label or location
         counts[label] += count
         if location in history.types:
             types.setdefault(label, history.types[location])
+        if location in history.coordinates:
+            coordinates.setdefault(label, history.coordinates[location])
+        if row.kind:
+            kinds.setdefault(label, row.kind)
+    notes = [*history.notes, *known.notes]
     if unlabelled:
         notes.append(f"{plural(len(unlabelled), 'location')} without a label: {name_list(unlabelled)}.")
-    return _history(counts, history.format, notes, types)
+    made = _history(Reading(counts, notes, types, coordinates), history.format)
+    return replace(made, types=with_kinds(made.histogram, made.types, kinds))
 
 
 def read_weights(
@@ -291,7 +308,8 @@ def _counts(reader: Export | TableFormat, documents: list[Document], options: Op
         options = replace(options, location_column=reader.locations[options.locations])
     with reader.open(documents[0]) as table:
         notes = [*table.notes, *columns_of(table, options).notes(table.numeric)]
-        return Reading(count_visits(table, options, whole), notes)
+        coordinates: dict[str, Coordinates] = {}
+        return Reading(count_visits(table, options, whole, coordinates), notes, coordinates=coordinates)
 
 
 def _check(reader: Export | TableFormat, options: Options) -> None:
@@ -325,16 +343,18 @@ def _table(path: Source, name: str | None) -> Iterator[Table]:
             yield table
 
 
-def _history(counts: Mapping[str, int], name: str, notes: Iterable[str], types: Types) -> History:
-    for location in counts:
+def _history(reading: Reading, name: str) -> History:
+    for location in reading.counts:
         # Half a character, which JSON can spell, could not be written to any release.
         if not location.isascii() and any("\ud800" <= letter <= "\udfff" for letter in location):
             raise InputError(f"the location {quote(location)} is not valid Unicode")
-    merged, spellings = merge_spellings(counts)
-    if spellings:
-        notes = (*notes, as_sentence(spelling_note(spellings)))
+    merged, spellings = merge_spellings(reading.counts)
+    notes = reading.notes + [as_sentence(spelling_note(spellings))] * bool(spellings)
     known = NameIndex(list(merged))
-    kept: dict[str, Collection[str]] = {}
-    for location, said in types.items():
-        kept.setdefault(known.find(location) or location, said)
-    return History(Histogram(merged), name, tuple(notes), kept)
+    types: dict[str, Collection[str]] = {}
+    for location, said in reading.types.items():
+        types.setdefault(known.find(location) or location, said)
+    coordinates: dict[str, Coordinates] = {}
+    for location, at in reading.coordinates.items():
+        coordinates.setdefault(known.find(location) or location, at)
+    return History(Histogram(merged), name, tuple(notes), types, coordinates)

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
+from elsewhere.histories.coordinates import Coordinates, in_degrees
 from elsewhere.histories.documents import Document
 from elsewhere.histories.options import Locations, Options
 from elsewhere.histories.reader import Export, Reading
@@ -19,6 +20,9 @@ from elsewhere.text import name_list, plural
 
 _ITEMS, _CHECKIN = re.compile(rb'"items"\s*:\s*\['), re.compile(rb'"type"\s*:\s*"checkin"')
 
+#: A venue, and where it is.
+_Place: TypeAlias = tuple[dict[str, Any], Coordinates | None]
+
 
 def _recognises(document: Document) -> bool:
     return document.is_json and bool(_ITEMS.search(document.beginning) and _CHECKIN.search(document.beginning))
@@ -27,15 +31,16 @@ def _recognises(document: Document) -> bool:
 def _read(documents: Sequence[Document], options: Options) -> Reading:
     notes: list[str] = []
     venues, nowhere, again = _venues(documents, notes)
-    categorised = any(_location(venue, "category") for venue in venues)
+    categorised = any(_location(venue, "category") for venue, _ in venues)
     if options.locations == "category" and not categorised:
         told = "these check-ins have no categories; add them with labels"
         raise InputError(told, ("labels",))
     wanted = options.locations or ("category" if categorised else "name")
     counts: Counter[str] = Counter()
     types: dict[str, tuple[str]] = {}
+    coordinates: dict[str, Coordinates] = {}
     fallen_back: set[str] = set()
-    for venue in venues:
+    for venue, at in venues:
         location = _location(venue, wanted)
         if location is None:
             location = _location(venue, "name") or _location(venue, "id")
@@ -46,6 +51,8 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
         counts[location] += 1
         if category := _location(venue, "category"):
             types.setdefault(location, (category,))
+        if at is not None:
+            coordinates.setdefault(location, at)
     if fallen_back:
         told = name_list(sorted(fallen_back))
         notes.append(f"{plural(len(fallen_back), 'venue')} without a {wanted}, listed by name or id: {told}.")
@@ -53,28 +60,33 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
         notes.append(f"Left out {plural(nowhere, 'check-in')} without a venue.")
     if again:
         notes.append(f"Counted {plural(again, 'repeated check-in')} only once.")
-    return Reading(counts, notes, types)
+    return Reading(counts, notes, types, coordinates)
 
 
-def _venues(documents: Sequence[Document], notes: list[str]) -> tuple[list[dict[str, Any]], int, int]:
+def _venues(documents: Sequence[Document], notes: list[str]) -> tuple[list[_Place], int, int]:
     """The venues of the check-ins, the number of those that have none, and of those that were there already."""
     venues, nowhere, repeats = [], 0, Repeats()
-    for id_, venue in items_of_all(documents, _checkins, notes):
+    for id_, venue, at in items_of_all(documents, _checkins, notes):
         if repeats.has(id_):
             continue
         if venue is None:
             nowhere += 1
         else:
-            venues.append(venue)
+            venues.append((venue, at))
     return venues, nowhere, repeats.number
 
 
-def _checkins(document: Document) -> Iterator[tuple[str | None, dict[str, Any] | None]]:
-    """Ids with venues."""
+def _checkins(document: Document) -> Iterator[tuple[str | None, dict[str, Any] | None, Coordinates | None]]:
+    """Ids with venues and where they are."""
     content = document.json()
     answer = part(content, "response", dict)
     for item in part(content if answer is None else part(answer, "checkins", dict) or {}, "items", list) or ():
-        yield first_text(item, "id"), part(item, "venue", dict)
+        id_, venue = first_text(item, "id"), part(item, "venue", dict)
+        yield id_, venue, _coordinates((venue or {}).get("location")) or _coordinates(item)
+
+
+def _coordinates(place: Any) -> Coordinates | None:
+    return in_degrees(place.get("lat"), place.get("lng")) if isinstance(place, dict) else None
 
 
 def _location(venue: dict[str, Any], wanted: Locations) -> str | None:

@@ -12,7 +12,8 @@ from decimal import Decimal, InvalidOperation
 from itertools import repeat
 from typing import Any, NamedTuple
 
-from elsewhere.histories.columns import Columns, called, find_columns
+from elsewhere.histories.columns import Columns, called, called_if_any, find_columns
+from elsewhere.histories.coordinates import Coordinates, in_degrees
 from elsewhere.histories.options import Options
 from elsewhere.model.errors import InputError
 from elsewhere.model.names import Number, merge_spellings
@@ -50,12 +51,20 @@ def columns_of(table: Table, options: Options) -> Columns:
     )
 
 
-def count_visits(table: Table, options: Options, parse: Callable[[list[Any]], list[Number]]) -> dict[str, Number]:
-    """The sum of the numbers of each location, over the rows of one user if there are users."""
+def count_visits(
+    table: Table,
+    options: Options,
+    parse: Callable[[list[Any]], list[Number]],
+    coordinates: dict[str, Coordinates] | None = None,
+) -> dict[str, Number]:
+    """The sum of the numbers of each location, over the rows of one user if there are users.
+
+    If `coordinates` are given, those of each location that its rows have, the first ones, are added to them.
+    """
     totals: dict[str, Number] = {}
     visits: Counter[str] = Counter()
     users: set[str] = set()
-    for rows in _rows(table, options):
+    for rows in _rows(table, options, with_coordinates=coordinates is not None):
         if rows.users is not None:
             users.update(rows.users)
             if options.user is not None:
@@ -65,6 +74,10 @@ def count_visits(table: Table, options: Options, parse: Callable[[list[Any]], li
                     f"it has the rows of several users; choose one with user, such as {_some(users)}", ("user",)
                 )
         names = _names(rows.locations, rows.where, "location")
+        if coordinates is not None and not coordinates.keys() >= set(names):
+            for name, at in zip(names, rows.coordinates, strict=False):
+                if name not in coordinates and (valid := in_degrees(*at)):
+                    coordinates[name] = valid
         if rows.counts is None:
             visits.update(names)
         else:
@@ -98,22 +111,22 @@ def count_by_user(table: Table, options: Options) -> dict[str, Counter[str]]:
     return dict(histories)
 
 
-def pairs(table: Table, key: str, value: str) -> dict[str, str]:
-    """A column of names by another column of names, which has no name twice unless it means the same."""
-    columns = [0, 1]
+def text_rows(table: Table, key: str, value: str, optional: str) -> Iterator[tuple[str, str, str]]:
+    """The texts in three columns, row by row; a blank one is "", but not that of the key.
+
+    The optional column may be missing. A JSON object that maps names to anything is the first two.
+    """
+    columns: list[int | None] = [0, 1, None]
     if table.columns is not MAPPING:
         try:
-            columns = [table.columns.index(called(table.columns, name)) for name in (key, value)]
+            needed = [table.columns.index(called(table.columns, name)) for name in (key, value)]
         except InputError as error:
             raise InputError(f"it needs the columns {key} and {value}; {error}") from None
-    found: dict[str, str] = {}
-    for (keys, values), where in table.batches(columns):
-        for name, meant in zip(_names(keys, where, key), _names(values, where, value), strict=True):
-            if found.setdefault(name, meant) != meant:
-                raise InputError(
-                    f"it has two values of {value} for {quote(name)}: {quote(found[name])} and {quote(meant)}"
-                )
-    return found
+        more = called_if_any(table.columns, optional)
+        columns = [*needed, None if more is None else table.columns.index(more)]
+    for (keys, values, *others), where in table.batches([at for at in columns if at is not None]):
+        last = _texts(others[0], where, optional) if others else repeat("")
+        yield from zip(_names(keys, where, key), _texts(values, where, value), last, strict=False)
 
 
 def whole(values: list[Any]) -> list[int]:
@@ -139,23 +152,29 @@ class _Rows(NamedTuple):
     locations: list[Any]
     counts: list[Any] | None
     users: list[str] | None
+    #: A latitude and a longitude of each row, whatever they are.
+    coordinates: list[tuple[Any, Any]]
     where: Callable[[int], str]
 
     def of(self, user: str) -> _Rows:
         chosen = [at for at, it in enumerate(self.users or ()) if it == user]
         counts = None if self.counts is None else [self.counts[at] for at in chosen]
-        return _Rows([self.locations[at] for at in chosen], counts, None, lambda at: self.where(chosen[at]))
+        coordinates = [self.coordinates[at] for at in chosen] if self.coordinates else []
+        locations = [self.locations[at] for at in chosen]
+        return _Rows(locations, counts, None, coordinates, lambda at: self.where(chosen[at]))
 
 
-def _rows(table: Table, options: Options) -> Iterator[_Rows]:
+def _rows(table: Table, options: Options, *, with_coordinates: bool = False) -> Iterator[_Rows]:
     found = columns_of(table, options)
     if options.user is not None:
         found.required_user()
-    asked = (found.location, found.count, found.user)
+    asked = (found.location, found.count, found.user, *((with_coordinates and found.coordinates) or ()))
     for columns, where in table.batches([table.columns.index(name) for name in asked if name is not None]):
         values = iter(columns)
-        locations, counts, users = (None if name is None else next(values) for name in asked)
-        yield _Rows(locations or [], counts, None if users is None else _names(users, where, "user"), where)
+        locations, counts, users, *at = (None if name is None else next(values) for name in asked)
+        coordinates = list(zip(*at, strict=True)) if at else []
+        told = None if users is None else _names(users, where, "user")
+        yield _Rows(locations or [], counts, told, coordinates, where)
 
 
 def _some(users: Iterable[str]) -> str:
@@ -169,6 +188,12 @@ def _names(values: list[Any], where: Callable[[int], str], what: str) -> list[st
     except TypeError:
         pass  # not all are strings
     return [_name(value, where, at, what) for at, value in enumerate(values)]
+
+
+def _texts(values: list[Any], where: Callable[[int], str], what: str) -> list[str]:
+    """The values as names, but "" for those that are blank."""
+    blank = [value is None or (isinstance(value, str) and not value.strip()) for value in values]
+    return ["" if blank[at] else _name(value, where, at, what) for at, value in enumerate(values)]
 
 
 def _name(value: Any, where: Callable[[int], str], at: int, what: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from elsewhere.histories.coordinates import Coordinates, in_e7
 from elsewhere.histories.documents import Document
 from elsewhere.histories.options import Options
 from elsewhere.histories.reader import Export, Reading
@@ -21,11 +22,12 @@ _KEY = re.compile(rb'"timelineObjects"\s*:\s*\[')
 
 
 class _Visit(NamedTuple):
-    """What the file calls the place, if anything, what it takes it for, and what tells the visit from others."""
+    """What the file calls the place, if anything, what it takes it for, where it is, and what tells visits apart."""
 
     location: str | None
     is_named: bool
     type: str | None
+    coordinates: Coordinates | None
     identity: tuple[Hashable, ...]
 
 
@@ -34,6 +36,7 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
     counts: Counter[str] = Counter()
     fallen_back: set[str] = set()
     types: dict[str, tuple[str]] = {}
+    coordinates: dict[str, Coordinates] = {}
     nowhere, repeats = 0, Repeats()
     notes: list[str] = []
     for visit in items_of_all(documents, partial(_visits, keys), notes):
@@ -43,6 +46,8 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
             counts[visit.location] += 1
             if visit.type is not None:
                 types.setdefault(visit.location, (visit.type,))
+            if visit.coordinates is not None:
+                coordinates.setdefault(visit.location, visit.coordinates)
             if not visit.is_named:
                 fallen_back.add(visit.location)
     if fallen_back:
@@ -52,7 +57,7 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
         notes.append(f"Left out {plural(nowhere, 'visit')} without a place.")
     if repeats.number:
         notes.append(f"Counted {plural(repeats.number, 'repeated visit')} only once.")
-    return Reading(counts, notes, types)
+    return Reading(counts, notes, types, coordinates)
 
 
 def _visits(keys: tuple[str, ...], document: Document) -> Iterator[_Visit]:
@@ -65,7 +70,9 @@ def _visits(keys: tuple[str, ...], document: Document) -> Iterator[_Visit]:
         # Google has used two forms of times.
         start, end = (first_text(duration, f"{it}Timestamp", f"{it}TimestampMs") for it in ("start", "end"))
         identity = (first_text(place, "placeId") or location, instant(start), instant(end))
-        yield _Visit(location, first_text(place, keys[0]) is not None, semantic_type(place), identity)
+        is_named = first_text(place, keys[0]) is not None
+        at = in_e7(place.get("latitudeE7"), place.get("longitudeE7"))
+        yield _Visit(location, is_named, semantic_type(place), at, identity)
 
 
 EXPORT = Export(

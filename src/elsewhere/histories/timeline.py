@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from elsewhere.histories.coordinates import Coordinates, in_text
 from elsewhere.histories.documents import Document
 from elsewhere.histories.options import Options
 from elsewhere.histories.reader import Export, Reading
@@ -22,10 +23,11 @@ def _recognises(document: Document) -> bool:
 
 
 class _Visit(NamedTuple):
-    """The place's id, if there is one, and what the phone takes it for."""
+    """The place's id, if there is one, what the phone takes it for, and where it is."""
 
     location: str | None
     mark: str | None
+    coordinates: Coordinates | None
     #: Whether it is to a part of a place, at the time of a visit to the whole.
     is_inner: bool
     identity: tuple[Hashable, ...]
@@ -34,6 +36,7 @@ class _Visit(NamedTuple):
 def _read(documents: Sequence[Document], options: Options) -> Reading:
     counts: Counter[str] = Counter()
     marks: dict[str, str] = {}
+    coordinates: dict[str, Coordinates] = {}
     inner = nowhere = 0
     repeats = Repeats()
     notes: list[str] = []
@@ -46,8 +49,10 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
             counts[visit.location] += 1
             if visit.mark is not None:
                 marks.setdefault(visit.location, visit.mark)
+            if visit.coordinates is not None:
+                coordinates.setdefault(visit.location, visit.coordinates)
     types = {location: (mark,) for location, mark in marks.items()}
-    return Reading(counts, [*notes, *_notes(marks, inner, nowhere, repeats.number)], types)
+    return Reading(counts, [*notes, *_notes(marks, inner, nowhere, repeats.number)], types, coordinates)
 
 
 def _visits(document: Document) -> Iterator[_Visit]:
@@ -59,7 +64,14 @@ def _visits(document: Document) -> Iterator[_Visit]:
         place = part(visit, "topCandidate", dict) or {}
         location = first_text(place, "placeId", "placeID")
         times = (instant(first_text(segment, key)) for key in ("startTime", "endTime"))
-        yield _Visit(location, semantic_type(place), str(visit.get("hierarchyLevel") or 0) != "0", (location, *times))
+        is_inner = str(visit.get("hierarchyLevel") or 0) != "0"
+        yield _Visit(location, semantic_type(place), _coordinates(place), is_inner, (location, *times))
+
+
+def _coordinates(place: dict[str, Any]) -> Coordinates | None:
+    """Where a place is: under a key of its own on Android, a bare text on the iPhone."""
+    at = place.get("placeLocation")
+    return in_text(at.get("latLng") if isinstance(at, dict) else at)
 
 
 def _notes(marks: dict[str, str], inner: int, nowhere: int, repeated: int) -> list[str]:

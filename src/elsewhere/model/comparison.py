@@ -85,21 +85,28 @@ class Comparison:
         return sum(map(self._weights.__getitem__, names))
 
 
-def _kinds(places: Iterable[str], target: Iterable[str], taxonomy: Taxonomy) -> dict[str, str]:
-    """The target's kind that each place counts for: the lowest at or above its own. Others are kinds of their own."""
-    by_node: dict[str, str] = {}
+def _kinds(places: Iterable[str], weights: Mapping[str, float], taxonomy: Taxonomy) -> dict[str, str]:
+    """The target's kind that each place counts for: the lowest at or above its own.
+
+    A place of which only a wider kind is known, such as one for work, counts for the heaviest kind of the target below
+    it. Others are kinds of their own.
+    """
+    at: dict[str, str] = {}
+    below: dict[str, str] = {}
     kinds: dict[str, str] = {}
-    for name in target:
+    for name in sorted(weights, key=lambda name: (-weights[name], name)):
         node = taxonomy.node(name)
         assert node is not None
         # Two names of one kind count together.
-        if by_node.setdefault(node.id, name) != name:
-            kinds[name] = by_node[node.id]
+        if at.setdefault(node.id, name) != name:
+            kinds[name] = at[node.id]
+        for above in taxonomy.path(name):
+            below.setdefault(above, name)
     for place in places:
-        for node_id in reversed(taxonomy.path(place)):
-            if node_id in by_node:
-                kinds.setdefault(place, by_node[node_id])
-                break
+        path = taxonomy.path(place)
+        found = next((at[node] for node in reversed(path) if node in at), below.get(path[-1]) if path else None)
+        if found is not None:
+            kinds.setdefault(place, found)
     return kinds
 
 

@@ -19,7 +19,7 @@ from elsewhere.model.distances import Distance, find_distance, slack
 from elsewhere.model.problem import ROOM, Problem
 from elsewhere.model.result import Certificate, Sanitized
 from elsewhere.verification.bounds import first_count
-from elsewhere.verification.verify import TOLERANCE
+from elsewhere.verification.verify import TOLERANCE, check_release
 
 #: Counts that are looked at together in avoid. Where a user has more, the certificate's bound is taken on trust.
 _MOST_COUNTS = 1 << 20
@@ -137,8 +137,25 @@ def check_hidden(bins: Bins, distance: Distance, quality_loss: Floats) -> Proble
     return problems
 
 
-def check_results(results: Sequence[Sanitized]) -> Problems:
-    """Check results of one goal and with the same distances, each against the question that it answers."""
+def check_results(results: Sequence[Sanitized]) -> dict[int, str]:
+    """Check results of one goal, each against the question that it answers: what is wrong, by number of the result.
+
+    Those whose distances sum over a tree are checked one by one.
+    """
+    found: dict[int, str] = {}
+    flat = []
+    for at, result in enumerate(results):
+        if result.question.problem.tree is None:
+            flat.append(at)
+        elif not (check := check_release(result.question, result)).ok:
+            found[at] = check.problems[0]
+    if flat:
+        found |= {flat[at]: problem for at, problem in _check_flat([results[at] for at in flat]).items()}
+    return found
+
+
+def _check_flat(results: Sequence[Sanitized]) -> Problems:
+    """Check results with the same distances, all at once."""
     found, goal = Problems(len(results)), results[0].goal
     asked = [result.question.problem for result in results]
     bins = _bins(results, asked, found)
