@@ -314,7 +314,7 @@ def test_no_order_of_chips_uncovers_a_place(page: Page, name: str) -> None:
     else:
         load_export(page, name)
     path = f"api/histories/{page.evaluate('() => sessionStorage.history')}/tree"
-    presets = page.evaluate("async (path) => (await (await fetch(path)).json()).presets", path)
+    presets = page.evaluate(TREE, path)["presets"]
     chips = [chip.get_attribute("data-preset") or "" for chip in page.locator("#presets button").all()]
     assert chips == [preset for preset, places in presets.items() if places]
     for order in clicks(chips) if chips else ():
@@ -331,6 +331,11 @@ def test_no_order_of_chips_uncovers_a_place(page: Page, name: str) -> None:
         assert [(chip, place) for chip in still for place in presets[chip] if place in release] == []
 
 
+#: Asks for the tree as the page does.
+TREE = """async (path) => {
+    const headers = {"X-Elsewhere": "1", "Content-Type": "application/json"};
+    return (await fetch(path, {method: "POST", headers, body: "{}"})).json();
+}"""
 #: Clicks chips one after the other; which of those clicked are pressed after each.
 PRESS = """(order) => order.map((chip, at) => {
     const button = (id) => document.querySelector(`[data-preset='${id}']`);

@@ -37,6 +37,10 @@ def as_question(session: Session, opened: OpenHistory, policy: Policy, loaded: M
     covered = plan.covered_in(history)
     everything = plan.with_choices({"spared": ()}).covered_in(history)
     question = {**choices, **found, "number": 0, "spared": [], "time_limit": None, "ticked": sorted(covered.locations)}
+    # As the history spells the places, so that the page finds them.
+    question["kinds"] = {
+        opened.history.histogram.index.find(place) or place: kind for place, kind in policy.kinds.items()
+    }
     whole = [name for name, places in covered.items() if places and places == everything[name]]
     taxonomy = None if question.get("taxonomy") is None else session.taxonomy(question["taxonomy"])
     question["sensitive"] = list(_branches(whole, taxonomy))
