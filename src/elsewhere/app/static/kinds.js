@@ -27,8 +27,12 @@ export function listenToKinds(onChoice) {
     $("kind-list").focus();
   };
   $("kind-list").ondblclick = () => $("kind-use").click();
-  $("kind-list").onkeydown = (event) => event.key === "Enter" && $("kind-use").click();
-  $("kind-list").onchange = () => ($("kind-use").disabled = !$("kind-list").value);
+  $("kind-list").onkeydown = (event) => {
+    if (event.key === "Enter") $("kind-use").click();
+  };
+  $("kind-list").onchange = () => {
+    $("kind-use").disabled = !$("kind-list").value;
+  };
   $("kind-form").onsubmit = (event) => {
     event.preventDefault();
     if ($("kind-list").value) choose($("kind-list").value);
