@@ -50,7 +50,7 @@ def _kind(page: Page) -> None:
     page.get_by_label("Search kinds of place").fill("bar")
     expect(page.locator("#kind-list option").first).to_be_attached()
     page.evaluate("() => document.activeElement.blur()")
-    _shrink(HERE / "kind.png", page.screenshot(clip={"x": 0, "y": 0, "width": 1280, "height": 900}))
+    _shrink(HERE / "kind.png", page.get_by_role("dialog").screenshot())
 
 
 def _resemble(page: Page) -> None:

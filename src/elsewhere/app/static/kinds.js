@@ -83,7 +83,7 @@ export function forgetKinds() {
   for (const taxonomy of offered.keys()) if (taxonomy) offered.delete(taxonomy);
 }
 
-/** Lists the kinds that have the text in their names, with those above them. */
+/** Lists the kinds that have the text in their names, the best matches first, or the whole tree. */
 async function list() {
   let kinds;
   try {
@@ -95,20 +95,29 @@ async function list() {
   const wanted = $("kind-search").value.trim().toLowerCase();
   /** @type {Kind[]} */
   const above = [];
-  const made = kinds.flatMap((kind) => {
+  const found = kinds.flatMap((kind) => {
     above.length = kind.depth;
     above[kind.depth] = kind;
-    if (!kind.name.toLowerCase().includes(wanted)) return [];
+    const rank = likeness(kind.name.toLowerCase(), wanted);
+    if (rank < 0) return [];
     // What is found is shown with where it belongs; a whole tree shows that itself.
     const name = printable(kind.name);
     const path = above.slice(0, kind.depth).map((one) => printable(one.name)).reverse();
-    if (wanted) return [option(kind.value, path.length ? `${name} (${path.join(", ")})` : name)];
-    return [option(kind.value, "\u2003".repeat(kind.depth) + name)];
+    const inside = path.length ? `${name} (${path.join(", ")})` : name;
+    return [{ rank, made: option(kind.value, wanted ? inside : "\u2003".repeat(kind.depth) + name) }];
   });
+  const made = found.sort((one, other) => one.rank - other.rank).map((one) => one.made);
   $("kind-list").replaceChildren(...made);
   const now = wanted ? (made[0]?.value ?? "") : (given(place ?? "") ?? "");
   $("kind-list").value = now;
   $("kind-use").disabled = !$("kind-list").value;
+}
+
+/** How well a text fits a name, 0 being best; -1 if it does not. @param {string} name @param {string} wanted */
+function likeness(name, wanted) {
+  if (!wanted || name === wanted) return 0;
+  if (name.split(/\W+/u).includes(wanted)) return 1;
+  return name.includes(wanted) ? 2 : -1;
 }
 
 /** The kind that the person gave to a place. @param {string} name @returns {string | undefined} */
