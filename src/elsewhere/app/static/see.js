@@ -251,6 +251,7 @@ function sayWhyNot({ sentence, hint, needed_quality_loss: needed, best }, settle
   if (best && state.frontier && needed < (state.frontier.needed ?? Infinity)) {
     state.frontier.needed = needed;
     curve.show(state.frontier, state.choices.wanted);
+    showLimit(best.privacy_distance); // the axis may end elsewhere now
   }
   const enough = roundedUp(needed);
   const from = unmet && `A quality loss of ${figure(enough)} is enough`;
