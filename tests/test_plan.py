@@ -12,7 +12,7 @@ from hypothesis import given
 import elsewhere as ew
 from elsewhere.histories import History
 from elsewhere.model.places import Places
-from elsewhere.model.question import Goal
+from elsewhere.model.question import Goal, Question
 from elsewhere.solve import solve
 
 NAMES = {"Hotel Adlon": "hotel", "Hotel Hilde": "hotel", "Museum of Glass": "museum", "Trattoria Roma": "restaurant"}
@@ -39,15 +39,26 @@ def test_a_target_of_kinds_is_compared_with_totals_of_kinds(counts: list[int], g
     assert resembling(goal=goal).plan(target=TOURIST).verify(history, result).ok
 
 
-def test_the_lowest_kind_of_the_target_counts() -> None:
-    target = {"Food and drink": 1, "Restaurant": 2, "Italian restaurant": 3}
-    plan = resembling().plan(target=target)
-    question = plan.question({"Trattoria Roma": 5, "Sushi Bar Ken": 2, "Steak Restaurant": 1, "Café Mitte": 2, "Xy": 1})
-    assert isinstance(question.privacy, ew.KindDistance)
-    kinds = question.privacy.kinds
-    assert kinds["Café Mitte"] == "Food and drink"
-    assert kinds["Trattoria Roma"] in ("Italian restaurant", "Restaurant")
-    assert "Xy" not in kinds
+def test_kinds_are_compared_at_a_level() -> None:
+    target = {"Food and drink": 1, "Restaurant": 2, "Italian Restaurant": 3, "Office": 2}
+    history = ew.History(
+        ew.Histogram({"Trattoria Roma": 5, "Steak Restaurant": 1, "Café Mitte": 2, "Xy": 1, "Acme": 4}), "csv",
+        types={"Acme": ["work"]},
+    )  # fmt: skip
+
+    def asked(depth: int) -> Question:
+        question = resembling(depth=depth).plan(target=target).question(history)
+        assert isinstance(question.privacy, ew.KindDistance)
+        assert "Xy" not in question.privacy.kinds
+        assert question.privacy.kinds["Acme"] == "Office"  # of the wider kind only the heaviest below it can be meant
+        return question
+
+    kinds = {"Trattoria Roma": "Restaurant", "Steak Restaurant": "Restaurant", "Café Mitte": "Food and drink"}
+    assert asked(2).privacy == ew.KindDistance("js", {**kinds, "Acme": "Office"})
+    assert asked(2).target == {"Food and drink": 1, "Restaurant": 5, "Office": 2}
+    kinds["Trattoria Roma"] = "Italian restaurant"
+    assert asked(3).privacy == ew.KindDistance("js", {**kinds, "Acme": "Office"})
+    assert asked(3).target == {"Food and drink": 1, "Restaurant": 2, "Italian restaurant": 3, "Office": 2}
 
 
 def test_names_of_kinds_are_compared_as_they_are() -> None:

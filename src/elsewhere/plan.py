@@ -107,7 +107,7 @@ class Plan:
     def question_about(self, history: Histogram, sensitive: Iterable[str] | Covered) -> Question:
         """Return what the policy asks of `history` when its `sensitive` locations are known already."""
         policy = self.policy
-        match = Match(None, 1.0) if self._comparison is None else self._comparison.match(history.index)
+        match = Match({}, None, 1.0) if self._comparison is None else self._comparison.match(history.index)
         # A person whose places have little to do with the target's kinds has no use for a release.
         if match.kinds is not None and not policy.allow_mismatch:
             match.check()
@@ -118,7 +118,7 @@ class Plan:
         return Question(
             policy.goal,
             history,
-            self._wanted,
+            self._wanted if policy.levels is not None or match.kinds is None else match.target,
             math.inf if policy.max_quality_loss is None else policy.max_quality_loss,
             policy.max_distance if policy.goal == "resemble" else policy.min_distance,
             quality,
@@ -184,7 +184,7 @@ class Plan:
     def check_target(self, found: Iterable[str]) -> None:
         """Raise `TargetMismatch` if most of the target's weight is at other names than those that were `found`."""
         assert self._comparison is not None
-        Match(None, self._comparison.share(found)).check()
+        Match({}, None, self._comparison.share(found)).check()
 
     @property
     def elsewhere(self) -> frozenset[str]:
@@ -231,7 +231,9 @@ class Plan:
 
     @cached_property
     def _comparison(self) -> Comparison | None:
-        return None if self._wanted is None else Comparison(self._wanted, self.policy.candidates, self.kinds)
+        if self._wanted is None:
+            return None
+        return Comparison(self._wanted, self.policy.candidates, self.kinds, self.policy.depth)
 
     @cached_property
     def _beyond(self) -> NameIndex:

@@ -35,9 +35,12 @@ def release_format(path: str | os.PathLike[str]) -> str:
 
 def _csv(rows: Rows) -> bytes:
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("location", "count"))
-    writer.writerows(rows)
+    plain = csv.writer(text, lineterminator="\n")
+    # Before Python 3.13 a carriage return is not quoted, and whoever reads it takes it for the end of a row.
+    quoting = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    plain.writerow(("location", "count"))
+    for row in rows:
+        (quoting if "\r" in row[0] else plain).writerow(row)
     return _utf8(text.getvalue())
 
 

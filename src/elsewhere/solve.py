@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TypeAlias, TypeVar
 
 from elsewhere.model.arrays import Ints
 from elsewhere.model.distances import slack
@@ -20,9 +20,10 @@ from elsewhere.model.names import spelling_note
 from elsewhere.model.problem import Problem
 from elsewhere.model.question import DISTANCE_LIMITS, Question, SearchLimits
 from elsewhere.model.result import Certificate, Frontier, Sanitized, Status
-from elsewhere.solvers import exact, tree_exact, tree_tables
+from elsewhere.solvers import exact, kind_totals, tree_exact, tree_tables
 from elsewhere.solvers.choices import Choices, tabulate
 from elsewhere.solvers.heuristic import heuristic
+from elsewhere.solvers.kind_totals import KindChoices
 from elsewhere.solvers.knapsack import Limits, OutOfTime, SearchGaveUp, Solution, nothing_found
 from elsewhere.solvers.required_loss import RequiredLoss, required_loss
 from elsewhere.solvers.tree_tables import TreeChoices
@@ -34,6 +35,8 @@ _SEARCH_SHARE = 0.75
 _NOTICEABLE = 1e-9
 #: The time for advice on what would meet a privacy distance, even if the search for an answer has used up its own.
 _ADVICE_SECONDS = 0.1
+
+AnyChoices: TypeAlias = Choices | TreeChoices | KindChoices
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -69,13 +72,8 @@ def solve(question: Question, explain: bool = True) -> Sanitized:
         return _sanitized(question, problem, solution)
     known = _known(problem, limits)
     choices = _choices(problem, limits, known)
-    if question.method == "heuristic" and isinstance(choices, TreeChoices):
-        # Over a tree the solution that the multiplier leads to is near enough.
-        solution = tree_exact.optimum(problem, choices, known, limits.ending_in(0.0))
-        best = _sanitized(question, problem, solution, choices, proven=False)
-    elif question.method == "heuristic" and isinstance(choices, Choices):
-        counts = heuristic(problem, choices, known, limits)
-        best = _sanitized(question, problem, exact.bounded(problem, choices, counts, limits), choices, proven=False)
+    if question.method == "heuristic":
+        best = _sanitized(question, problem, _approximate(problem, choices, known, limits), choices, proven=False)
     else:
         best = _sanitized(question, problem, _searched(problem, choices, known, limits), choices)
     if not question.meets_distance(best.privacy_distance):
@@ -126,8 +124,12 @@ def find_better(question: Question, quality_loss: float, privacy_distance: float
     return best if gain > _NOTICEABLE * (1.0 + abs(found)) else None
 
 
-def _choices(problem: Problem, limits: Limits, known: Ints) -> Choices | TreeChoices:
+def _choices(problem: Problem, limits: Limits, known: Ints) -> AnyChoices:
     """What the search chooses from."""
+    if kind_totals.depends_on_totals(problem):
+        totals = kind_totals.tabulate(problem, problem.budget, limits, known)
+        if totals.whole:
+            return totals
     if problem.tree is not None:
         return tree_tables.tabulate(problem, problem.budget, limits, around=known)
     return tabulate(problem, problem.budget, limits, around=known)
@@ -137,16 +139,34 @@ def _least_loss(problem: Problem, limits: Limits) -> Solution | None:
     return (exact.least_loss if problem.tree is None else tree_exact.least_loss)(problem, limits)
 
 
+def _approximate(problem: Problem, choices: AnyChoices, known: Ints, limits: Limits) -> Solution:
+    """What a heuristic finds, with a bound. Over a tree the solution that the multiplier leads to is near enough."""
+    if isinstance(choices, TreeChoices):
+        return tree_exact.optimum(problem, choices, known, limits.ending_in(0.0))
+    if isinstance(choices, KindChoices):
+        return choices.split(problem, _approximate(choices.problem, choices.totals, choices.of(known), limits))
+    return exact.bounded(problem, choices, heuristic(problem, choices, known, limits), limits)
+
+
 def _searched(
-    problem: Problem,
-    choices: Choices | TreeChoices,
-    known: Ints,
-    limits: Limits,
-    guess: tuple[float, float] = (-1.0, 0.0),
+    problem: Problem, choices: AnyChoices, known: Ints, limits: Limits, guess: tuple[float, float] = (-1.0, 0.0)
 ) -> Solution:
-    """The optimum; if time ends the search for it, then no worse than what the heuristic finds in the rest of it."""
+    """The optimum, or what was found when time ended the search; ties are broken by name."""
     if isinstance(choices, TreeChoices):
         return tree_exact.optimum(problem, choices, known, limits)
+    if isinstance(choices, KindChoices):
+        of_kinds = choices.problem.within(problem.limit)
+        found = _searched_flat(of_kinds, choices.totals, choices.of(known), limits, guess)
+        solution = choices.split(problem, found)
+        return solution._replace(counts=tree_exact.ordered(problem, solution.counts))
+    solution = _searched_flat(problem, choices, known, limits, guess)
+    return solution._replace(counts=exact.ordered(problem, solution.counts))
+
+
+def _searched_flat(
+    problem: Problem, choices: Choices, known: Ints, limits: Limits, guess: tuple[float, float]
+) -> Solution:
+    """The optimum; if time ends the search for it, then no worse than what the heuristic finds in the rest of it."""
     left = limits.seconds
     solution = exact.optimum(problem, choices, known, limits.ending_in(_SEARCH_SHARE * left), guess)
     near_enough = solution.objective - solution.bound <= limits.tolerance(solution.objective)
@@ -205,8 +225,7 @@ def _privacy_not_met(question: Question, best: Sanitized, limits: Limits, explai
         return PrivacyNotMet(sentence, best, math.nan)
     short_of = "memory"
     try:
-        required = required_loss if question.problem.tree is None else tree_exact.required_loss
-        needed = required(question.problem, wanted, limits.ending_in(max(limits.seconds, _ADVICE_SECONDS)))
+        needed = _required_loss(question.problem, wanted, limits.ending_in(max(limits.seconds, _ADVICE_SECONDS)))
     except SearchGaveUp as error:
         needed = RequiredLoss(math.nan, proven=False)
         short_of = "time" if isinstance(error, OutOfTime) else "memory"
@@ -220,11 +239,17 @@ def _privacy_not_met(question: Question, best: Sanitized, limits: Limits, explai
     return PrivacyNotMet(f"{sentence}; {remedy}", best, needed.loss)
 
 
+def _required_loss(problem: Problem, wanted: float, limits: Limits) -> RequiredLoss:
+    if kind_totals.depends_on_totals(problem):
+        return kind_totals.required_loss(problem, wanted, limits)
+    return (required_loss if problem.tree is None else tree_exact.required_loss)(problem, wanted, limits)
+
+
 def _sanitized(
     question: Question,
     problem: Problem,
     solution: Solution,
-    choices: Choices | TreeChoices | None = None,
+    choices: AnyChoices | None = None,
     proven: bool = True,
 ) -> Sanitized:
     """The result that a solution amounts to, in the terms of its distances."""

@@ -66,7 +66,30 @@ def node_of(name: str) -> str | None:
         ("Mental Health Counseling & Couples Therapy", "psychotherapist"),
         ("Anna's Apartment", "home"),
         ("Mom and Dad's House", "home"),
+        ("My Apartment", "home"),  # although an apartment is a building
+        ("Robin's Secret Lair", "home"),
+        ("Robin's Desk", "office"),
         ("Acme HQ", "office"),
+        ("Larkhill Magazine", "office"),
+        ("P.S.149", "elementary_school"),  # numbers of schools in all spellings
+        ("P.S 149", "elementary_school"),
+        ("P.S. / M.S. 149", "elementary_school"),
+        ("MS 149", "middle_school"),
+        ("Willow Island Academy", "school"),  # what says where does not say what
+        ("Food and Design High School", "high_school"),
+        ("Larkhill High School North 13th Street", "high_school"),
+        ("Larkhill International School of York", "school"),
+        ("Loyola High School", "religious_school"),
+        ("Holy Family", "church"),
+        ("St. Thomas Aquinas", "church"),
+        ("Larkhill Smiles", "dentist"),
+        ("Jane Roe, LCSW", "psychotherapist"),
+        ("Latino Council on AIDS", "infectious_disease_clinic"),
+        ("Carpenters Local 7", "trade_union_office"),
+        ("7th Pct.", "police_station"),
+        ("City Council Member Jane Roe", "campaign_office"),
+        ("Club Norway", "ethnic_community_center"),
+        ("Norwegian Mission", "embassy"),
         ("klinikum-nord.de", "hospital"),  # web sites
         ("www.pornhub.com", "adult_entertainment_venue"),
         ("shop.cvs.com", "pharmacy"),
@@ -84,7 +107,8 @@ TRAPS = """
     Museum of Jewish Music|School of Business|Indian Road Café|Rue de l'Église|Calle de la Iglesia|Bar La Farmacia|
     Hotel Alte Schule|Kirchstraße|Tierklinik Weidenhof|動物病院|医院路|高円寺駅|โรงพยาบาลสัตว์|شارع المسجد|
     Церковная улица|Hastane Caddesi|Dr. Martens|Passport Photos|essex.gov.uk|expertsexchange.com|Ty's Bar|Iron Works|
-    Steak House
+    Steak House|St. Mark's Comics|Film Academy of Larkhill|Fire Headquarters|
+    Larkhill Health and Racquet Club|Car Care Center|google.com|larkhill-media.com|Church St Café|Box Office
 """
 
 
@@ -209,9 +233,16 @@ def test_any_text_has_a_kind_or_none(name: str) -> None:
     assert ew.kinds([f"  {name}\u200b"])[0].node == kind.node
 
 
-@pytest.mark.parametrize("piece", ["st a of ", "a-a.", "aa ", "'s ", "の", "casa "])
+@pytest.mark.parametrize("piece", ["st a of ", "a-a.", "aa ", "'s ", "の", "casa ", "as pad ", "a group ", "a & "])
 def test_a_name_of_a_megabyte_takes_no_longer(piece: str) -> None:
     assert ew.kinds([piece * 200_000])[0].name.startswith(piece)
+
+
+@pytest.mark.parametrize(
+    "name", ["", " ", ".", "www.", "www.co", "'", "'s", "\u200b", "\ud800", "\u0301", "💊", "&", "-"]
+)
+def test_names_that_are_hardly_names(name: str) -> None:
+    assert ew.kinds([name])[0].node is None
 
 
 def test_words_do_not_depend_on_how_letters_are_written() -> None:

@@ -219,6 +219,20 @@ def test_frontier() -> None:
     assert points[-1].histogram == ew.resemble(HISTORY, target, 1.0, privacy=privacy).histogram
 
 
+@pytest.mark.parametrize("goal", ["resemble", "avoid"])
+def test_too_little_memory(goal: Goal) -> None:
+    """Then only some counts are looked at, and the bound says so."""
+    asked: dict[str, Any] = {"target": {"Hotel": 300, "Museum": 50, "Home": 4}, "max_quality_loss": 0.2}
+    asked["privacy"] = ew.KindDistance("js", PLACES)
+    history = {location: 50 * count for location, count in HISTORY.items()}
+    verb = ew.resemble if goal == "resemble" else ew.avoid
+    best, narrow = verb(history, **asked), verb(history, **asked, memory_limit=20_000)
+    assert narrow.status == "feasible"
+    assert "memory limit" in narrow.notes[0]
+    assert narrow.bound <= best.bound if goal == "resemble" else narrow.bound >= best.bound
+    assert ew.verify(history, narrow, **asked).ok
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -112,3 +112,10 @@ def test_parquet_of_another_shape(tmp_path: Path) -> None:
     pq.write_table(pa.table({"location": [["café"]], "count": [8]}), path)
     with pytest.raises(ew.InputError, match="is not a release"):
         read_release(path)
+
+
+def test_a_name_with_a_carriage_return_comes_back(tmp_path: Path) -> None:
+    counts = {"a\rb": 2, "c,d": 1, "e\nf": 3}
+    ew.hide({**counts, "x": 1}, {"x"}, redistribute=0).save(tmp_path / "release.csv")
+    assert dict(ew.read(tmp_path / "release.csv").histogram) == counts
+    assert read_release(tmp_path / "release.csv").problems == []

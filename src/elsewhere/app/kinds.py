@@ -83,7 +83,8 @@ def _places(plan: Plan, history: Histogram) -> Sequence[str]:
     """The places of the history and the target, but not the kinds of a target that is compared by totals of kinds."""
     if plan.target is None:
         return history.locations
-    if plan.policy.by == "name" and Comparison(plan.target, (), plan.kinds).match(history.index).kinds is not None:
+    comparison = Comparison(plan.target, (), plan.kinds, plan.policy.depth)
+    if plan.policy.by == "name" and comparison.match(history.index).kinds is not None:
         return history.locations
     return history.index.union(NameIndex(list(plan.target))).names
 

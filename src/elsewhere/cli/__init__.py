@@ -29,7 +29,6 @@ from elsewhere.model.errors import (
     ElsewhereError,
     Infeasible,
     PrivacyNotMet,
-    TargetMismatch,
     TooFewReleased,
     Unchanged,
     sufficient_limit,
@@ -109,8 +108,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         _fail(f"{_with_options(error)}{_remedy(error)}", _NO_RELEASE)
     except TooFewReleased as error:
         _fail(_with_options(error), _NO_RELEASE)
-    except TargetMismatch as error:
-        _fail(f"{_with_options(error)} (add --allow-mismatch to compare anyway)", _BAD_INPUT)
     except ElsewhereError as error:
         _fail(_with_options(error), _BAD_INPUT)
     except MemoryError:

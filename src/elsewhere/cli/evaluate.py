@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from elsewhere.model.errors import InputError
-from elsewhere.text import quote
+from elsewhere.cli import options
 
 
 @click.command(short_help="Measure how useful releases still are.")
@@ -69,7 +68,7 @@ def evaluate(
     tree = None
     if taxonomy is not None:
         tree = Taxonomy.shipped() if taxonomy == SHIPPED else Taxonomy.load(taxonomy)
-    weights = None if levels is None else _weights(levels)
+    weights = None if levels is None else options.level_weights(levels)
     tables = Tables.read(original, sanitized, **columns)
     found = measure(
         tables, clusters=clusters, neighbours=neighbours, splits=splits, seed=seed, taxonomy=tree, levels=weights
@@ -82,10 +81,3 @@ def evaluate(
     kinds = "" if found.kinds is None else f" of {plural(found.kinds.number, 'kind')}"
     click.echo(f"Compared {plural(found.users, 'user')} with {plural(found.locations, 'location')}{kinds}.", err=True)
     click.echo(found)
-
-
-def _weights(levels: str) -> list[float]:
-    try:
-        return [float(weight) for weight in levels.split(",")]
-    except ValueError:
-        raise InputError(f"levels is {quote(levels)}; give numbers with commas between them", ("levels",)) from None

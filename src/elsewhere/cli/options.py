@@ -221,7 +221,7 @@ def chosen_policy(goal: Goal, given: Mapping[str, Any], recorded: Policy | None 
     """What the options ask for, on top of the policy if one is named, or was recorded in a report."""
     from dataclasses import fields
 
-    from elsewhere.policy import Policy
+    from elsewhere.policy import EQUAL, Policy
 
     known = {item.name for item in fields(Policy)}
     choices = {name: value for name, value in given.items() if name in known and value not in (None, ())}
@@ -229,7 +229,7 @@ def chosen_policy(goal: Goal, given: Mapping[str, Any], recorded: Policy | None 
         if name in choices:
             choices[name] = _bounds(f"--{name}", choices[name])
     if "levels" in choices:
-        choices["levels"] = _levels(choices["levels"])
+        choices["levels"] = level_weights(choices["levels"]) or EQUAL
     if given.get("policy") is not None:
         policy = Policy.load(given["policy"])
         if policy.goal != goal:
@@ -318,9 +318,12 @@ def _kinds(values: tuple[str, ...]) -> dict[str, str]:
     return kinds
 
 
-def _levels(value: str) -> str | tuple[float, ...]:
-    if value == "equal":
-        return value
+def level_weights(value: str) -> tuple[float, ...] | None:
+    """The weights of levels, or None if all count alike."""
+    from elsewhere.policy import EQUAL
+
+    if value == EQUAL:
+        return None
     try:
         return tuple(float(weight) for weight in value.split(","))
     except ValueError:

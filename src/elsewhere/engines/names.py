@@ -46,7 +46,7 @@ def check_target(plan: Plan, locations: Iterable[Sequence[str]]) -> None:
         except TargetMismatch as error:
             mismatch = error
     if mismatch is not None:
-        raise mismatch
+        raise TargetMismatch(str(mismatch))  # a batch has no options for it: the policy has keys
     return None
 
 

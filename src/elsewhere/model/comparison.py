@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, TypeVar
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar
 
 from elsewhere.model.errors import TargetMismatch
-from elsewhere.model.histogram import Profile, TableLike
+from elsewhere.model.histogram import Profile
 from elsewhere.model.names import NameIndex
 from elsewhere.model.taxonomy import UNKNOWN_KIND, Taxonomy
 
 Number = TypeVar("Number", int, float)
 
 #: A target of which less than this share matches is taken for a mistake.
-_LEAST_SHARE = 0.5
+_LEAST_SHARE = 0.5 - 1e-9
 
 
 class Match(NamedTuple):
     """What the places of a history have to do with those of a target."""
 
+    #: What the history is compared with.
+    target: Mapping[str, Any]
     #: The kind of the target that a place counts for, by place; None if places match by name alone.
     kinds: Mapping[str, str] | None
     #: The share of the target's weight that has a counterpart.
@@ -29,14 +32,15 @@ class Match(NamedTuple):
         if self.share >= _LEAST_SHARE:
             return
         share = f"only {100 * self.share:.0f}% of the target's weight is at"
-        if self.kinds is None:
-            raise TargetMismatch(
-                f"{share} places that the history has; give a target with the same names or with kinds of place"
+        what, remedy = "places", "give a target with the same names or with kinds of place"
+        if self.kinds is not None:
+            what, remedy = (
+                "kinds of place",
+                "set by to 'kind', add candidates of the missing kinds, choose another target",
             )
         raise TargetMismatch(
-            f"{share} kinds of place that the history has; set by to 'kind', add candidates of the missing kinds, or "
-            "choose another target",
-            ("by", "candidates"),
+            f"{share} {what} that the history has; {remedy}, or set allow_mismatch to compare anyway",
+            ("by", "candidates", "allow_mismatch"),
         )
 
 
@@ -51,13 +55,16 @@ class Comparison:
         Places that may receive visits although nobody visited them.
     taxonomy
         Says what kinds there are, and which places belong to them.
+    depth
+        The level of the taxonomy at which kinds are compared, counted from 1 at the top.
     """
 
-    def __init__(self, target: TableLike, candidates: Iterable[str], taxonomy: Taxonomy) -> None:
-        self._weights: dict[str, float] = {name: weight for name, weight in Profile(target).items() if weight > 0.0}
-        self._candidates, self._taxonomy = NameIndex(list(candidates)), taxonomy
+    def __init__(self, target: Mapping[str, Any], candidates: Iterable[str], taxonomy: Taxonomy, depth: int) -> None:
+        self._target, self._candidates = target, NameIndex(list(candidates))
+        self._taxonomy, self._depth = taxonomy, depth
+        self._shares: dict[str, float] = {name: share for name, share in Profile(target).items() if share > 0.0}
         #: Whether the target is one of kinds of place; it is one of places otherwise.
-        self.is_of_kinds = all(taxonomy.node(name) is not None for name in self._weights)
+        self.is_of_kinds = all(taxonomy.node(name) is not None for name in self._shares)
 
     def match(self, history: NameIndex) -> Match:
         """What a history with these places has to do with the target.
@@ -65,49 +72,63 @@ class Comparison:
         A target of kinds is compared with the totals of kinds, unless most names in the history are those of kinds,
         too.
         """
-        if self.is_of_kinds and 2 * self._taxonomy.number_known(history) >= len(history.names):
-            return Match(None, 1.0)
         if not self.is_of_kinds:
-            return Match(None, self.share(self.names_in(history)))
-        places = history.union(self._candidates)
-        kinds = _kinds(places.names, self._weights, self._taxonomy)
-        found = NameIndex([kinds.get(name, name) for name in places.names])
-        return Match(kinds, self.share(name for name in self._weights if found.position(kinds.get(name, name)) >= 0))
+            return Match(self._target, None, self.share(self.names_in(history)))
+        if 2 * self._taxonomy.number_known(history) >= len(history.names):
+            return Match(self._target, None, 1.0)
+        kinds = self._kinds.of(history.union(self._candidates).names)
+        found = set(kinds.values())
+        shares = totals_by_kind(self._shares, self._taxonomy, self._depth)
+        return Match(self._totals, kinds, sum(share for kind, share in shares.items() if kind in found))
 
     def names_in(self, places: NameIndex) -> frozenset[str]:
         """The target's names that are among these places or the candidates."""
         return frozenset(
-            name for name in self._weights if max(places.position(name), self._candidates.position(name)) >= 0
+            name for name in self._shares if max(places.position(name), self._candidates.position(name)) >= 0
         )
 
     def share(self, names: Iterable[str]) -> float:
         """The share of the target's weight at some of its names."""
-        return sum(map(self._weights.__getitem__, names))
+        return sum(map(self._shares.__getitem__, names))
+
+    @cached_property
+    def _totals(self) -> Mapping[str, Any]:
+        totals = totals_by_kind(self._target, self._taxonomy, self._depth)
+        return Profile(totals) if isinstance(self._target, Profile) else totals
+
+    @cached_property
+    def _kinds(self) -> _Kinds:
+        return _Kinds(self._shares, self._taxonomy, self._depth)
 
 
-def _kinds(places: Iterable[str], weights: Mapping[str, float], taxonomy: Taxonomy) -> dict[str, str]:
-    """The target's kind that each place counts for: the lowest at or above its own.
+class _Kinds:
+    """The kinds of a target, and the places that count for them."""
 
-    A place of which only a wider kind is known, such as one for work, counts for the heaviest kind of the target below
-    it. Others are kinds of their own.
-    """
-    at: dict[str, str] = {}
-    below: dict[str, str] = {}
-    kinds: dict[str, str] = {}
-    for name in sorted(weights, key=lambda name: (-weights[name], name)):
-        node = taxonomy.node(name)
-        assert node is not None
-        # Two names of one kind count together.
-        if at.setdefault(node.id, name) != name:
-            kinds[name] = at[node.id]
-        for above in taxonomy.path(name):
-            below.setdefault(above, name)
-    for place in places:
-        path = taxonomy.path(place)
-        found = next((at[node] for node in reversed(path) if node in at), below.get(path[-1]) if path else None)
-        if found is not None:
-            kinds.setdefault(place, found)
-    return kinds
+    def __init__(self, shares: Mapping[str, float], taxonomy: Taxonomy, depth: int) -> None:
+        self._taxonomy, self._depth = taxonomy, depth
+        #: The name of each kind, by its node, and the heaviest kind below each node.
+        self._at: dict[str, str] = {}
+        self._below: dict[str, str] = {}
+        for name in sorted(shares, key=lambda name: (-shares[name], name)):
+            path = taxonomy.path(name)[:depth]
+            kind = self._at.setdefault(path[-1], taxonomy.kind_at(name, depth))
+            for above in path:
+                self._below.setdefault(above, kind)
+
+    def of(self, places: Iterable[str]) -> dict[str, str]:
+        """The kind that each place counts for: the lowest at or above its own, down to the level.
+
+        A place of which only a wider kind is known, such as one for work, counts for the heaviest kind below it. Places
+        that count for none are left out.
+        """
+        kinds = {}
+        for place in places:
+            path = self._taxonomy.path(place)[: self._depth]
+            found = next((self._at[node] for node in reversed(path) if node in self._at), None)
+            found = found or (self._below.get(path[-1]) if path else None)
+            if found is not None:
+                kinds[place] = found
+        return kinds
 
 
 def totals_by_kind(weights: Mapping[str, Number], taxonomy: Taxonomy, depth: int) -> dict[str, Number]:
@@ -124,7 +145,7 @@ def check_known(totals: Mapping[str, float]) -> None:
     known = 1.0 - totals.get(UNKNOWN_KIND, 0.0) / sum(totals.values())
     if known < _LEAST_SHARE:
         raise TargetMismatch(
-            f"only {100 * known:.0f}% of the target's weight is at places whose kind is known; give another target, or "
-            "say with kinds what its places are",
-            ("kinds",),
+            f"only {100 * known:.0f}% of the target's weight is at places whose kind is known; give another target, "
+            "say with kinds what its places are, or set allow_mismatch to compare anyway",
+            ("kinds", "allow_mismatch"),
         )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from elsewhere.model.lexicon import TAIL, Lexicon, Word
 from elsewhere.model.names import name_key
 from elsewhere.model.patterns import PEOPLES, Pattern, first_pattern, last_pattern
-from elsewhere.model.sites import Site, Sites
+from elsewhere.model.sites import Site, Sites, is_host
 from elsewhere.model.words import base, by_script, folded, has_unspaced, plain_words
 from elsewhere.text import quote
 
@@ -75,6 +75,8 @@ _OF = (["of"], ["for"])
 
 #: Kinds that say what the place is even as the first word, in English as well: Hotel Church Street.
 _HOSTS = ("food_and_drink", "nightlife", "lodging", "road")
+#: Kinds that say where a place is unless they end its name: Staten Island Academy, but Coney Island.
+_WHERE = ("outdoors", "road", "neighborhood", "bridge", "plaza")
 #: Kinds of which a place of another kind may have one: a church's office, a hospital's garden.
 _HOSTED = (
     "work", "home", "housing", "parking", "sports_field", "gym", "swimming_pool", "garden", "park", "cemetery",
@@ -89,9 +91,11 @@ _PRIVATE = ("home", "work", "office", "coworking_space", "conference_room")
 
 _BELIEF = re.compile(
     r"\b(?:catholic|christian|lutheran|baptist|methodist|presbyterian|episcopal|adventist|yeshiva\w*|hebrew|jewish"
-    r"|islamic|muslim|friends|jesuit|parochial|saints?|sts?|sankt|sint|our lady|holy|sacred|immaculate|blessed"
-    r"|notre dame|bishop|zion|calvary|cardinal|monsignor|msgr|santa|san|sao|santo|katholische\w*|evangelische\w*"
-    r"|katolick\w*)\b"
+    r"|islamic|muslim|friends|jesuit|parochial|saints?|sts?(?!\.? school)|sankt|sint|our lady|holy|sacred|immaculate"
+    r"|blessed|notre dame|bishop|archbishop|zion|calvary|mt\.? (?:zion|hebron|moriah)|cardinal|monsignor|msgr|christ"
+    r"|corpus christi|redeemer|good shepherd|nativity|annunciation|assumption|resurrection|convent|torah|talmud"
+    r"|depaul|loyola|xavier|xaverian|aquinas|marist|la salle|don bosco|santa|san|sao|santo"
+    r"|katholische\w*|evangelische\w*|katolick\w*)\b"
 )
 _SCHOOLS = ("school", "elementary_school", "middle_school", "high_school", "nursery_school", "daycare")
 #: The kinds that others become together with a belief.
@@ -116,7 +120,8 @@ class Matcher:
         self._lexicon = lexicon
         self._upward = upward
         self._sensitive = frozenset(sensitive).difference(_PRIVATE)
-        self._hosts = self._below(_HOSTS)
+        self._hosts = self._below(_HOSTS) - {"food_and_drink"}  # Food and Finance High School is a school
+        self._where = self._below(_WHERE)
         self._hosted = (self._below(_HOSTED) - self._sensitive).difference(_NOT_HOSTED).union(_ALSO_HOSTED, _PRIVATE)
         self._medical = self._below(("health_care",))
         self._sites = Sites(lexicon, self._of_words)
@@ -135,16 +140,18 @@ class Matcher:
     def find(self, key: str) -> Found | Pattern | Site | None:
         """What tells the kind of the place whose name has the `key`, if anything does."""
         key = key[:_LONGEST]
-        if "." in key and " " not in key and (site := self._sites.find(key)):
-            return site
         text = folded(key)
         words = plain_words(text)
+        if "." in key and " " not in key and is_host(key):  # a web site is nobody's home or office
+            told = self._sites.find(key) or self._find(text, words)
+            return None if told is not None and told.node in _PRIVATE else told
         pattern, found = first_pattern(text, words), self._find(text, words)
         if pattern is not None:  # which words may make more special: Dr Lee, Psychotherapy
             return found if found is not None and self._medical >= {pattern.node, found.node} else pattern
         if found is not None and found.node in self._sensitive:
             return found
-        return last_pattern(text, words, found and found.node) or found
+        says_where = found is not None and found.node in self._where and found.end < len(found.words)
+        return last_pattern(text, words, found.node if found and not says_where else None) or found
 
     def _of_words(self, text: str) -> Found | None:
         return self._decide(text, plain_words(text), True)
@@ -185,6 +192,8 @@ class Matcher:
             if it.node not in self._hosted and raw[it.end : it.end + 1] in _OF:
                 found = found[: at + 1]
                 break
+        if len(found) > 1 and found[-1].node == "road" and raw[found[-1].start - 1][0].isdigit():
+            found = found[:-1]  # an address: Lyceum High School North 13th Street
         first, last = found[0], found[-1]
         head = last
         if first.start == 0 and (first.place == "first" or (first.place == "any" and first.node in self._hosts)):

@@ -65,11 +65,8 @@ class Sites:
         self._stems = [(stem, node) for node, stems in _STEMS.items() for stem in stems]
 
     def find(self, key: str) -> Site | None:
-        """What tells the kind of a web site; None if the key of a name is no web site or nothing tells."""
-        host = key.removeprefix("www.")
-        if not _HOST.fullmatch(host):
-            return None
-        parts = host.split(".")
+        """What tells the kind of the web site whose name has the `key`, if anything does."""
+        parts = key.removeprefix("www.").split(".")
         for start in range(len(parts) - 1):
             if node := self._lexicon.sites.get(".".join(parts[start:])):
                 return Site(node, 0.95, "a web site whose kind is known")
@@ -91,6 +88,11 @@ class Sites:
                 yield known.node
             if (known := runs.get(word[:length])) and known.place == "first":
                 yield known.node
+
+
+def is_host(key: str) -> bool:
+    """Whether the key of a name is that of a web site."""
+    return _HOST.fullmatch(key.removeprefix("www.")) is not None
 
 
 def _telling(parts: list[str]) -> list[str]:

@@ -14,7 +14,7 @@ _MARKS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0640\u064b-\u065f
 #: Letters that may have marks or be written in several ways: Latin, Greek, Cyrillic, Hebrew, Arabic.
 _FOLDABLE = re.compile("[\u00c0-\u06ff\u1e00-\u1fff]")
 _POSSESSIVE = re.compile(r"['\u2019]s\b")
-_INITIALS = re.compile(r"\b(?:[^\W\d_]\.){2,}(?:[^\W\d_]\b)?")
+_INITIALS = re.compile(r"\b(?:(?:[^\W\d_]\.){2,}(?:[^\W\d_]\b)?|[^\W\d_]\.[^\W\d_](?=[\s\d]|$))")
 #: The letters that Arabic and the Nordic languages write in more than one way.
 _LETTERS = str.maketrans({
     "\u0623": "\u0627", "\u0625": "\u0627", "\u0622": "\u0627", "\u0649": "\u064a", "\u0629": "\u0647",

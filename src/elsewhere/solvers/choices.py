@@ -162,14 +162,14 @@ def _nearest(low: Ints, number: Ints, around: Ints, most: int) -> tuple[Ints, In
 def _tabulated(problem: Problem, budget: float, low: Ints, number: Ints, short_of: Shortage, limits: Limits) -> Choices:
     start = np.zeros(len(low) + 1, np.int64)
     np.cumsum(number, out=start[1:])
-    quality = _table(problem.quality, low, start, limits)
+    quality = table(problem.quality, low, start, limits)
     if problem.left_out.any():
         quality[np.repeat(problem.left_out, number)] = 0.0
-    privacy = quality if problem.privacy is None else _table(problem.privacy, low, start, limits)
+    privacy = quality if problem.privacy is None else table(problem.privacy, low, start, limits)
     return Choices(start, low, quality, privacy, budget if problem.quality.distance.builtin else math.inf, short_of)
 
 
-def _table(measure: Measure, low: Ints, start: Ints, limits: Limits) -> Floats:
+def table(measure: Measure, low: Ints, start: Ints, limits: Limits) -> Floats:
     """The term of every value of every bin. `OutOfTime` is raised if time is up before all of them are there."""
     table = np.empty(start[-1])
     if measure.distance.builtin:

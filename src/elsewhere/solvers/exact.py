@@ -109,7 +109,7 @@ def optimum(
         solution = bound_for_all_values(problem, solution, limits)
     if unsure:
         solution = solution._replace(bound=-math.inf, dual_bound=-math.inf)
-    return solution._replace(counts=_ordered(problem, solution.counts))
+    return solution
 
 
 def better(problem: Problem, solution: Solution, counts: Ints) -> Solution:
@@ -283,7 +283,7 @@ def spread(problem: Problem, distance: Distance) -> tuple[Ints, float]:
     return counts, price
 
 
-def _ordered(problem: Problem, counts: Ints) -> Ints:
+def ordered(problem: Problem, counts: Ints) -> Ints:
     """Among locations that nothing but their name tells apart, the larger counts go to the names that sort first."""
     assert problem.privacy is not None
     if len(problem.forbidden):

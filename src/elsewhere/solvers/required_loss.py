@@ -7,11 +7,12 @@ none of those does, the next guess is higher.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from elsewhere.model.arrays import Flags, Floats, Ints
+from elsewhere.model.arrays import Flags, Floats
 from elsewhere.model.distances import Measure, slack
 from elsewhere.model.problem import Problem
 from elsewhere.solvers.choices import Choices, tabulate
@@ -27,6 +28,9 @@ GAP = 1e-10
 SHARE = 8
 
 
+Tabulate: TypeAlias = Callable[[Problem, float, Limits], Choices]
+
+
 class RequiredLoss(NamedTuple):
     """A quality loss that is enough, and whether it is proven to be the least."""
 
@@ -34,14 +38,16 @@ class RequiredLoss(NamedTuple):
     proven: bool
 
 
-def required_loss(problem: Problem, wanted: float, limits: Limits) -> RequiredLoss:
+def required_loss(problem: Problem, wanted: float, limits: Limits, tabulate: Tabulate = tabulate) -> RequiredLoss:
     """The least quality loss at which the privacy distance is at most (resemble) or at least (avoid) `wanted`.
+
+    `tabulate` gives the values that fit a loss.
 
     `SearchGaveUp` is raised if a limit is reached before any loss is found that is enough.
     """
     limits = limits._replace(gap=GAP, memory=limits.memory // SHARE)
     cap = max(2.0 * problem.budget, FIRST_GUESS)
-    enough: Ints | None = None
+    enough: float | None = None
     while True:
         try:
             choices = tabulate(problem, cap, limits)
@@ -50,12 +56,13 @@ def required_loss(problem: Problem, wanted: float, limits: Limits) -> RequiredLo
         except OutOfTime:
             if enough is None:
                 raise
-            return RequiredLoss(problem.quality_loss(enough), proven=False)
+            return RequiredLoss(enough, proven=False)
         if start is not None:
-            enough = start
+            enough = problem.quality.from_total(float(choices.quality[choices.at(start)].sum()))
             found = least_quality(problem, choices, cost, budget, allowed, limits, known=start, most=cap)
             if found is not None and (found.objective <= cap or limits.passed):
-                return RequiredLoss(problem.quality_loss(found.counts), found.objective - found.bound <= 2.0 * GAP)
+                loss = problem.quality.from_total(found.objective)
+                return RequiredLoss(loss, found.objective - found.bound <= 2.0 * GAP)
         if cap == math.inf:
             return RequiredLoss(math.inf, proven=True)
         everything = len(choices.quality) == int((problem.upper - problem.lower + 1).sum())

@@ -72,7 +72,7 @@ def optimum(problem: Problem, choices: TreeChoices, known: Ints, limits: Limits)
         solution = solution._replace(bound=min(trivial, solution.objective), dual_bound=-math.inf)
     if unsure:
         solution = solution._replace(bound=-math.inf, dual_bound=-math.inf)
-    return solution._replace(counts=_ordered(problem, _split(problem, solution.counts)))
+    return solution._replace(counts=ordered(problem, solution.counts))
 
 
 def least(
@@ -170,27 +170,7 @@ def _at_infinity(problem: Problem, choices: TreeChoices, known: Ints, limits: Li
     return Solution(found.counts, -math.inf, -math.inf, -math.inf, 0.0, 0.0, proven=found.closed and choices.whole)
 
 
-def _split(problem: Problem, counts: Ints) -> Ints:
-    """Where only the total of a kind matters to the privacy distance, its split of least quality loss."""
-    quality, privacy, tree = problem.quality, problem.privacy, problem.tree
-    assert privacy is not None
-    assert privacy.weight is not None
-    assert tree is not None
-    n = len(counts)
-    if privacy.weight[:n][tree.parent[:n] >= 0].any() or not quality.distance.builtin or len(problem.forbidden):
-        return counts
-    split = counts.copy()
-    for first, last in zip(tree.first.tolist(), tree.last.tolist(), strict=True):
-        bins = np.sort(tree.order[first:last])
-        of_kind = problem._replace(
-            original=problem.original[bins], lower=problem.lower[bins], upper=problem.upper[bins],
-            size=int(counts[bins].sum()), quality=quality._replace(reference=quality.reference[bins], tree=None),
-        )  # fmt: skip
-        split[bins], _ = exact.spread(of_kind, quality.distance)
-    return split
-
-
-def _ordered(problem: Problem, counts: Ints) -> Ints:
+def ordered(problem: Problem, counts: Ints) -> Ints:
     """Among locations that nothing but their name tells apart, the larger counts go to the names that sort first."""
     quality, privacy, tree = problem.quality, problem.privacy, problem.tree
     assert privacy is not None

@@ -33,6 +33,9 @@ class _Part(NamedTuple):
     #: The terms of the node itself; zeros for a part that is not a whole node.
     objective: Floats
     quality: Floats
+    #: The least quality of each count, summed over all nodes of the part, and what it is if each node is at its best.
+    spent: Floats
+    least: float
     #: The two parts that it is made of, or none and a bin.
     made_of: tuple[int, int] | None = None
     bin: int = -1
@@ -56,18 +59,24 @@ class TreeMultiplier:
         self.spent = multiplier * self.budget if multiplier > 0.0 else 0.0
         self.parts: list[_Part] = []
         rows = _rows(problem, self.budget)
+        least = [float(quality[objective < math.inf].min(initial=math.inf)) for _, objective, quality in rows]
+        self.spare = self.budget - sum(least) + ROOM * (1.0 + abs(self.budget))
         children: list[list[int]] = [[] for _ in range(len(rows) + 1)]
         for node, (low, objective, quality) in enumerate(rows):
             if node < problem.tree.bins:
                 cost = objective + multiplier * quality
-                self.parts.append(_Part(low, cost, objective, quality, bin=node))
+                spent = np.where(objective < math.inf, quality, math.inf)
+                self.parts.append(_Part(low, cost, objective, quality, spent, least[node], bin=node))
             else:
-                self._join(children[node], low, objective, quality)
+                self._join(children[node], low, objective, quality, least[node])
             children[problem.tree.parent[node]].append(len(self.parts) - 1)
-        self._join(children[-1], problem.size, np.zeros(1), np.zeros(1))
+        self._join(children[-1], problem.size, np.zeros(1), np.zeros(1), 0.0)
 
-    def _join(self, children: list[int], low: int, objective: Floats, quality: Floats) -> None:
-        """Put the children of a node together, one after the other; with the last of them it is the node itself."""
+    def _join(self, children: list[int], low: int, objective: Floats, quality: Floats, least: float) -> None:
+        """Put the children of a node together, one after the other; with the last of them it is the node itself.
+
+        A count that is beyond the budget however it is split, even if all other nodes are at their best, is left out.
+        """
         at = children[0]
         for child in children[1:]:
             a, b = self.parts[at], self.parts[child]
@@ -75,10 +84,14 @@ class TreeMultiplier:
             first = max(a.low + b.low, low) if whole else a.low + b.low
             last = min(a.high + b.high, low + len(objective) - 1 if whole else self.problem.size)
             cost = _convolved(a, b, first, last)
-            p, q = np.zeros(len(cost)), np.zeros(len(cost))
+            spent = _convolved(a._replace(cost=a.spent), b._replace(cost=b.spent), first, last)
+            p, q, best = np.zeros(len(cost)), np.zeros(len(cost)), a.least + b.least
             if whole:
                 p, q = objective[first - low : last - low + 1], quality[first - low : last - low + 1]
-            self.parts.append(_Part(first, cost + p + self.multiplier * q, p, q, (at, child)))
+                best += least
+            spent = np.where(p < math.inf, spent + q, math.inf)
+            cost = np.where(spent <= self.spare + best, cost + p + self.multiplier * q, math.inf)
+            self.parts.append(_Part(first, cost, p, q, spent, best, (at, child)))
             at = len(self.parts) - 1
 
     @property

@@ -1,0 +1,150 @@
+"""Totals of kinds: where the privacy distance depends on those alone, the search is over them and not over locations.
+
+Of all splits of a kind's total the one of least quality loss is best. Quality terms are convex, so that each next visit
+goes where it costs least: the loss of a total is a sum of the smallest costs. So a kind is a bin of the flat problem,
+with the total as its value, and `exact` solves that. What it finds is split again at the end.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from elsewhere.model.arrays import Floats, Ints
+from elsewhere.model.distances import Measure
+from elsewhere.model.problem import ROOM, Problem
+from elsewhere.solvers import choices, exact
+from elsewhere.solvers.choices import Choices
+from elsewhere.solvers.knapsack import Limits, Solution
+from elsewhere.solvers.required_loss import RequiredLoss
+from elsewhere.solvers.required_loss import required_loss as flat_required_loss
+
+
+class KindChoices(NamedTuple):
+    """The totals of every kind that fit a budget when all other kinds are at their best, with their terms."""
+
+    #: The flat problem over kinds. Its quality terms are those in `totals`; its own measure is good only for the root.
+    problem: Problem
+    totals: Choices
+    #: The kind of each bin.
+    kind: Ints
+
+    @property
+    def short_of(self) -> choices.Shortage:
+        """What there was too little of for all totals."""
+        return self.totals.short_of
+
+    @property
+    def whole(self) -> bool:
+        """Whether all totals that fit the budget are there."""
+        return self.totals.whole
+
+    def of(self, counts: Ints) -> Ints:
+        """The total of every kind."""
+        return _totals(self.kind, counts)
+
+    def split(self, problem: Problem, solution: Solution) -> Solution:
+        """The solution for totals as one for locations: each total is split at the least quality loss."""
+        counts = np.empty(len(self.kind), np.int64)
+        quality = problem.quality
+        by_kind = np.split(np.argsort(self.kind, kind="stable"), np.cumsum(np.bincount(self.kind))[:-1])
+        for bins, total in zip(by_kind, solution.counts.tolist(), strict=True):
+            if len(bins) == 1:
+                counts[bins] = total
+                continue
+            of_kind = problem._replace(
+                original=problem.original[bins], lower=problem.lower[bins], upper=problem.upper[bins], size=total,
+                quality=quality._replace(reference=quality.reference[bins], tree=None, weight=None),
+            )  # fmt: skip
+            counts[bins], _ = exact.spread(of_kind, quality.distance)
+        # Over a tree the multiplier for the size is not needed: its dynamic program keeps to the size.
+        return solution._replace(counts=counts, size_multiplier=0.0)
+
+
+def depends_on_totals(problem: Problem) -> bool:
+    """Whether the privacy distance is one of totals, and the best split of each can be found on its own."""
+    tree, quality, privacy = problem.tree, problem.quality, problem.privacy
+    if tree is None or privacy is None or not quality.distance.builtin or len(problem.forbidden):
+        return False
+    assert quality.weight is not None
+    assert privacy.weight is not None
+    # Each location counts for itself in quality, and each top, a kind or a location of no kind, in privacy.
+    flat = np.concatenate((problem.is_location, np.zeros(len(tree.first), np.bool_)))
+    return np.array_equal(quality.weight, flat) and np.array_equal(privacy.weight, tree.parent < 0)
+
+
+def tabulate(problem: Problem, budget: float, limits: Limits, around: Ints | None = None) -> KindChoices:
+    """The totals that fit a budget, for a problem that depends on them; `around` is what it is to the flat `tabulate`.
+
+    If there is too little room for all values of locations, these are not all totals either, nor the best splits.
+    """
+    assert problem.tree is not None
+    bins = np.arange(len(problem.original))
+    parent = problem.tree.parent[bins]
+    _, kind = np.unique(np.where(parent < 0, bins, parent), return_inverse=True)
+    single = choices.tabulate(problem.without_tree()._replace(privacy=None), budget, limits, around)
+    over_kinds = _over_kinds(problem, kind, problem.original if around is None else around)
+    low, rows = _rows(kind, single)
+    least = np.array([row.min() for row in rows])
+    # A little more than the verifier leaves, so that it proves what the multipliers promise.
+    room = budget - least.sum() + least + 2.0 * ROOM * (1.0 + abs(budget))
+    for k, row in enumerate(rows):
+        fits = np.flatnonzero((row <= room[k]) & (low[k] + np.arange(len(row)) <= problem.size))
+        low[k] += fits[0]
+        rows[k] = row[fits[0] : fits[-1] + 1]
+    start = np.append(0, np.cumsum([len(row) for row in rows]))
+    assert over_kinds.privacy is not None
+    privacy = choices.table(over_kinds.privacy, low, start, limits.without_deadline())
+    totals = Choices(start, low, np.concatenate(rows), privacy, budget, single.short_of)
+    return KindChoices(over_kinds, totals, kind)
+
+
+def required_loss(problem: Problem, wanted: float, limits: Limits) -> RequiredLoss:
+    """The least quality loss that meets a privacy distance, for a problem that depends on totals."""
+    of_kinds = tabulate(problem, problem.budget, limits).problem
+    return flat_required_loss(of_kinds, wanted, limits, lambda _, cap, limits: tabulate(problem, cap, limits).totals)
+
+
+def _over_kinds(problem: Problem, kind: Ints, known: Ints) -> Problem:
+    """The flat problem whose bins are the kinds. Its original is what is known, so that it has the right size."""
+    quality, privacy = problem.quality, problem.privacy
+    assert privacy is not None
+    kinds = int(kind.max()) + 1
+    reference = np.bincount(kind, privacy.reference, kinds).astype(np.float64)
+    original = _totals(kind, known)
+    return problem._replace(
+        original=original,
+        lower=_totals(kind, problem.lower),
+        upper=np.minimum(_totals(kind, problem.upper), problem.size),
+        forbidden=np.zeros((0, kinds), np.int64),
+        sensitive=np.zeros(kinds, np.bool_),
+        quality=Measure(quality.distance, original.astype(np.float64), quality.reference_size, quality.size),
+        privacy=Measure(privacy.distance, reference, privacy.reference_size, privacy.size),
+        left_out=np.zeros(kinds, np.bool_),
+    )
+
+
+def _rows(kind: Ints, single: Choices) -> tuple[Ints, list[Floats]]:
+    """The least total of every kind, and the least quality loss of that total and all that follow."""
+    number = np.diff(single.start)
+    steps = np.diff(single.quality)
+    inside = np.ones(len(steps), np.bool_)
+    inside[single.start[1:-1] - 1] = False  # from the last value of a bin to the first of the next
+    steps, of_kind = steps[inside], np.repeat(kind, number - 1)
+    order = np.lexsort((steps, of_kind))
+    ends = np.cumsum(np.bincount(of_kind, minlength=int(kind.max()) + 1))
+    least = np.bincount(kind, np.minimum.reduceat(single.quality, single.start[:-1]))
+    rows = []
+    for lowest, costs in zip(least.tolist(), np.split(steps[order], ends[:-1]), strict=True):
+        # From where all bins are at their best, sums of positive costs alone: no digits are lost on either side.
+        turn = int(np.searchsorted(costs, 0.0))
+        down, up = np.cumsum(-costs[:turn][::-1])[::-1], np.cumsum(costs[turn:])
+        rows.append(lowest + np.concatenate((down, [0.0], up)))
+    return _totals(kind, single.low), rows
+
+
+def _totals(kind: Ints, counts: Ints) -> Ints:
+    totals = np.zeros(int(kind.max()) + 1, np.int64)
+    np.add.at(totals, kind, counts)
+    return totals
