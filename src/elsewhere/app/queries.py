@@ -25,6 +25,7 @@ from elsewhere.model.histogram import Profile
 from elsewhere.model.names import NameIndex
 from elsewhere.model.question import Covered, Question
 from elsewhere.model.result import Frontier, Sanitized
+from elsewhere.model.trees import KindDistance
 from elsewhere.output.sentences import in_words, on_scale
 from elsewhere.plan import Plan
 from elsewhere.policy import Policy
@@ -165,8 +166,8 @@ def _settled(plan: Plan, question: Question, ticked: Iterable[str]) -> Asked:
 
 
 def _known(question: Question) -> NameIndex:
-    """The places of the history and, unless only visited ones may receive counts, of the target."""
-    if question.target is None or question.visited_only:
+    """The places of the history and, unless only visited ones may receive counts, of the target if it has places."""
+    if question.target is None or question.visited_only or isinstance(question.privacy, KindDistance):
         return question.history.index
     return question.history.index.union(Profile(question.target).index)
 
