@@ -44,8 +44,7 @@ class Plan:
     def with_choices(self, choices: Mapping[str, Any]) -> Plan:
         """Return the same plan with other `choices`, by field of `Policy`. None of them may be a file or a kind."""
         # What is said about locations stays, so that no name is looked up twice.
-        known = {name: self.__dict__[name] for name in ("_taxonomy", "shipped") if name in self.__dict__}
-        return self._changed(policy=replace(self.policy, **choices), **known)
+        return self._changed(policy=replace(self.policy, **choices), _taxonomy=self._taxonomy, shipped=self.shipped)
 
     def about(self, history: TableLike) -> Plan:
         """Return the same plan, knowing what the export of `history` says about its locations."""
