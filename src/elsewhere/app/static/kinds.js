@@ -33,9 +33,11 @@ export function listenToKinds(onChoice) {
   $("kind-list").onchange = () => {
     $("kind-use").disabled = !$("kind-list").value;
   };
-  $("kind-form").onsubmit = (event) => {
+  $("kind-form").onsubmit = async (event) => {
     event.preventDefault();
-    if ($("kind-list").value) choose($("kind-list").value);
+    // Somebody may type faster than the kinds come.
+    if (!$("kind-list").value) await list();
+    if ($("kind").open && $("kind-list").value) choose($("kind-list").value);
   };
   $("kind-none").onclick = () => choose(NO_KIND);
   $("kind-guess").onclick = () => choose(null);

@@ -162,7 +162,9 @@ export class Tree {
     element.title = why ? `${name}\n${why}` : name;
     element.append(part("span", "twist"), part("span", "box"), part("bdi", "name", name));
     // For the mouse alone: the keyboard has K, and whoever has neither the button below the tree.
-    if (why) element.append(part("span", "pen"));
+    const pen = part("span", "pen");
+    pen.ariaHidden = "true";
+    if (why) element.append(pen);
     element.append(part("span", "count", item.count ? number(item.count) : "–"));
     this.itemOf.set(element, item);
     return element;
