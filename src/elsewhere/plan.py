@@ -88,18 +88,18 @@ class Plan:
 
         A name that is neither a location nor a node of the policy's taxonomy is looked up in the shipped one.
         """
-        known = self._known(history.index)
+        known, (own, shipped) = self._known(history.index), self._selecting
         covered = self._covered(known)
         for name, locations in covered.items():
             # A place of the target or a candidate by that name does not mean that it is not a kind, too.
             if any(location in history for location in locations) or self._taxonomy_of(name):
                 continue
-            if self._taxonomy is None and self.shipped.knows(name):
+            if own is None and shipped.knows(name):
                 spared = chain.from_iterable(map(known.match, self.policy.spared))
-                kind = self.shipped.select([name], among=known.names).difference(spared)
+                kind = shipped.select([name], among=known.names).difference(spared)
                 covered[name] = locations | kind
             elif not locations:
-                kinds = () if self._taxonomy is None else (node.name for _, node in self._taxonomy.tree())
+                kinds = () if own is None else (node.name for _, node in own.tree())
                 covered.unknown[name] = closest(name, [*known.names, *kinds])
         return covered
 
@@ -163,7 +163,7 @@ class Plan:
         """The places of kinds that are often sensitive, unless the policy names them as candidates."""
         if self.policy.goal == "hide":
             return frozenset()
-        return self.shipped.often_sensitive(self._known(history).names).difference(self.policy.candidates)
+        return self._selecting[1].often_sensitive(self._known(history).names).difference(self.policy.candidates)
 
     def covered(self, locations: Sequence[str]) -> Covered:
         """Return which of the `locations` of many users each sensitive name covers, in all spellings."""
@@ -254,6 +254,16 @@ class Plan:
         """The taxonomy that says what kind a place is."""
         return self.shipped if self._taxonomy is None else self._taxonomy
 
+    @cached_property
+    def _selecting(self) -> tuple[Taxonomy | None, Places]:
+        """The taxonomies among whose nodes the locations are found: the policy's own and the shipped one.
+
+        Kinds are found by their names, whatever is said about a place that is called the same.
+        """
+        if self.policy.by == "name":
+            return self._taxonomy, self.shipped
+        return None if self._taxonomy is None else self._taxonomy.without_types(), self.shipped.without_types()
+
     def _told(self, taxonomy: AnyTaxonomy) -> AnyTaxonomy:
         for types in self._types:
             taxonomy = taxonomy.with_types(types)
@@ -295,11 +305,10 @@ class Plan:
 
     def _taxonomy_of(self, name: str) -> Taxonomy | None:
         """The taxonomy in which a name is a node or a preset, if there is one."""
-        if self._taxonomy is not None and self._taxonomy.knows(name):
-            return self._taxonomy
-        if name.startswith(PRESET):
-            return self.shipped
-        return None
+        own, shipped = self._selecting
+        if own is not None and own.knows(name):
+            return own
+        return shipped if name.startswith(PRESET) else None
 
 
 def _taxonomy(policy: Policy) -> Taxonomy | None:
