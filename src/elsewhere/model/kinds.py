@@ -9,7 +9,7 @@ from functools import cache
 from itertools import accumulate
 from typing import NamedTuple
 
-from elsewhere.model.lexicon import TAIL, Lexicon, Word
+from elsewhere.model.lexicon import OPENING, TAIL, Lexicon, Word
 from elsewhere.model.names import name_key
 from elsewhere.model.patterns import PEOPLES, Pattern, first_pattern, last_pattern
 from elsewhere.model.sites import Site, Sites, is_host
@@ -76,7 +76,7 @@ _NAMES_OF_STREETS = re.compile(r"\b(?:church|chapel|temple|court|school|hospital
 _STREETS = ("st", "street", "ave", "avenue", "av", "rd", "road", "blvd", "boulevard", "dr", "drive", "ln", "lane")
 _ORDINALS = ("st", "nd", "rd", "th")
 _SAINTS = ("st", "saint", "san", "santa")
-_OF = (["of"], ["for"])
+_OF = ("of", "for")
 
 #: Kinds that say what the place is even as the first word, in English as well: Hotel Church Street.
 _HOSTS = ("food_and_drink", "nightlife", "lodging", "road")
@@ -192,10 +192,11 @@ class Matcher:
     def _head(self, found: list[Found], raw: list[str]) -> Found:
         """Of several words the one that says what the place is."""
         # Indian says what the food is like if nothing else tells.
-        found = [it for it in found if raw[it.start] not in PEOPLES or it.end > it.start + 1] or found
+        if not PEOPLES.isdisjoint(raw):
+            found = [it for it in found if raw[it.start] not in PEOPLES or it.end > it.start + 1] or found
         # What follows `of` says whose or which: a museum of faiths is a museum.
         for at, it in enumerate(found):
-            if it.node not in self._hosted and raw[it.end : it.end + 1] in _OF:
+            if it.end < len(raw) and raw[it.end] in _OF and it.node not in self._hosted:
                 found = found[: at + 1]
                 break
         if len(found) > 1 and found[-1].node == "road" and raw[found[-1].start - 1][0].isdigit():
@@ -226,6 +227,8 @@ class Matcher:
         Many brands are ordinary words, so what follows must say which branch it is: a number or a street. Brands of
         ordinary kinds and several words may be followed by anything.
         """
+        if raw and len(raw[0]) >= OPENING and raw[0][:OPENING] not in self._lexicon.openings:
+            return None
         brands, starts = self._lexicon.brands, list(accumulate(raw[:6]))
         if brands.keys().isdisjoint(starts):
             return None
@@ -253,7 +256,7 @@ class Matcher:
                 continue
             if word == "st" and _is_street(raw, start):
                 found.append(Found(raw, start, start + 1, "road", "last", 0.9, _WORD))
-            elif word in longest and (run := self._run(based, start)):
+            elif word in longest and (run := self._run(based, start, longest[word])):
                 covered, known = run
                 found.append(Found(raw, start, covered, known.node, known.place, 0.95, _WORD))
             elif word in runs:
@@ -263,13 +266,14 @@ class Matcher:
                 found.append(Found(raw, start, start + 1, node, "first", 0.75, _END))
         return found
 
-    def _run(self, based: list[str], start: int) -> tuple[int, Word] | None:
+    def _run(self, based: list[str], start: int, longest: int) -> tuple[int, Word] | None:
         """The end of the longest run of several words that begins here, and what it means."""
-        later = self._lexicon.later
-        end, last = start + 1, min(start + self._lexicon.longest[based[start]], len(based))
-        while end < last and based[end] in later:
-            end += 1
-        for end in range(end, start + 1, -1):
+        last = start + 1
+        for word in based[last : start + longest]:
+            if word not in self._lexicon.later:
+                break
+            last += 1
+        for end in range(last, start + 1, -1):
             if known := self._lexicon.runs.get(" ".join(based[start:end])):
                 return end, known
         return None

@@ -20,6 +20,8 @@ _WHOLE_NAMES = ("home", "work", "society", "justice", "service", "kosher_and_hal
 
 #: The number of letters by which ends of compounds are looked up; none is shorter.
 TAIL = 3
+#: The number of letters by which beginnings of brands are looked up; some brands are shorter.
+OPENING = 5
 
 
 class Word(NamedTuple):
@@ -84,6 +86,11 @@ class Lexicon:
     def brands(self) -> dict[str, str]:
         """The nodes of brands, by their names without blanks."""
         return {name: node for node, _, names in _rows("brands.tsv") for name in names}
+
+    @cached_property
+    def openings(self) -> set[str]:
+        """What brands begin with. Most names begin with something else, and this is faster than to look for brands."""
+        return {name[:OPENING] for name in self.brands}
 
     @cached_property
     def sites(self) -> dict[str, str]:

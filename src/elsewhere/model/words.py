@@ -28,6 +28,7 @@ _UNSPACED = re.compile(
 )
 #: The article that Arabic writes as one with its noun.
 _ARTICLE = "\u0627\u0644"
+_ALEF = _ARTICLE[0]
 
 
 def folded(key: str) -> str:
@@ -35,7 +36,7 @@ def folded(key: str) -> str:
     text = key
     if not text.isascii() and _FOLDABLE.search(text):
         text = unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", text)))
-        if _IN_SEVERAL_WAYS.search(text):  # which is faster than to translate
+        if _IN_SEVERAL_WAYS.search(text):  # most texts have none, and to look is cheaper than to translate
             text = text.translate(_LETTERS)
     if "'" in text or "\u2019" in text:
         text = _POSSESSIVE.sub("s", text)
@@ -81,7 +82,7 @@ def is_unspaced(word: str) -> bool:
 
 def bases(words: Iterable[str]) -> list[str]:
     """The words without their plurals' endings and Arabic articles."""
-    return [base(word) if word[-1] == "s" or word[0] == _ARTICLE[0] else word for word in words]
+    return [base(word) if word[-1] == "s" or word[0] == _ALEF else word for word in words]
 
 
 def base(word: str) -> str:
