@@ -201,3 +201,89 @@ def test_kinds_are_a_part_of_the_file(tmp_path: Path) -> None:
     policy.save(tmp_path / "policy.toml")
     assert ew.Policy.load(tmp_path / "policy.toml") == policy
     assert policy.fingerprint() != resembling().fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("sensitive", "depth", "left"),
+    [
+        ("Health care", 2, {"Café", "Hotel", "Adult entertainment venue", "Beach"}),  # also places of exactly that kind
+        ("preset:sex-life", 2, {"Café", "Hotel", "Hospital", "Health care", "Pharmacy"}),
+        ("preset:all", 1, {"Food and drink", "Lodging"}),  # a kind that holds a sensitive place is hidden whole
+        ("Nudist Beach Sylt", 2, {"Café", "Hotel", "Hospital", "Health care", "Pharmacy", "Adult entertainment venue"}),
+    ],
+)
+def test_no_kind_that_holds_a_sensitive_place_is_left(sensitive: str, depth: int, left: set[str]) -> None:
+    history = {"St Mary Hospital": 3, "Lindenapotheke": 2, "Joe's Cafe": 5, "Health Care Center": 1, "Grand Hotel": 2,
+               "Strip Club Pink": 4, "Nudist Beach Sylt": 2}  # fmt: skip
+    plan = ew.Policy("hide", sensitive=(sensitive,), by="kind", depth=depth).plan()
+    found = plan.sanitize(history).histogram
+    assert set(found) <= left
+    assert found.size == 19
+    watching = resembling(by="kind", depth=1, max_quality_loss=0.5).plan(target={"Bar": 9, "Beach": 1})
+    assert watching.sanitize(history).histogram["Nightlife"] <= 4
+
+
+def test_names_of_an_export_are_no_patterns() -> None:
+    history = History(ew.Histogram({"M*": 2, "Mercy Hospital": 1, "Gym": 1}), "swarm", (), {"M*": ["Bar"]})
+    found = ew.Policy("hide", sensitive=("preset:health",)).plan().sanitize(history).histogram
+    assert set(found) == {"M*", "Gym"}
+
+
+def test_a_name_of_two_venues_may_be_either_kind() -> None:
+    history = History(ew.Histogram({"Phoenix": 2, "Gym": 1}), "swarm", (), {"Phoenix": ["Bar", "Hospital"]})
+    for preset in ("preset:health", "bar"):
+        assert set(ew.Policy("hide", sensitive=(preset,)).plan().sanitize(history).histogram) == {"Gym"}
+
+
+def test_a_kind_that_another_taxonomy_has_erases_nothing() -> None:
+    own = ew.Taxonomy.parse("own.txt", b"Alpha\nBeta\n")
+    history = History(ew.Histogram({"Tys": 2, "Gym": 1}), "csv", (), {"Tys": ["Hospital"]})
+    policy = ew.Policy("hide", sensitive=("preset:health",), kinds={"Tys": "Alpha"})
+    assert set(policy.plan(taxonomy=own).sanitize(history).histogram) == {"Gym"}
+
+
+@pytest.mark.parametrize("by", ["name", "kind"])
+def test_what_is_said_about_a_place_does_not_change_the_target(by: str) -> None:
+    target, others = {"Bar": 5, "Hotel": 5}, {"Joe's Pub": 3, "Grand Hotel": 2, "Inn Nr 7": 1, "Xyz": 1}
+    found = [
+        resembling(by=by, kinds={place: "Hotel"}, max_quality_loss=0.3)
+        .plan(target=target)
+        .sanitize({place: 5, **others})
+        for place in ("Bar", "Bax")
+    ]
+    assert found[0].privacy_distance == found[1].privacy_distance
+    none = resembling(kinds={"*bar*": "none"}, max_quality_loss=0.3, allow_mismatch=True).plan(target=target)
+    assert none.sanitize(others).histogram.size == 7
+
+
+def test_two_nodes_of_one_name_are_no_kind() -> None:
+    own = ew.Taxonomy.parse("own.csv", b"id,name,parent_id\na,A,\nb,B,\no,Other,a\np,Other,b\n")
+    plan = resembling(allow_mismatch=True).plan(target={"Other": 1, "A": 1}, taxonomy=own)
+    assert plan.sanitize({"x": 3, "y": 2}).histogram.size == 5
+
+
+def test_places_in_a_taxonomy_of_ones_own_are_no_kinds() -> None:
+    own = ew.Taxonomy.parse("own.txt", b"Eat\n  B Cafe\n  C Diner\nLodge\n  A Inn\n")
+    history = {"B Cafe": 4, "C Diner": 3, "A Inn": 2}
+    found = (
+        resembling(max_quality_loss=0.2, depth=1).plan(target={"Eat": 1, "Lodge": 3}, taxonomy=own).sanitize(history)
+    )
+    assert set(found.histogram) <= set(history)
+    with pytest.raises(ew.TargetMismatch):
+        resembling().plan(target={"Hotel": 1}).question({"Home": 20, "Work": 15, "Klinikum Nord": 2, "Cafe A": 3})
+
+
+def test_candidates_in_any_spelling() -> None:
+    target = {"Museum": 5, "Hotel": 1}
+    plans = [resembling(candidates=[name], max_quality_loss=0.5) for name in ("Museum", "museum ")]
+    found = [plan.plan(target=target).sanitize({"Hotel Adlon": 3, "Xy": 2}) for plan in plans]
+    assert found[0].privacy_distance == found[1].privacy_distance
+    assert found[0].histogram.length > 2
+    kinds = resembling(by="kind", candidates=["Museum of Glass"], max_quality_loss=0.5).plan(target=target)
+    assert "Museum of Glass" not in kinds.sanitize({"Hotel Adlon": 3, "Xy": 2}).histogram
+
+
+def test_places_of_the_target_and_of_other_months_may_have_kinds() -> None:
+    kinds = {"Place 13": "Hotel", "Place 14": "Museum", "Hall 12": "Museum", "Hall 13": "Museum"}
+    plan = resembling(by="kind", kinds=kinds).plan(target={"Place 13": 1, "Place 14": 1})
+    assert plan.sanitize({"Hall 13": 3, "Grand Hotel": 1}).histogram.size == 4

@@ -15,7 +15,7 @@ from elsewhere.model.comparison import Comparison, Match, check_known, totals_by
 from elsewhere.model.distances import DistanceLike
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram, Profile, TableLike
-from elsewhere.model.names import NameIndex
+from elsewhere.model.names import NameIndex, name_key
 from elsewhere.model.places import Places
 from elsewhere.model.question import Covered, Question, SearchLimits, as_histogram
 from elsewhere.model.result import Frontier, Sanitized
@@ -36,7 +36,9 @@ class Plan:
         self.target = policy.weights() if target is None and policy.target is not None else target
         self._own_taxonomy = _taxonomy(policy) if taxonomy is None else taxonomy
         #: What is said about locations: by the person first, then by the export.
-        self._types: tuple[Types, ...] = ({name: (kind,) for name, kind in policy.kinds.items()},)
+        self._types: tuple[Types, ...] = (
+            {name: (NO_KIND if name_key(kind) == NO_KIND else kind,) for name, kind in policy.kinds.items()},
+        )
         self._lower, self._upper = _bounds(policy, policy.lower), _bounds(policy, policy.upper)
         self._forbidden = [read(policy._at(name)).histogram for name in policy.forbidden]
         self._check_kinds()
@@ -59,11 +61,24 @@ class Plan:
         """
         plan, histogram = self.about(history), as_histogram(history)
         plan._check_places(histogram.index)
-        return plan._question(plan.counted(histogram))
+        covered = plan.covered_in(histogram)
+        if plan.policy.goal != "hide" or any(covered.values()):
+            covered.check_known()
+        known = plan._known(histogram.index).union(plan.counted(histogram).index)
+        for name in plan.policy.spared:
+            if not known.positions(name):
+                raise InputError(f"the spared location {quote(name)} is not in the history{closest(name, known.names)}")
+        if plan._comparison is not None and not plan.policy.allow_mismatch:
+            plan._comparison.match(plan.counted(histogram).index).check()
+        return plan.question_about(histogram, covered)
 
     def counted(self, history: Histogram) -> Histogram:
         """Return the histogram that the policy is about: `history` itself, or that of its kinds of place."""
-        return history if self.policy.by == "name" else Histogram(self._by_kind(history))
+        return (
+            history
+            if self.policy.by == "name"
+            else Histogram(totals_by_kind(history, lambda _: self.kinds, self.policy.depth))
+        )
 
     def counted_names(self, names: Sequence[str]) -> list[str]:
         """Return what visits to each of the places called `names` count as: the place itself, or its kind."""
@@ -71,49 +86,52 @@ class Plan:
             return list(names)
         return [self.kinds.kind_at(name, self.policy.depth) for name in names]
 
-    def _question(self, histogram: Histogram) -> Question:
-        covered = self.covered_in(histogram)
-        if self.policy.goal != "hide" or any(covered.values()):
-            covered.check_known()
-        known = self._known(histogram.index)
-        for name in self.policy.spared:
-            if not known.positions(name):
-                raise InputError(f"the spared location {quote(name)} is not in the history{closest(name, known.names)}")
-        if self._comparison is not None and not self.policy.allow_mismatch:
-            self._comparison.match(histogram.index).check()
-        return self.question_about(histogram, covered)
-
     def covered_in(self, history: Histogram) -> Covered:
         """Return the locations that each sensitive name covers in `history`, the target and the candidates.
 
-        A name that is neither a location nor a node of the policy's taxonomy is looked up in the shipped one.
+        A name that is neither a location nor a node of the policy's taxonomy is looked up in the shipped one. With
+        ``by = "kind"`` the locations are kinds: those that hold a covered place of the history.
         """
-        known, (own, shipped) = self._known(history.index), self._selecting
-        covered = self._covered(known)
+        known, own = self._known(history.index), self._taxonomy
+        covered = self._covered(history.index)
         for name, locations in covered.items():
             # A place of the target or a candidate by that name does not mean that it is not a kind, too.
             if any(location in history for location in locations) or self._taxonomy_of(name):
                 continue
-            if own is None and shipped.knows(name):
-                spared = chain.from_iterable(map(known.match, self.policy.spared))
-                kind = shipped.select([name], among=known.names).difference(spared)
-                covered[name] = locations | kind
+            if own is None and self.shipped.knows(name):
+                kind = self._below(self.shipped, name, history.index)
+                covered[name] = locations | kind.difference(*map(known.match, self.policy.spared))
             elif not locations:
                 kinds = () if own is None else (node.name for _, node in own.tree())
                 covered.unknown[name] = closest(name, [*known.names, *kinds])
-        return covered
+        return covered if self.policy.by == "name" else self._kinds_with(covered, history)
+
+    def _kinds_with(self, covered: Covered, history: Histogram) -> Covered:
+        """The kinds that hold covered places, and those of the same names."""
+        kinds = dict(zip(history.locations, self.counted_names(history.locations), strict=True))
+        bins = self.counted(history).index.union(self._beyond)
+        spared = {*chain.from_iterable(map(bins.match, self.policy.spared))}
+        beyond = self._covered(NameIndex(()))
+        found = Covered(
+            (name, beyond[name].union(bins.match(name), (kinds[at] for at in places if at in kinds)) - spared)
+            for name, places in covered.items()
+        )
+        found.unknown = {name: meant for name, meant in covered.unknown.items() if not found[name]}
+        return found
 
     def question_about(self, history: Histogram, sensitive: Iterable[str] | Covered) -> Question:
         """Return what the policy asks of `history` when its `sensitive` locations are known already."""
-        policy = self.policy
+        policy, watched = self.policy, self._watched(history)
+        history = self.counted(history)
         match = Match({}, None, 1.0) if self._comparison is None else self._comparison.match(history.index)
         # A person whose places have little to do with the target's kinds has no use for a release.
         if match.kinds is not None and not policy.allow_mismatch:
             match.check()
         quality, privacy = self._distances(match)
-        watched = self._watched(history.index)
-        # The release has names, so that it gets no visit to a bare kind.
-        bare = () if match.kinds is None else (name for name in self._beyond.names if history.index.position(name) < 0)
+        fixed = frozenset() if policy.allow_sensitive_rise else watched
+        if match.kinds is not None:  # the release has names, so that it gets no visit to a bare kind
+            fixed = fixed.union(name for name in self._beyond.names if history.index.position(name) < 0)
+        candidates = NameIndex(self._candidates)
         return Question(
             policy.goal,
             history,
@@ -130,13 +148,11 @@ class Plan:
             self._lower,
             self._upper,
             self._forbidden,
-            policy.candidates,
+            self._candidates,
             SearchLimits(policy.time_limit, policy.gap, policy.memory_limit),
-            not_raised=(frozenset() if policy.allow_sensitive_rise else watched)
-            .union(bare)
-            .difference(policy.candidates),
+            not_raised=frozenset(name for name in fixed if candidates.position(name) < 0),
             watched=watched,
-            notes=self._notes(match, len(watched)),
+            notes=self._notes(match, sum(name in history for name in watched)),
         )
 
     def _notes(self, match: Match, watched: int) -> tuple[str, ...]:
@@ -153,21 +169,31 @@ class Plan:
         policy = self.policy
         if policy.levels is not None:
             levels = None if isinstance(policy.levels, str) else policy.levels  # all alike
-            over = (TreeDistance(name, self.kinds, levels) for name in (policy.quality, policy.privacy))
+            taxonomy = self.kinds if policy.by == "name" else self.kinds.without_types()
+            over = (TreeDistance(name, taxonomy, levels) for name in (policy.quality, policy.privacy))
             return next(over), next(over)
         if match.kinds is not None:
             return policy.quality, KindDistance(policy.privacy, match.kinds)
         return policy.quality, policy.privacy
 
-    def _watched(self, history: NameIndex) -> frozenset[str]:
-        """The places of kinds that are often sensitive, unless the policy names them as candidates."""
+    def _watched(self, history: Histogram) -> frozenset[str]:
+        """The places of kinds that are often sensitive, or the kinds that hold one, unless they are candidates."""
         if self.policy.goal == "hide":
             return frozenset()
-        return self._selecting[1].often_sensitive(self._known(history).names).difference(self.policy.candidates)
+        delicate = self.shipped.often_sensitive(history.index.union(self._places_beyond).names)
+        if self.policy.by == "kind":
+            delicate = frozenset(self.counted_names([name for name in delicate if name in history]))
+        candidates = NameIndex(self._candidates)
+        return frozenset(
+            name
+            for name in delicate | self.shipped.without_types().often_sensitive(self._target_kinds)
+            if candidates.position(name) < 0
+        )
 
     def covered(self, locations: Sequence[str]) -> Covered:
         """Return which of the `locations` of many users each sensitive name covers, in all spellings."""
-        return self._covered(NameIndex(locations))
+        index = NameIndex(locations)
+        return Covered((name, places.intersection(locations)) for name, places in self._covered(index).items())
 
     @property
     def expects_target(self) -> bool:
@@ -178,7 +204,7 @@ class Plan:
     def target_in(self, locations: Sequence[str]) -> frozenset[str]:
         """Return the target's names that are among `locations` of many users."""
         assert self._comparison is not None
-        return self._comparison.names_in(NameIndex(locations))
+        return self._comparison.names_in(NameIndex(self.counted_names(locations)))
 
     def check_target(self, found: Iterable[str]) -> None:
         """Raise `TargetMismatch` if most of the target's weight is at other names than those that were `found`."""
@@ -188,8 +214,7 @@ class Plan:
     @property
     def elsewhere(self) -> frozenset[str]:
         """The sensitive locations among those that only the target and the candidates have."""
-        known = self._known(NameIndex(()))
-        return frozenset(chain.from_iterable(self._covered(known).values()))
+        return self._covered(NameIndex(())).locations
 
     def sanitize(self, history: TableLike) -> Sanitized:
         """Return the release of `history` and what it cost."""
@@ -223,7 +248,9 @@ class Plan:
         """The target that the history is compared with: that of the policy, or of its kinds."""
         if self.target is None or self.policy.by == "name":
             return self.target
-        totals = self._by_kind(self.target)
+        kinds = self.kinds.without_types()
+        # What is said about a place does not change a kind of the same name.
+        totals = totals_by_kind(self.target, lambda name: kinds if kinds.node(name) else self.kinds, self.policy.depth)
         if not self.policy.allow_mismatch:
             check_known(totals)
         return Profile(totals) if isinstance(self.target, Profile) else totals
@@ -232,12 +259,31 @@ class Plan:
     def _comparison(self) -> Comparison | None:
         if self._wanted is None:
             return None
-        return Comparison(self._wanted, self.policy.candidates, self.kinds, self.policy.depth)
+        return Comparison(self._wanted, self._candidates, self.kinds, self.policy.depth)
+
+    @cached_property
+    def _candidates(self) -> tuple[str, ...]:
+        """The candidates, or their kinds."""
+        if self.policy.by == "name":
+            return self.policy.candidates
+        return tuple(
+            name if self.kinds.node(name) else self.counted_names([name])[0] for name in self.policy.candidates
+        )
 
     @cached_property
     def _beyond(self) -> NameIndex:
         """The places that the candidates and the target bring in."""
-        return NameIndex([*self.policy.candidates, *(self._wanted or ())])
+        return NameIndex([*self._candidates, *(self._wanted or ())])
+
+    @cached_property
+    def _target_kinds(self) -> list[str]:
+        """Those of the target's names that are kinds."""
+        return [name for name in self._wanted or () if self.kinds.node(name) is not None]
+
+    @cached_property
+    def _places_beyond(self) -> NameIndex:
+        """The candidates, and those of the target's names that are places."""
+        return NameIndex([*self._candidates, *(name for name in self._wanted or () if self.kinds.node(name) is None)])
 
     @cached_property
     def _taxonomy(self) -> Taxonomy | None:
@@ -254,61 +300,68 @@ class Plan:
         """The taxonomy that says what kind a place is."""
         return self.shipped if self._taxonomy is None else self._taxonomy
 
-    @cached_property
-    def _selecting(self) -> tuple[Taxonomy | None, Places]:
-        """The taxonomies among whose nodes the locations are found: the policy's own and the shipped one.
-
-        Kinds are found by their names, whatever is said about a place that is called the same.
-        """
-        if self.policy.by == "name":
-            return self._taxonomy, self.shipped
-        return None if self._taxonomy is None else self._taxonomy.without_types(), self.shipped.without_types()
-
     def _told(self, taxonomy: AnyTaxonomy) -> AnyTaxonomy:
-        for types in self._types:
+        own, *exported = self._types
+        taxonomy = taxonomy.with_types(own, patterns=True)
+        for types in exported:
             taxonomy = taxonomy.with_types(types)
         return taxonomy
 
-    def _by_kind(self, weights: Mapping[str, Any]) -> dict[str, Any]:
-        return totals_by_kind(weights, self.kinds, self.policy.depth)
-
     def _check_kinds(self) -> None:
-        """Raise unless the taxonomy has the kinds that the policy gives to places."""
+        """Raise unless the taxonomy has the kinds that the policy gives to places, one to each."""
+        kinds: dict[str, str] = {}
         for place, kind in self.policy.kinds.items():
-            if kind != NO_KIND and self.kinds.node(kind) is None:
+            if name_key(kind) != NO_KIND and self.kinds.node(kind) is None:
                 known = [node.name for _, node in self.kinds.tree()]
                 raise InputError(
                     f"kinds gives {quote(place)} the kind {quote(kind)}, which is not in the taxonomy"
                     f"{closest(kind, known)}",
                     ("kinds",),
                 )
+            if kinds.setdefault(name_key(place), kind) != kind:
+                other = kinds[name_key(place)]
+                raise InputError(f"kinds gives {quote(place)} two kinds: {quote(other)} and {quote(kind)}", ("kinds",))
 
     def _check_places(self, history: NameIndex) -> None:
         """Raise if the policy seems to misspell a place to which it gives a kind; a place may well be missing."""
+        known = self._known(history)
+        others = [name for name in history.names if NameIndex(list(self.policy.kinds)).position(name) < 0]
         for name in self.policy.kinds:
-            meant = "" if history.positions(name) else closest(name, history.names)
+            meant = "" if known.positions(name) else closest(name, others)
             if meant:
                 raise InputError(f"kinds names {quote(name)}, which is not in the history{meant}", ("kinds",))
 
     def _known(self, history: NameIndex) -> NameIndex:
         return history.union(self._beyond)
 
-    def _covered(self, known: NameIndex) -> Covered:
+    def _covered(self, history: NameIndex) -> Covered:
+        """The locations of the history, the target and the candidates that each sensitive name covers."""
+        known = self._known(history)
         spared = set(chain.from_iterable(map(known.match, self.policy.spared)))
-        return Covered((name, frozenset(self._matched(name, known)) - spared) for name in self.policy.sensitive)
+        return Covered((name, self._matched(name, history, known) - spared) for name in self.policy.sensitive)
 
-    def _matched(self, name: str, known: NameIndex) -> set[str]:
+    def _matched(self, name: str, history: NameIndex, known: NameIndex) -> frozenset[str]:
         """The known locations that a name means: a place of that name, and what is below a node or a preset."""
-        matched = set(known.match(name))
-        taxonomy = self._taxonomy_of(name)
-        return matched if taxonomy is None else matched | taxonomy.select([name], among=known.names)
+        matched, taxonomy = frozenset(known.match(name)), self._taxonomy_of(name)
+        return matched if taxonomy is None else matched | self._below(taxonomy, name, history)
+
+    def _below(self, taxonomy: Taxonomy, name: str, history: NameIndex) -> frozenset[str]:
+        """The locations below a node or a preset.
+
+        A kind of the target is found by its name, whatever is said about a place of the history that is called the
+        same.
+        """
+        places = history.union(self._places_beyond)
+        return taxonomy.select([name], among=places.names) | taxonomy.without_types().select(
+            [name], among=[kind for kind in self._target_kinds if history.position(kind) < 0]
+        )
 
     def _taxonomy_of(self, name: str) -> Taxonomy | None:
-        """The taxonomy in which a name is a node or a preset, if there is one."""
-        own, shipped = self._selecting
-        if own is not None and own.knows(name):
-            return own
-        return shipped if name.startswith(PRESET) else None
+        """The taxonomy in which a name is a node or a preset, if there is one; where kinds count, any name may be."""
+        if self._taxonomy is not None and self._taxonomy.knows(name):
+            return self._taxonomy
+        is_kind = self.policy.by == "kind" and self._taxonomy is None and self.shipped.knows(name)
+        return self.shipped if name.startswith(PRESET) or is_kind else None
 
 
 def _taxonomy(policy: Policy) -> Taxonomy | None:

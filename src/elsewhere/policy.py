@@ -282,6 +282,8 @@ def _check_goal(values: Mapping[str, Any]) -> None:
     for key in _FOR_TARGETS:
         if goal == "hide" and values[key] != standard[key]:
             raise InputError(f"{key} is for resemble and avoid, not for hide", (key,))
+    if goal == "hide" and values["by"] == "name" and values["depth"] != standard["depth"]:
+        raise InputError("depth is for hide only if by is 'kind'", ("depth", "by"))
     for key, only in _FOR_ONE_GOAL.items():
         if goal != only and values[key] is not None:
             raise InputError(f"{key} is for {only}, not for {goal}", (key,))

@@ -330,3 +330,15 @@ def test_a_frontier_for_every_distance(run: Run, goal: str, quality: str) -> Non
     assert status == 0, err
     assert 2 <= len(table) <= 21
     assert len({row["privacy_distance"] for row in table}) > 1
+
+
+def test_kinds_of_places_on_the_command_line(run: Run) -> None:
+    write_table("places.csv", {"Ty's": 2, "a=b": 1, "gym": 3})
+    asked = ("hide", "places.csv", "--sensitive", "preset:health", "--quiet")
+    for kind, left in (("Ty's=amenity=hospital", "a=b,2\ngym,4\n"), ("a=b=Hospital", "Ty's,2\ngym,4\n")):
+        status, out, _ = run(*asked, "--kind", kind)
+        assert (status, out) == (0, f"location,count\n{left}")
+    for wrong in (("--kind", "gym"), ("--kind", "gym=bar", "--kind", "gym=hospital")):
+        status, _, err = run(*asked, *wrong)
+        assert status == 2
+        assert "--kind" in err

@@ -372,7 +372,7 @@ def test_command_reads_files_and_folders(run: Run, tmp_path: Path) -> None:
         (("users.csv", "users.csv", "--seed", "-1"), "seed is -1"),
         (("users.csv", "users.csv", "--levels", "1,1"), "--levels is given without a taxonomy"),
         (("users.csv", "users.csv", "--taxonomy", "shipped", "--levels", "1;1"), "--levels is '1;1'"),
-        (("users.csv", "users.csv", "--taxonomy", "shipped", "--levels", "1,-1"), "--levels is [1.0, -1.0]"),
+        (("users.csv", "users.csv", "--taxonomy", "shipped", "--levels", "1,-1"), "--levels is (1.0, -1.0)"),
         (("users.csv", "users.csv", "--taxonomy", "nowhere.csv"), "nowhere.csv"),
         (("users.csv", "users.csv", "--user-column", "who"), "no column is called 'who'"),
     ],

@@ -63,7 +63,7 @@ def test_a_kind_comes_before_what_the_export_says() -> None:
     takeout = EXPORTS / "google_takeout_2023_MARCH.json"
     labels = InMemoryFile("l.csv", b"id,label,kind\nWillow Court 12,Refuge,Women's shelter\n")
     history = ew.read(takeout, labels=labels)
-    assert history.types["Refuge"] == ("Women's shelter", "home")
+    assert history.types["Refuge"] == ("Women's shelter",)
     assert history.coordinates["Refuge"] == (12.3401, -45.6702)
     assert "Willow Court 12" not in history.coordinates
 

@@ -33,7 +33,7 @@ def as_question(session: Session, opened: OpenHistory, policy: Policy, loaded: M
     found = {kind: loaded[kind] for kind in files}
     asked = {**choices, **found, "sensitive": policy.sensitive, "spared": policy.spared}
     plan = plan_about(session, opened, asked)
-    history = plan.counted(opened.history.histogram)
+    history = opened.history.histogram
     covered = plan.covered_in(history)
     everything = plan.with_choices({"spared": ()}).covered_in(history)
     question = {**choices, **found, "number": 0, "spared": [], "time_limit": None, "ticked": sorted(covered.locations)}

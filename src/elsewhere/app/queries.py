@@ -21,7 +21,7 @@ from elsewhere.model.errors import (
     TargetMismatch,
     sufficient_limit,
 )
-from elsewhere.model.histogram import Profile
+from elsewhere.model.histogram import Histogram, Profile
 from elsewhere.model.names import NameIndex
 from elsewhere.model.question import Covered, Question
 from elsewhere.model.result import Frontier, Sanitized
@@ -128,7 +128,7 @@ def resolve(session: Session, opened: OpenHistory, question: Mapping[str, Any]) 
         found = plan.question(history)
     except TargetMismatch as error:
         raise _mismatched(error, plan.policy) from None
-    return Asked(plan.policy, found) if ticked is None else _settled(plan, found, ticked)
+    return Asked(plan.policy, found) if ticked is None else _settled(plan, history, found, ticked)
 
 
 def _mismatched(error: TargetMismatch, policy: Policy) -> Refused:
@@ -140,7 +140,7 @@ def _mismatched(error: TargetMismatch, policy: Policy) -> Refused:
     return Refused(400, sentence, hint, ("kind", "mismatch"))
 
 
-def _settled(plan: Plan, question: Question, ticked: Iterable[str]) -> Asked:
+def _settled(plan: Plan, history: Histogram, question: Question, ticked: Iterable[str]) -> Asked:
     """The same, but sensitive are the locations that are ticked, whatever else their names cover."""
     known, covered = _known(question), question.covered
     chosen = set()
@@ -152,7 +152,7 @@ def _settled(plan: Plan, question: Question, ticked: Iterable[str]) -> Asked:
     # What a whole branch covers of the target alone stays covered: it may not have been there to tick yet.
     wanted = chosen.union(name for name in covered.locations if name not in question.history)
     # A name with a * in it means more places than one, and that of a kind all that are of it.
-    named = plan.with_choices({"sensitive": (*plan.policy.sensitive, *missed)}).covered_in(question.history)
+    named = plan.with_choices({"sensitive": (*plan.policy.sensitive, *missed)}).covered_in(history)
     beyond = named.locations - wanted
     if kept := sorted(wanted.intersection(chain.from_iterable(map(known.match, beyond)))):
         raise InputError(f"the * in a name that is not ticked also means {quote(kept[0])}; tick both, or neither")

@@ -236,7 +236,8 @@ def chosen_policy(goal: Goal, given: Mapping[str, Any], recorded: Policy | None 
             raise InputError(f"the policy {quote(given['policy'])} is for {policy.goal}, not for {goal}")
         recorded = policy.at(Path())
     if "kinds" in choices:
-        choices["kinds"] = {**({} if recorded is None else recorded.kinds), **_kinds(choices["kinds"])}
+        own = _kinds(choices["kinds"])  # first, so that a pattern of theirs counts before one of the policy's
+        choices["kinds"] = {**own, **({} if recorded is None else recorded.kinds), **own}
     return Policy(goal=goal, **choices) if recorded is None else replace(recorded, **choices)
 
 
@@ -308,13 +309,19 @@ def _bounds(option: str, values: tuple[str, ...]) -> str | dict[str, int]:
 
 
 def _kinds(values: tuple[str, ...]) -> dict[str, str]:
-    """Kinds by location."""
+    """Kinds by location. Both may have a = in them, so the first that leaves a known kind divides the two."""
+    from elsewhere.model.taxonomy import NO_KIND, Taxonomy
+
     kinds: dict[str, str] = {}
     for value in values:
-        name, equals, kind = (part.strip() for part in value.rpartition("="))
-        if not (name and equals and kind):
+        parts = value.split("=")
+        ways = [("=".join(parts[:at]).strip(), "=".join(parts[at:]).strip()) for at in range(1, len(parts))]
+        known = (way for way in ways if way[1].lower() == NO_KIND or Taxonomy.shipped().node(way[1]) is not None)
+        name, kind = next(known, ways[-1] if ways else ("", ""))
+        if not (name and kind):
             raise InputError(f"--kind is {quote(value)}; give NAME=KIND")
-        kinds[name] = kind
+        if kinds.setdefault(name, kind) != kind:
+            raise InputError(f"--kind gives {quote(name)} two kinds: {quote(kinds[name])} and {quote(kind)}")
     return kinds
 
 

@@ -11,7 +11,7 @@ from elsewhere.engines.arrow import Batch, Table
 from elsewhere.engines.outcome import Outcome, check_keys, result_schema
 from elsewhere.engines.plans import Group, Plans
 from elsewhere.engines.rows import Seen, whole_users
-from elsewhere.engines.users import Users, renamed, users_of
+from elsewhere.engines.users import Users, users_of
 from elsewhere.model.arrays import Flags, Ints
 from elsewhere.model.distances import find_distance
 from elsewhere.model.errors import ElsewhereError
@@ -51,8 +51,6 @@ def sanitize_batches(
 def sanitize_users(plans: Plans, table: Table, keys: Sequence[str] = ("user",)) -> Batch:
     """The results of the users whose rows these are, with locations encoded: hidden ones are in their dictionary."""
     users = users_of(table, keys)
-    if plans.everybody.policy.by == "kind":
-        users = renamed(users, plans.everybody.counted_names(users.names))
     outcome, sensitive = Outcome(users), np.zeros(len(users.location), np.bool_)
     plain: list[Group] = []
     size = np.add.reduceat(users.counts.astype(np.float64), users.offset[:-1])
@@ -179,7 +177,7 @@ def _rows_of(users: Users, members: Ints) -> Ints:
 def is_plain(policy: Policy) -> bool:
     """Whether nothing is asked but to hide, so that all users can be answered at once."""
     usual = {item.name: item.default for item in fields(Policy)}
-    constraints = ("visited_only", "lower", "upper", "candidates", "forbidden", "levels")
+    constraints = ("visited_only", "lower", "upper", "candidates", "forbidden", "levels", "by")
     return policy.goal == "hide" and all(getattr(policy, name) == usual[name] for name in constraints)
 
 
@@ -210,7 +208,9 @@ def _one_by_one(plan: Plan, users: Users, members: Ints, sensitive: Flags, outco
         covered = others.union(users.names[at] for at in users.location[rows] if sensitive[at])
         try:
             history = Histogram(zip(locations, users.counts[rows].tolist(), strict=True))
-            result = solve(plan.question_about(history, Selection(covered)), explain=False)
+            # The kinds that are sensitive to a user depend on the user's own places.
+            closed = Selection(covered) if plan.policy.by == "name" else plan.covered_in(history)
+            result = solve(plan.question_about(history, closed), explain=False)
         except ElsewhereError as error:
             outcome.reason[user] = str(error)
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from elsewhere.model.errors import InputError, TargetMismatch, Unchanged
-from elsewhere.model.names import is_pattern
+from elsewhere.model.names import NameIndex, is_pattern
 from elsewhere.model.taxonomy import PRESET, Taxonomy
 from elsewhere.plan import Plan
 from elsewhere.text import closest, quote
@@ -35,6 +35,20 @@ def check_found(plan: Plan, locations: Iterable[Sequence[str]]) -> None:
         raise not_found(plan, missing[0], sorted(seen))
 
 
+def check_corrected(plan: Plan, locations: Iterable[Sequence[str]]) -> None:
+    """Raise if the policy seems to misspell a place to which it gives a kind: no user has it, but one much like it."""
+    missing, seen = set(plan.policy.kinds), set[str]()
+    for chunk in locations if missing else ():
+        index = NameIndex(chunk)
+        missing = {name for name in missing if not index.positions(name)}
+        if not missing:
+            return
+        seen.update(chunk[: max(SUGGESTED - len(seen), 0)])
+    for name in sorted(missing):
+        if meant := closest(name, sorted(seen)):
+            raise InputError(f"kinds names {quote(name)}, which no user has{meant}")
+
+
 def check_target(plan: Plan, locations: Iterable[Sequence[str]]) -> None:
     """Raise if most of the target's weight is at places that no user has."""
     found: frozenset[str] = frozenset()
@@ -52,7 +66,7 @@ def check_target(plan: Plan, locations: Iterable[Sequence[str]]) -> None:
 
 def unmatched(plan: Plan, names: Sequence[str], locations: Sequence[str]) -> list[str]:
     """The names that cover none of the locations."""
-    covered = plan.with_choices({"sensitive": tuple(names)}).covered(plan.counted_names(locations))
+    covered = plan.with_choices({"sensitive": tuple(names)}).covered(locations)
     return [name for name in names if not covered[name]]
 
 

@@ -102,17 +102,6 @@ def _merged(offset: Ints, codes: Ints, counts: Ints, place: Ints) -> tuple[Ints,
     return ends.astype(np.int64), codes[by_name], counts[by_name], merged
 
 
-def renamed(users: Users, names: Sequence[str]) -> Users:
-    """The same users with other names for their locations, in order; counts at one name are added up."""
-    known = sorted(set(names))
-    rank = {name: at for at, name in enumerate(known)}
-    codes = np.array([rank[name] for name in names], dtype=np.int64)[users.location]
-    of = np.repeat(np.arange(len(users.keys)), np.diff(users.offset))
-    order = np.lexsort((codes, of))
-    offset, codes, counts = _added_up(users.offset, codes[order], users.counts[order])
-    return users._replace(offset=offset, location=codes, names=known, counts=counts)
-
-
 def _sums(counts: Ints, first: Ints) -> Ints:
     """The sums of counts between the first ones; one that no integer holds is too many all the same."""
     sums: Ints = np.add.reduceat(counts, first)

@@ -80,7 +80,7 @@ def nodes_of(kind: str) -> tuple[str, ...]:
 
 
 def with_kinds(histogram: Histogram, types: Types, chosen: Mapping[str, str]) -> Types:
-    """The types with the chosen kinds, by label, before what the export says.
+    """The types with the chosen kinds, by label, in place of what the export says.
 
     A kind that is found anyway is left out: a guess that a person only left in the table must not count more than the
     place's own name, which may mean several kinds, or be in a taxonomy of the person's own.
@@ -95,7 +95,7 @@ def with_kinds(histogram: Histogram, types: Types, chosen: Mapping[str, str]) ->
         if kind == NO_KIND:
             made[found.name] = (NO_KIND,)
         elif nodes_of(kind) != (found.node,):
-            made[found.name] = (kind, *types.get(found.name, ()))
+            made[found.name] = (kind,)
     return made
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike
@@ -25,6 +25,7 @@ from elsewhere.histories.documents import Document, Source, opened
 from elsewhere.histories.labels import Labels, parse_labels, with_kinds
 from elsewhere.histories.options import Locations, Options
 from elsewhere.histories.reader import Export, Reading, TableFormat
+from elsewhere.histories.shapes import add_type
 from elsewhere.histories.tables import Table, columns_of, count_by_user, count_visits, real, whole
 from elsewhere.histories.unsupported import refuse_unsupported
 from elsewhere.model.errors import InputError
@@ -135,7 +136,7 @@ def relabelled(history: History, labels: Source | Labels) -> History:
     """Return `history` with its locations renamed by `labels`, a table with the columns id and label, perhaps kind."""
     known = labels if isinstance(labels, Labels) else read_labels(labels)
     counts: Counter[str] = Counter()
-    types: dict[str, Collection[str]] = {}
+    types: dict[str, tuple[str, ...]] = {}
     coordinates: dict[str, Coordinates] = {}
     kinds: dict[str, str] = {}
     unlabelled = []
@@ -145,8 +146,8 @@ def relabelled(history: History, labels: Source | Labels) -> History:
             unlabelled.append(location)
         label = row.label or location
         counts[label] += count
-        if location in history.types:
-            types.setdefault(label, history.types[location])
+        for type_ in history.types.get(location, ()):
+            add_type(types, label, type_)
         if location in history.coordinates:
             coordinates.setdefault(label, history.coordinates[location])
         if row.kind:
@@ -351,9 +352,10 @@ def _history(reading: Reading, name: str) -> History:
     merged, spellings = merge_spellings(reading.counts)
     notes = reading.notes + [as_sentence(spelling_note(spellings))] * bool(spellings)
     known = NameIndex(list(merged))
-    types: dict[str, Collection[str]] = {}
+    types: dict[str, tuple[str, ...]] = {}
     for location, said in reading.types.items():
-        types.setdefault(known.find(location) or location, said)
+        for type_ in said:
+            add_type(types, known.find(location) or location, type_)
     coordinates: dict[str, Coordinates] = {}
     for location, at in reading.coordinates.items():
         coordinates.setdefault(known.find(location) or location, at)

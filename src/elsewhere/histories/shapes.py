@@ -60,6 +60,13 @@ def instant(time: str | None) -> Hashable:
         return time
 
 
+def add_type(types: dict[str, tuple[str, ...]], location: str, type_: str) -> None:
+    """Note what is said about a location; two places of one name may be two kinds of place."""
+    known = types.get(location, ())
+    if type_ not in known:
+        types[location] = (*known, type_)
+
+
 class Repeats:
     """How many visits are there again, as in two copies of one month."""
 

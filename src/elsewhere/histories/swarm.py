@@ -14,7 +14,7 @@ from elsewhere.histories.coordinates import Coordinates, in_degrees
 from elsewhere.histories.documents import Document
 from elsewhere.histories.options import Locations, Options
 from elsewhere.histories.reader import Export, Reading
-from elsewhere.histories.shapes import Repeats, first_text, items_of_all, part
+from elsewhere.histories.shapes import Repeats, add_type, first_text, items_of_all, part
 from elsewhere.model.errors import InputError
 from elsewhere.text import name_list, plural
 
@@ -37,7 +37,7 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
         raise InputError(told, ("labels",))
     wanted = options.locations or ("category" if categorised else "name")
     counts: Counter[str] = Counter()
-    types: dict[str, tuple[str]] = {}
+    types: dict[str, tuple[str, ...]] = {}
     coordinates: dict[str, Coordinates] = {}
     fallen_back: set[str] = set()
     for venue, at in venues:
@@ -50,7 +50,7 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
             fallen_back.add(location)
         counts[location] += 1
         if category := _location(venue, "category"):
-            types.setdefault(location, (category,))
+            add_type(types, location, category)
         if at is not None:
             coordinates.setdefault(location, at)
     if fallen_back:

@@ -15,7 +15,7 @@ from elsewhere.histories.coordinates import Coordinates, in_e7
 from elsewhere.histories.documents import Document
 from elsewhere.histories.options import Options
 from elsewhere.histories.reader import Export, Reading
-from elsewhere.histories.shapes import Repeats, first_text, instant, items_of_all, part, semantic_type
+from elsewhere.histories.shapes import Repeats, add_type, first_text, instant, items_of_all, part, semantic_type
 from elsewhere.text import name_list, plural
 
 _KEY = re.compile(rb'"timelineObjects"\s*:\s*\[')
@@ -35,7 +35,7 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
     keys = ("placeId",) if options.locations == "id" else ("name", "address", "placeId")
     counts: Counter[str] = Counter()
     fallen_back: set[str] = set()
-    types: dict[str, tuple[str]] = {}
+    types: dict[str, tuple[str, ...]] = {}
     coordinates: dict[str, Coordinates] = {}
     nowhere, repeats = 0, Repeats()
     notes: list[str] = []
@@ -45,7 +45,7 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
         elif not repeats.has(*visit.identity):
             counts[visit.location] += 1
             if visit.type is not None:
-                types.setdefault(visit.location, (visit.type,))
+                add_type(types, visit.location, visit.type)
             if visit.coordinates is not None:
                 coordinates.setdefault(visit.location, visit.coordinates)
             if not visit.is_named:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
@@ -15,6 +15,8 @@ Number = TypeVar("Number", int, float)
 
 #: A target of which less than this share matches is taken for a mistake.
 _LEAST_SHARE = 0.5 - 1e-9
+#: Names of kinds that many people give to places of their own.
+_EVERYBODYS = ("home", "work")
 
 
 class Match(NamedTuple):
@@ -62,9 +64,12 @@ class Comparison:
     def __init__(self, target: Mapping[str, Any], candidates: Iterable[str], taxonomy: Taxonomy, depth: int) -> None:
         self._target, self._candidates = target, NameIndex(list(candidates))
         self._taxonomy, self._depth = taxonomy, depth
+        #: What is said about a place does not change a kind of the same name.
+        self._by_name = taxonomy.without_types()
         self._shares: dict[str, float] = {name: share for name, share in Profile(target).items() if share > 0.0}
+        self._names = NameIndex(list(self._shares))
         #: Whether the target is one of kinds of place; it is one of places otherwise.
-        self.is_of_kinds = all(taxonomy.node(name) is not None for name in self._shares)
+        self.is_of_kinds = all(self._by_name.path(name) for name in self._shares)
 
     def match(self, history: NameIndex) -> Match:
         """What a history with these places has to do with the target.
@@ -74,12 +79,20 @@ class Comparison:
         """
         if not self.is_of_kinds:
             return Match(self._target, None, self.share(self.names_in(history)))
-        if 2 * self._taxonomy.number_known(history) >= len(history.names):
+        if self._has_kinds(history):
             return Match(self._target, None, 1.0)
-        kinds = self._kinds.of(history.union(self._candidates).names)
+        kinds = self._kinds.of(history.union(self._candidates).names, self._taxonomy)
         found = set(kinds.values())
-        shares = totals_by_kind(self._shares, self._taxonomy, self._depth)
+        shares = totals_by_kind(self._shares, lambda _: self._by_name, self._depth)
         return Match(self._totals, kinds, sum(share for kind, share in shares.items() if kind in found))
+
+    def _has_kinds(self, history: NameIndex) -> bool:
+        """Whether most names in a history are names of kinds, home and work apart, which places are called, too."""
+        known = self._by_name.known_kinds(history) | {key for key in history.keys if self._has_name(key)}
+        return 2 * len(known.difference(_EVERYBODYS)) >= len(set(history.keys).difference(_EVERYBODYS))
+
+    def _has_name(self, key: str) -> bool:
+        return self._names.position(key) >= 0
 
     def names_in(self, places: NameIndex) -> frozenset[str]:
         """The target's names that are among these places or the candidates."""
@@ -93,19 +106,19 @@ class Comparison:
 
     @cached_property
     def _totals(self) -> Mapping[str, Any]:
-        totals = totals_by_kind(self._target, self._taxonomy, self._depth)
+        totals = totals_by_kind(self._target, lambda _: self._by_name, self._depth)
         return Profile(totals) if isinstance(self._target, Profile) else totals
 
     @cached_property
     def _kinds(self) -> _Kinds:
-        return _Kinds(self._shares, self._taxonomy, self._depth)
+        return _Kinds(self._shares, self._by_name, self._depth)
 
 
 class _Kinds:
     """The kinds of a target, and the places that count for them."""
 
     def __init__(self, shares: Mapping[str, float], taxonomy: Taxonomy, depth: int) -> None:
-        self._taxonomy, self._depth = taxonomy, depth
+        self._depth = depth
         #: The name of each kind, by its node, and the heaviest kind below each node.
         self._at: dict[str, str] = {}
         self._below: dict[str, str] = {}
@@ -115,7 +128,7 @@ class _Kinds:
             for above in path:
                 self._below.setdefault(above, kind)
 
-    def of(self, places: Iterable[str]) -> dict[str, str]:
+    def of(self, places: Iterable[str], taxonomy: Taxonomy) -> dict[str, str]:
         """The kind that each place counts for: the lowest at or above its own, down to the level.
 
         A place of which only a wider kind is known, such as one for work, counts for the heaviest kind below it. Places
@@ -123,7 +136,7 @@ class _Kinds:
         """
         kinds = {}
         for place in places:
-            path = self._taxonomy.path(place)[: self._depth]
+            path = taxonomy.path(place)[: self._depth]
             found = next((self._at[node] for node in reversed(path) if node in self._at), None)
             found = found or (self._below.get(path[-1]) if path else None)
             if found is not None:
@@ -131,11 +144,13 @@ class _Kinds:
         return kinds
 
 
-def totals_by_kind(weights: Mapping[str, Number], taxonomy: Taxonomy, depth: int) -> dict[str, Number]:
-    """The weights of the kinds of place at a level of the taxonomy, counted from 1 at the top."""
+def totals_by_kind(
+    weights: Mapping[str, Number], taxonomy_of: Callable[[str], Taxonomy], depth: int
+) -> dict[str, Number]:
+    """The weights of the kinds of place at a level of the taxonomy of each, counted from 1 at the top."""
     totals: dict[str, Number] = {}
     for location, weight in weights.items():
-        kind = taxonomy.kind_at(location, depth)
+        kind = taxonomy_of(location).kind_at(location, depth)
         totals[kind] = totals.get(kind, 0) + weight
     return totals
 

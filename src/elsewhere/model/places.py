@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 from typing import Protocol
 
 from elsewhere.model.comparison import totals_by_kind
@@ -65,7 +66,7 @@ class Places(Taxonomy):
     def kind(self, name: str) -> Kind:
         """Return the kind of the place called `name`; what is said about it counts more than the name."""
         key = name_key(name)
-        for type_ in self._types.of(key):
+        for type_ in chain.from_iterable(self._types.of(key)):
             if type_ == NO_KIND:
                 return Kind(name, None, 0.0, "given as a place of no kind")
             if nodes := self._nodes_of_type(type_):
@@ -201,4 +202,4 @@ def by_kind(history: TableLike, depth: int = 2, types: Types | None = None) -> H
         raise InputError(f"depth is {quote(depth)}; it must be a whole number from 1 up", ("depth",))
     types = getattr(history, "types", None) if types is None else types
     shipped = Taxonomy.shipped().with_types(types or {})
-    return Histogram(totals_by_kind(Histogram(getattr(history, "histogram", history)), shipped, depth))
+    return Histogram(totals_by_kind(Histogram(getattr(history, "histogram", history)), lambda _: shipped, depth))

@@ -121,22 +121,24 @@ class Taxonomy:
                 groups.setdefault(group, []).append(node.name)
         return {group: ", ".join(groups[group]) for group in sorted(groups)}
 
-    def with_types(self, types: Types) -> Self:
+    def with_types(self, types: Types, *, patterns: bool = False) -> Self:
         """Return a copy that knows more about locations: what an export or a person says about them.
 
         Parameters
         ----------
         types
-            Categories, types or tags by location, such as `History.types`. Names match in any spelling and may be
-            patterns. Where the taxonomy has such a type, it counts and the name of the location does not. The type
-            ``"none"`` means that the location has no kind. A location that has types already keeps them.
+            Categories, types or tags by location, such as `History.types`. Names match in any spelling. Where the
+            taxonomy has such types, they count and the name of the location does not. The type ``"none"`` means that
+            the location has no kind. What was said before counts more.
+        patterns
+            Whether names with a ``*`` are patterns. Default: False, because an export may have any name.
 
         >>> places = Taxonomy.shipped().with_types({"Iron Works": ["gym"]})
         >>> sorted(places.select(["Sports"], among=["Iron Works"]))
         ['Iron Works']
         """
         other = copy(self)
-        other._types, other._remembered = self._types.extended(types), {}
+        other._types, other._remembered = self._types.extended(types, patterns), {}
         return other
 
     def without_types(self) -> Self:
@@ -245,9 +247,18 @@ class Taxonomy:
         found = self._find(name)
         return self._by_id[next(iter(found))] if found else None
 
-    def number_known(self, names: NameIndex) -> int:
-        """Return how many of `names` are those of nodes."""
-        return sum(key in self._by_key for key in names.keys)
+    def known_kinds(self, names: NameIndex) -> set[str]:
+        """Return the keys of those of `names` that are kinds: nodes with others below them, or of the shipped taxonomy.
+
+        Other nodes of a taxonomy of one's own may well be places.
+        """
+        shipped = Taxonomy.shipped()
+        return {
+            key
+            for key in names.keys
+            if key in self._by_key
+            and (key in shipped._by_key or any(node in self._children for node in self._by_key[key]))
+        }
 
     def _meant(self, names: Collection[str]) -> list[Node]:
         """The nodes and presets that a caller names."""
@@ -293,13 +304,14 @@ class Taxonomy:
         return nodes
 
     def _find_nodes(self, location: str) -> Collection[str]:
-        """The nodes of a location: if the taxonomy has a type that is said of it, that counts and not the name."""
+        """The nodes of a location: if the taxonomy has types that are said of it, those count and not the name."""
         key = name_key(location)
-        for type_ in self._types.of(key):
-            if type_ == NO_KIND:
+        for said in self._types.of(key):
+            if NO_KIND in said:
                 return ()
-            if nodes := self._nodes_of_type(type_):
-                return nodes
+            # All that a place may be, to be on the safe side: two venues may have one name.
+            if nodes := dict.fromkeys(chain.from_iterable(map(self._nodes_of_type, said))):
+                return tuple(nodes)
         return self._nodes_of_name(key)
 
     def _nodes_of_type(self, type_: str) -> Collection[str]:
@@ -333,20 +345,21 @@ class _Types:
     def __init__(self, layers: tuple[tuple[Types, Types], ...] = ()) -> None:
         self._layers = layers
 
-    def extended(self, types: Types) -> _Types:
-        by_key = {name_key(name): said for name, said in types.items() if not is_pattern(name)}
-        patterns = {name_key(name): said for name, said in types.items() if is_pattern(name)}
-        return _Types((*self._layers, (by_key, patterns)) if types else self._layers)
+    def extended(self, types: Types, patterns: bool) -> _Types:
+        by_key: dict[str, Collection[str]] = {}
+        matching: dict[str, Collection[str]] = {}
+        for name, said in types.items():
+            where = matching if patterns and is_pattern(name) else by_key
+            where[name_key(name)] = (*where.get(name_key(name), ()), *said)
+        return _Types((*self._layers, (by_key, matching)) if types else self._layers)
 
-    def of(self, key: str) -> Collection[str]:
-        """What is said about the location whose name has the key."""
+    def of(self, key: str) -> Iterator[Collection[str]]:
+        """What is said about the location whose name has the key, what counts more first."""
         for by_key, patterns in self._layers:
             if key in by_key:
-                return by_key[key]
-            for pattern, said in patterns.items():
-                if matches(key, pattern):
-                    return said
-        return ()
+                yield by_key[key]
+            else:
+                yield from (said for pattern, said in patterns.items() if matches(key, pattern))
 
 
 def _check(listed: list[Node], by_id: Mapping[str, Node], children: Mapping[str | None, list[Node]]) -> None:

@@ -30,7 +30,7 @@ from elsewhere.engines.local.grouping import (
     sentences,
 )
 from elsewhere.engines.local.workers import Workers, workers
-from elsewhere.engines.names import check_found, check_named, check_target
+from elsewhere.engines.names import check_corrected, check_found, check_named, check_target
 from elsewhere.engines.rows import whole_users
 from elsewhere.plan import Plan
 
@@ -94,6 +94,7 @@ def check_input(connection: Any, job: Job) -> list[str]:
     if not job.allow_unchanged:
         check_named(job.plan, () if job.personal is None else job.personal.names)
         check_found(job.plan, locations(connection, job.rows))
+        check_corrected(job.plan, locations(connection, job.rows))
     check_target(job.plan, locations(connection, job.rows))
     return notes
 
