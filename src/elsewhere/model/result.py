@@ -44,6 +44,11 @@ class Certificate:
     Over a taxonomy the terms are those of the nodes of the tree, the minimum is one over all histograms of size M, and
     there is no size multiplier. The bound of hide is then the loss itself: no move of one visit lowers it, which proves
     it least.
+
+    For the least quality loss that meets a privacy distance c the two distances change places: f is the quality term,
+    q the privacy term and B is c, so that `quality_multiplier` is the price of the privacy distance. In avoid, q is the
+    negative of the privacy term, or of the least number that is enough if the term is larger, and B is -c. Then x runs
+    over the counts that a histogram may have whose quality loss is no greater than that of the release.
     """
 
     quality_multiplier: float
@@ -80,6 +85,11 @@ class Sanitized:
     notes: tuple[str, ...]
     #: What was asked.
     question: Question = field(repr=False, compare=False)
+
+    @property
+    def objective(self) -> float:
+        """What was optimised: the quality loss, or the privacy distance."""
+        return self.question.objective(self.quality_loss, self.privacy_distance)
 
     @property
     def unchanged(self) -> bool:
