@@ -9,6 +9,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import wraps
 from typing import ParamSpec, TypeAlias, TypeVar
 
@@ -234,6 +235,8 @@ def _just_enough(question: Question, limits: Limits) -> Sanitized:
     result = _sanitized(question, problem, solution)
     if result.quality_loss <= problem.limit + slack(problem.limit):
         return result
+    if result.status != "optimal" and question.search.gap:  # the gap may hide a release within the limit
+        return _just_enough(replace(question, search=question.search._replace(gap=0.0)), limits._replace(gap=0.0))
     nearest = _without_limit(question)
     if question.meets_distance(nearest.privacy_distance):  # the search for the least loss was ended before
         counts = align(problem.names, nearest.histogram.index, nearest.histogram.counts)

@@ -499,6 +499,7 @@ def frontier(
     privacy: DistanceLike = "js",
     size: Size = "original",
     *,
+    aim: Aim | None = None,
     sensitive: Iterable[str] = (),
     visited_only: bool = False,
     lower: BoundsLike = None,
@@ -518,7 +519,8 @@ def frontier(
 
     for each :math:`\epsilon` in `budgets`; avoid has the maximum in place of the minimum. Each point is as good as what
     `resemble` or `avoid` returns for that limit. Of equally good histograms it may be another one, because the points
-    share tables and multipliers.
+    share tables and multipliers. With ``aim="least-loss"`` the budgets are privacy distances instead, and each point is the
+    release of least quality loss that meets one of them.
 
     Parameters
     ----------
@@ -529,7 +531,8 @@ def frontier(
         The target H'': a `Profile`, or counts or other nonnegative weights by location. Places match the history's by
         any spelling of their names.
     budgets
-        The limits on d_q(H, H') to try.
+        The limits on d_q(H, H') to try, or with ``aim="least-loss"`` the limits on d_p(H', H''): `max_distance` of
+        resemble, `min_distance` of avoid.
     goal
         ``"resemble"`` (the default) or ``"avoid"``.
     quality
@@ -541,6 +544,8 @@ def frontier(
     size
         ``"original"`` gives the releases the size of the history (the default). ``"target"`` gives them the size of the
         target, which is then not scaled.
+    aim
+        What is optimised: ``"near"`` in resemble and ``"far"`` in avoid (the default), or ``"least-loss"``.
     sensitive
         Names of locations whose counts become 0. Any spelling of a name matches, and so do patterns such as
         ``"*church*"``.
@@ -580,6 +585,8 @@ def frontier(
     Infeasible
         No histogram satisfies the constraints within the smallest budget. Its `needed_quality_loss` is the least that
         would.
+    PrivacyNotMet
+        No release meets one of the privacy distances.
 
     See Also
     --------
@@ -599,18 +606,22 @@ def frontier(
     >>> frugal = dict(a=10, b=8, c=6, d=2, e=13, f=4, g=4, h=3)
     >>> [round(r.privacy_distance, 4) for r in frontier(bob, frugal, [0.001, 0.01, 0.1])]
     [0.0711, 0.0364, 0.0]
+    >>> [round(r.quality_loss, 4) for r in frontier(bob, frugal, [0.07, 0.04, 0.0], aim="least-loss")]
     """
     from elsewhere.solve import solve_frontier
 
     if not isinstance(goal, str) or goal not in ("resemble", "avoid"):
         raise InputError(f"goal is {quote(goal)}; it must be 'resemble' or 'avoid'", ("goal",))
     taxonomy = informed(taxonomy, histogram)
-    limits = [nonnegative("budgets", budget) for budget in as_list("budgets", budgets, "quality losses")]
+    limits = [nonnegative("budgets", budget) for budget in as_list("budgets", budgets, "limits")]
+    most = max(limits, default=0.0)
+    aim = chosen_aim(goal, most, most, aim)
     question = Question(
         goal,
         as_histogram(histogram),
         target,
-        max(limits, default=0.0),
+        math.inf if aim == "least-loss" else most,
+        most if aim == "least-loss" else None,
         quality=over_taxonomy(quality, taxonomy, levels),
         privacy=over_taxonomy(privacy, taxonomy, levels),
         size=size,
@@ -621,5 +632,6 @@ def frontier(
         forbidden=forbidden,
         candidates=candidates,
         search=SearchLimits(time_limit, gap, memory_limit),
+        aim=aim,
     )
     return solve_frontier(question, limits)

@@ -16,7 +16,7 @@ from elsewhere.paper import brute_force
 from tests.support.instances import DISTANCES, bumpy, histograms, targetings, wild
 from tests.support.taxonomies import taxonomies, tree_distances
 
-_QUICK = settings(max_examples=20, suppress_health_check=list(HealthCheck), derandomize=True)
+_QUICK = settings(max_examples=12, suppress_health_check=list(HealthCheck), derandomize=True)
 
 Goal = Literal["resemble", "avoid"]
 GOALS: tuple[Goal, ...] = ("resemble", "avoid")
@@ -73,7 +73,13 @@ def check_against_brute_force(goal: Goal, asked: dict[str, Any]) -> None:
     found = check(asked, result)
     assert found.ok, found.problems
     for early in ({"gap": 0.1}, {"time_limit": 0.0}):
-        rough = solve(goal, asked, **early)
+        try:
+            rough = solve(goal, asked, **early)
+        except ew.PrivacyNotMet as error:  # some counts were found, but none within the limit
+            assert "time_limit" in early
+            assert "the search was ended" in str(error)
+            assert error.needed_quality_loss > max(truth.objective, asked["max_quality_loss"])
+            continue
         assert rough.bound <= truth.objective + 1e-9
         assert rough.quality_loss >= truth.objective - 1e-9
         found = check(asked, rough)
@@ -99,7 +105,7 @@ def test_every_pair_of_distances(quality: str, privacy: str, goal: Goal, data: s
 @pytest.mark.parametrize("goal", GOALS)
 @pytest.mark.parametrize("role", ["quality", "privacy", "both"])
 @pytest.mark.parametrize("function", [bumpy, wild])
-@settings(_QUICK, max_examples=80)
+@settings(_QUICK, max_examples=50)
 @given(data=st.data())
 def test_users_own_function(
     function: Callable[[float, int], float], role: str, goal: Goal, data: st.DataObject
@@ -111,7 +117,7 @@ def test_users_own_function(
 
 
 @pytest.mark.parametrize("goal", GOALS)
-@settings(_QUICK, max_examples=100)
+@settings(_QUICK, max_examples=60)
 @given(data=st.data())
 def test_forbidden_histograms(goal: Goal, data: st.DataObject) -> None:
     asked = data.draw(questions(goal, "js", data.draw(st.sampled_from(DISTANCES))))
@@ -123,7 +129,7 @@ def test_forbidden_histograms(goal: Goal, data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("goal", GOALS)
 @pytest.mark.parametrize("over", ["quality", "privacy", "both"])
-@settings(_QUICK, max_examples=80)
+@settings(_QUICK, max_examples=50)
 @given(data=st.data())
 def test_over_a_taxonomy(over: str, goal: Goal, data: st.DataObject) -> None:
     taxonomy = data.draw(taxonomies())
@@ -137,7 +143,7 @@ def test_over_a_taxonomy(over: str, goal: Goal, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("goal", GOALS)
-@settings(_QUICK, max_examples=200)
+@settings(_QUICK, max_examples=80)
 @given(data=st.data())
 def test_target_of_kinds(goal: Goal, data: st.DataObject) -> None:
     kinds = data.draw(st.dictionaries(st.sampled_from("abcdx"), st.sampled_from(["k", "l", "a"])))

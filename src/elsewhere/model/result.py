@@ -171,6 +171,8 @@ class Sanitized:
 class Frontier(list[Sanitized]):
     """A list of results, one for each limit in `budgets`, in the same order.
 
+    The limits are on the quality loss, or on the privacy distance if each result has the least quality loss.
+
     See Also
     --------
     frontier : Computes one.
@@ -247,7 +249,8 @@ class Frontier(list[Sanitized]):
             for budget, result in zip(self.budgets, self, strict=True)
         )
         goal: Literal["resemble", "avoid"] = "avoid" if self[0].goal == "avoid" else "resemble"
-        return Curve(goal, points, tuple(self._undominated()), marked, mark)
+        of_distance = self[0].question.aim == "least-loss"
+        return Curve(goal, points, tuple(self._undominated()), marked, mark, of_distance)
 
     def _knee(self) -> int:
         if not self:

@@ -52,9 +52,14 @@ def depends_on_totals(problem: Problem) -> bool:
     """Whether the privacy distance is one of totals, and the best split of each can be found on its own."""
     if problem.tree is None or problem.privacy is None or len(problem.forbidden):
         return False
-    assert problem.privacy.weight is not None
-    below = problem.tree.parent[: len(problem.original)] >= 0
-    return problem.quality.distance.builtin and not problem.privacy.weight[: len(below)][below].any()
+    quality, privacy = problem.quality.weight, problem.privacy.weight
+    assert quality is not None
+    assert privacy is not None
+    bins = len(problem.original)
+    # A taxonomy may have no kinds at all for these locations, and still weights of its own.
+    plain = bool(np.isin(quality, (0.0, 1.0)).all() and np.isin(privacy, (0.0, 1.0)).all() and not quality[bins:].any())
+    below = problem.tree.parent[:bins] >= 0
+    return plain and problem.quality.distance.builtin and not privacy[:bins][below].any()
 
 
 def tabulate(problem: Problem, budget: float, limits: Limits, around: Ints | None = None) -> KindChoices:
