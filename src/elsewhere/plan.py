@@ -200,7 +200,7 @@ class Plan:
     def frontier(self, history: TableLike, budgets: Sequence[float]) -> Frontier:
         """Return what each limit in `budgets` would buy for `history`, in place of the policy's own limit.
 
-        If the policy asks for the least quality loss, `budgets` are privacy distances, and you get the least loss of each.
+        If the policy asks for the least quality loss, `budgets` are privacy distances to meet.
         """
         if self.policy.goal == "hide":
             raise InputError("hide has no frontier; only resemble and avoid have one")

@@ -279,8 +279,7 @@ def _privacy_not_met(question: Question, best: Sanitized, remedy: str, needed: f
     if question.max_quality_loss < math.inf:
         within = f" at a quality loss of at most {question.max_quality_loss:.10g}"
     sentence = (
-        f"the {found} privacy distance{within} is {reached:.10g}, "
-        f"{side} {DISTANCE_LIMITS[question.goal]} {wanted:.10g}"
+        f"the {found} privacy distance{within} is {reached:.10g}, {side} {DISTANCE_LIMITS[question.goal]} {wanted:.10g}"
     )
     return PrivacyNotMet(f"{sentence}; {remedy}" if remedy else sentence, best, needed)
 

@@ -196,8 +196,8 @@ def resemble(
     .. math:: \min_{H'} d_p(H', H'') \quad \text{s.t.} \quad d_q(H, H') \le \epsilon, \quad \sum_i H'[i] = N
 
     where H is the histogram, N its size, H' the release, H'' the target scaled to size N, and :math:`\epsilon` is
-    `max_quality_loss`. With a `max_distance` c but no `max_quality_loss`, or with ``aim="least-loss"``, the release changes as
-    little as possible instead:
+    `max_quality_loss`. With a `max_distance` c but no `max_quality_loss`, or with ``aim="least-loss"``, the history
+    changes as little as possible instead:
 
     .. math:: \min_{H'} d_q(H, H') \quad \text{s.t.} \quad d_p(H', H'') \le c, \quad \sum_i H'[i] = N
 
@@ -228,8 +228,8 @@ def resemble(
         ``"original"`` gives the release the size of the history (the default). ``"target"`` gives it the size of the
         target, which is then not scaled.
     aim
-        What is optimised. ``"near"``: the privacy distance, within `max_quality_loss`. ``"least-loss"``: the quality loss,
-        among the releases that meet `max_distance`. Default: ``"near"`` if `max_quality_loss` is given, else
+        What is optimised. ``"near"``: the privacy distance, within `max_quality_loss`. ``"least-loss"``: the quality
+        loss, among the releases that meet `max_distance`. Default: ``"near"`` if `max_quality_loss` is given, else
         ``"least-loss"``.
     sensitive
         Names of locations whose counts become 0. Any spelling of a name matches, and so do patterns such as
@@ -306,6 +306,7 @@ def resemble(
 
     >>> r = resemble(bob, frugal, max_distance=0.04)
     >>> dict(r.histogram), round(r.quality_loss, 7), round(r.privacy_distance, 7)
+    ({'a': 8, 'b': 4, 'c': 4, 'd': 2, 'e': 12, 'f': 10, 'g': 7, 'h': 3}, 0.0085008, 0.0397449)
     """
     from elsewhere.solve import solve
 
@@ -364,8 +365,8 @@ def avoid(
 
     where H is the histogram, N its size, H' the release, H'' the target scaled to size N, and :math:`\epsilon` is
     `max_quality_loss`. An infinite privacy distance is the best possible. Of the histograms that reach it you get the
-    one with the least quality loss. With a `min_distance` c but no `max_quality_loss`, or with ``aim="least-loss"``, the
-    release changes as little as possible instead:
+    one with the least quality loss. With a `min_distance` c but no `max_quality_loss`, or with ``aim="least-loss"``,
+    the history changes as little as possible instead:
 
     .. math:: \min_{H'} d_q(H, H') \quad \text{s.t.} \quad d_p(H', H'') \ge c, \quad \sum_i H'[i] = N
 
@@ -396,8 +397,8 @@ def avoid(
         ``"original"`` gives the release the size of the history (the default). ``"target"`` gives it the size of the
         target, which is then not scaled.
     aim
-        What is optimised. ``"far"``: the privacy distance, within `max_quality_loss`. ``"least-loss"``: the quality loss,
-        among the releases that meet `min_distance`. Default: ``"far"`` if `max_quality_loss` is given, else
+        What is optimised. ``"far"``: the privacy distance, within `max_quality_loss`. ``"least-loss"``: the quality
+        loss, among the releases that meet `min_distance`. Default: ``"far"`` if `max_quality_loss` is given, else
         ``"least-loss"``.
     sensitive
         Names of locations whose counts become 0. Any spelling of a name matches, and so do patterns such as
@@ -519,8 +520,8 @@ def frontier(
 
     for each :math:`\epsilon` in `budgets`; avoid has the maximum in place of the minimum. Each point is as good as what
     `resemble` or `avoid` returns for that limit. Of equally good histograms it may be another one, because the points
-    share tables and multipliers. With ``aim="least-loss"`` the budgets are privacy distances instead, and each point is the
-    release of least quality loss that meets one of them.
+    share tables and multipliers. With ``aim="least-loss"`` the budgets are privacy distances instead, and each point is
+    the release of least quality loss that meets one of them.
 
     Parameters
     ----------
@@ -607,6 +608,7 @@ def frontier(
     >>> [round(r.privacy_distance, 4) for r in frontier(bob, frugal, [0.001, 0.01, 0.1])]
     [0.0711, 0.0364, 0.0]
     >>> [round(r.quality_loss, 4) for r in frontier(bob, frugal, [0.07, 0.04, 0.0], aim="least-loss")]
+    [0.0013, 0.0085, 0.079]
     """
     from elsewhere.solve import solve_frontier
 

@@ -37,8 +37,8 @@ def frontier(history: str, goal: Any, budgets: str | None, suggest: bool, **give
     """Show which privacy distance each limit on the quality loss buys.
 
     The first steps buy most and later ones less. --suggest names the knee of the curve, and --max-quality-loss marks
-    your own choice. With --aim least-loss the limits are privacy distances, and the curve shows the least quality loss of
-    each. The output is private.
+    your own choice. With --aim least-loss the limits are privacy distances, and the curve shows the least quality loss
+    that meets each. The output is private.
 
     \b
     Examples:

@@ -54,8 +54,8 @@ def hide(history: str, **given: Any) -> None:
     "--max-distance",
     type=float,
     metavar="C",
-    help="Refuse a release farther than this from the target. Without --max-quality-loss: find the smallest change that "
-    "is this close. Default: accept any.",
+    help="Refuse a release farther than this from the target. Without --max-quality-loss, find the smallest change "
+    "that is this close. Default: accept any.",
 )
 @options.aim("near")
 @_METHOD
@@ -84,8 +84,8 @@ def resemble(history: str, **given: Any) -> None:
     "--min-distance",
     type=float,
     metavar="C",
-    help="Refuse a release closer than this to the target. Without --max-quality-loss: find the smallest change that is "
-    "this far. Default: accept any.",
+    help="Refuse a release closer than this to the target. Without --max-quality-loss, find the smallest change that "
+    "is this far. Default: accept any.",
 )
 @options.aim("far")
 @_METHOD

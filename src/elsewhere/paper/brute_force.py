@@ -40,7 +40,7 @@ class BruteForce:
     quality_loss: float
     #: All optima.
     histograms: list[Histogram]
-    #: The least quality loss of the histograms that satisfy all but the limits on distances; infinite if there are none.
+    #: The least quality loss of the histograms that satisfy all but the limits on distances; infinite without any.
     least_quality_loss: float
 
 

@@ -205,6 +205,14 @@ def cheapest(
     return found.counts
 
 
+def loss_bound(
+    problem: Problem, choices: Choices, cost: Floats, budget: float, allowed: Flags, limits: Limits, *, known: Ints
+) -> float:
+    """The dual bound on what `least_quality` finds."""
+    tables = choices.tables(choices.quality, cost, allowed)
+    return knapsack.bounded(tables, problem.size, budget, known, limits).bound
+
+
 def least_quality(
     problem: Problem,
     choices: Choices,

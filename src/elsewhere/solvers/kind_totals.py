@@ -90,6 +90,8 @@ def least_loss_at(problem: Problem, wanted: float, limits: Limits, least: float)
     kind = _kinds(problem)
     of_kinds = _over_kinds(problem, kind, problem.original)
     search = flat_search(of_kinds)._replace(tabulate=lambda _, cap, limits: tabulate(problem, cap, limits).totals)
+    if required_loss.entries_of(problem) > required_loss.FEW:
+        search = search._replace(bounded=None)
     found = required_loss.required_loss(of_kinds, wanted, limits, least, search)
     return None if found is None else _split(problem, kind, found)
 

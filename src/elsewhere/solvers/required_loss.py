@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from elsewhere.model.arrays import Ints
 from elsewhere.model.problem import Problem
 from elsewhere.solvers import choices, exact
@@ -17,6 +19,9 @@ from elsewhere.solvers.knapsack import Limits, OutOfTime, Solution
 
 _FIRST_GUESS = 1e-6
 _GROWTH = 4.0
+#: With so many values or fewer, all are looked at for a bound on the loss; the loss itself is seldom far above it.
+FEW = 1 << 18
+_ABOVE_BOUND = 1.5
 
 
 class Search(NamedTuple):
@@ -28,12 +33,20 @@ class Search(NamedTuple):
     least_quality: Callable[..., Solution | None]
     #: How many values there are for any loss.
     entries: int
+    #: Gives a bound on the least loss without a search; None if it takes too long.
+    bounded: Callable[..., float] | None = None
 
 
 def flat_search(problem: Problem) -> Search:
     """The search for flat distances."""
-    entries = int((problem.upper - problem.lower + 1).sum())
-    return Search(choices.tabulate, exact.cheapest, exact.least_quality, entries)
+    entries = entries_of(problem)
+    bounded = exact.loss_bound if entries <= FEW else None
+    return Search(choices.tabulate, exact.cheapest, exact.least_quality, entries, bounded)
+
+
+def entries_of(problem: Problem) -> int:
+    """How many values the bins have."""
+    return int((problem.upper - problem.lower + 1).sum(dtype=np.float64))
 
 
 def required_loss(problem: Problem, wanted: float, limits: Limits, least: float, search: Search) -> Solution | None:
@@ -45,16 +58,25 @@ def required_loss(problem: Problem, wanted: float, limits: Limits, least: float,
     asked = problem.swapped(wanted)
     cap = max(2.0 * least, _FIRST_GUESS)
     best: Solution | None = None
+    guessing = search.bounded is not None and cap < math.inf
     while True:
         try:
-            values = search.tabulate(problem, cap, limits)
+            fitting = math.inf if guessing else cap
+            values = search.tabulate(problem, fitting, limits)
             cost = asked.quality.counted(values.privacy)
-            allowed = values.within(cap) & (cost < math.inf)
+            allowed = values.within(fitting) & (cost < math.inf)
             start = search.cheapest(problem, values, cost, asked.budget, allowed, limits)
         except OutOfTime:
             if best is None:
                 raise
             return best
+        if guessing and search.bounded is not None:
+            if start is None:
+                return None
+            guessing, best = False, _unproven(problem, start)
+            bound = search.bounded(problem, values, cost, asked.budget, allowed, limits, known=start)
+            cap = max(cap, _ABOVE_BOUND * bound)
+            continue
         if start is not None:
             found = search.least_quality(problem, values, cost, asked.budget, allowed, limits, known=start, most=cap)
             if found is not None and found.objective <= cap:
@@ -69,6 +91,6 @@ def required_loss(problem: Problem, wanted: float, limits: Limits, least: float,
 
 
 def _unproven(problem: Problem, counts: Ints) -> Solution:
-    """Counts that may have more loss than others; a built-in distance is not negative, and that is all that is proven."""
+    """Counts that may have more loss than needed: nothing is proven but that a built-in distance is not negative."""
     bound = 0.0 if problem.quality.distance.builtin else -math.inf
     return Solution(counts, math.inf, bound, -math.inf, 0.0, 0.0, proven=False)
