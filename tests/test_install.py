@@ -98,7 +98,7 @@ def test_no_question_compiles_a_kernel_anew() -> None:
     """Every kernel has one signature, whatever is asked: nobody waits for a compiler in the middle of the work."""
     asked = """
 import elsewhere as ew
-from elsewhere.solvers import dual, greedy, groups, labels, terms, tree_labels
+from elsewhere.solvers import dual, greedy, groups, labels, smooth_search, terms, tree_labels
 h, t = {"a": 7, "b": 2, "c": 3}, {"a": 3, "d": 4}
 ew.hide(h, {"c"}), ew.hide({f"{at:04d}": at % 7 for at in range(3000)}, ["0001"], "variational")
 ew.resemble(h, t, 0.05), ew.avoid(h, h, 0.05), ew.resemble(h, h, 0.05, forbidden=[h]), ew.frontier(h, t, [0.1, 0.2])
@@ -115,14 +115,17 @@ ew.hide(h, {"c"}, taxonomy=tax), ew.hide(h, {"c"}, "neyman", forbidden=[{"a": 9,
 ew.resemble(h, t, 0.05, taxonomy=tax), ew.avoid(h, h, 0.05, taxonomy=tax), ew.avoid(h, t, 9, "l2", taxonomy=tax)
 ew.resemble(h, t, 0.05, privacy=ew.TreeDistance("js", tax), forbidden=[h], candidates=["d"])
 ew.resemble(h, t, 0.05, taxonomy=tax, method="heuristic"), ew.resemble(h, t, 0.9, taxonomy=tax, memory_limit=4000)
+smoothed = ew.SmoothedJS.over(tax)
+ew.hide(h, {"c"}, smoothed), ew.resemble(h, t, 0.05, smoothed, smoothed), ew.resemble(h, t, 0.2, privacy=smoothed)
 entries = [terms.allocate, groups.group, terms.ranges, terms.fill, terms.total, terms.least_reduced,
            dual.maximise, labels.reduced_costs,
            labels.select, labels.complete, labels.advance, labels.trace, greedy.climb, terms.give,
            tree_labels.tighten, tree_labels.totals, tree_labels.inside, tree_labels.outside, tree_labels.trace,
-           tree_labels.sharpen, tree_labels.advance, tree_labels.chosen_counts]
+           tree_labels.sharpen, tree_labels.advance, tree_labels.chosen_counts,
+           smooth_search.table, smooth_search.descend]
 print([len(entry.signatures) for entry in entries])
 """
-    assert run(asked).stdout == f"{[1] * 22}\n"
+    assert run(asked).stdout == f"{[1] * 24}\n"
 
 
 @pytest.mark.slow

@@ -104,6 +104,12 @@ def test_a_history_of_kinds() -> None:
     assert solve(question).histogram.size == 10
 
 
+def test_a_place_that_is_called_like_a_kind_does_not_speak_for_the_kind() -> None:
+    history = {"Hospital": 3, "Klinikum Nord": 2, "Bar Lu": 4}
+    policy = ew.Policy("hide", sensitive=("preset:health",), kinds={"Hospital": "bar"}, by="kind")
+    assert dict(policy.plan().sanitize(history).histogram) == {"Bar": 9}
+
+
 def test_what_is_said_about_places_counts_most() -> None:
     read = History(ew.Histogram({"Iron Works": 3, "Willow Court 12": 5, "Apotheke": 2}), "csv", (), {
         "Iron Works": ["gym"], "Willow Court 12": ["home"]

@@ -18,6 +18,7 @@ def main() -> None:
     with served() as address, chromium() as browser:
         _load(_page(browser, address, 800))
         _hide(_page(browser, address, 1280))
+        _kind(_page(browser, address, 1280))
         _resemble(_page(browser, address, 1280))
         _unmet(_page(browser, address, 400, theme="dark"))
 
@@ -39,6 +40,17 @@ def _hide(page: Page) -> None:
         page.get_by_role("button", name=re.compile(f"^{preset},")).click()
     _settle(page)
     _save(page, "hide")
+
+
+def _kind(page: Page) -> None:
+    page.locator("#samples button").first.click()
+    place = page.get_by_role("treeitem", name=re.compile("^Gartenfest Beer Garden,"))
+    place.focus()
+    page.keyboard.press("k")
+    page.get_by_label("Search kinds of place").fill("bar")
+    expect(page.locator("#kind-list option").first).to_be_attached()
+    page.evaluate("() => document.activeElement.blur()")
+    _shrink(HERE / "kind.png", page.get_by_role("dialog").screenshot())
 
 
 def _resemble(page: Page) -> None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from elsewhere.model.kinds import Kind
     from elsewhere.model.places import by_kind, kinds
     from elsewhere.model.result import Certificate, Frontier, Sanitized
+    from elsewhere.model.smoothing import SmoothedJS
     from elsewhere.model.taxonomy import Taxonomy
     from elsewhere.model.trees import KindDistance, TreeDistance
     from elsewhere.plan import Plan
@@ -58,6 +59,7 @@ _HOMES = {
     "elsewhere.model.kinds": ("Kind",),
     "elsewhere.model.places": ("by_kind", "kinds"),
     "elsewhere.model.result": ("Certificate", "Frontier", "Sanitized"),
+    "elsewhere.model.smoothing": ("SmoothedJS",),
     "elsewhere.model.taxonomy": ("Taxonomy",),
     "elsewhere.model.trees": ("KindDistance", "TreeDistance"),
     "elsewhere.plan": ("Plan",),
@@ -86,6 +88,7 @@ __all__ = [
     "PrivacyNotMet",
     "Profile",
     "Sanitized",
+    "SmoothedJS",
     "TargetMismatch",
     "Taxonomy",
     "TooFewReleased",

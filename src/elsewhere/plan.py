@@ -43,7 +43,8 @@ class Plan:
 
     def with_choices(self, choices: Mapping[str, Any]) -> Plan:
         """Return the same plan with other `choices`, by field of `Policy`. None of them may be a file or a kind."""
-        return self._changed(policy=replace(self.policy, **choices))
+        # What is said about locations stays, so that no name is looked up twice.
+        return self._changed(policy=replace(self.policy, **choices), _taxonomy=self._taxonomy, shipped=self.shipped)
 
     def about(self, history: TableLike) -> Plan:
         """Return the same plan, knowing what the export of `history` says about its locations."""
@@ -68,7 +69,7 @@ class Plan:
         """Return what visits to each of the places called `names` count as: the place itself, or its kind."""
         if self.policy.by == "name":
             return list(names)
-        return [self._kinds.kind_at(name, self.policy.depth) for name in names]
+        return [self.kinds.kind_at(name, self.policy.depth) for name in names]
 
     def _question(self, histogram: Histogram) -> Question:
         covered = self.covered_in(histogram)
@@ -87,18 +88,18 @@ class Plan:
 
         A name that is neither a location nor a node of the policy's taxonomy is looked up in the shipped one.
         """
-        known = self._known(history.index)
+        known, (own, shipped) = self._known(history.index), self._selecting
         covered = self._covered(known)
         for name, locations in covered.items():
             # A place of the target or a candidate by that name does not mean that it is not a kind, too.
             if any(location in history for location in locations) or self._taxonomy_of(name):
                 continue
-            if self._taxonomy is None and self._shipped.knows(name):
+            if own is None and shipped.knows(name):
                 spared = chain.from_iterable(map(known.match, self.policy.spared))
-                kind = self._shipped.select([name], among=known.names).difference(spared)
+                kind = shipped.select([name], among=known.names).difference(spared)
                 covered[name] = locations | kind
             elif not locations:
-                kinds = () if self._taxonomy is None else (node.name for _, node in self._taxonomy.tree())
+                kinds = () if own is None else (node.name for _, node in own.tree())
                 covered.unknown[name] = closest(name, [*known.names, *kinds])
         return covered
 
@@ -153,7 +154,7 @@ class Plan:
         policy = self.policy
         if policy.levels is not None:
             levels = None if isinstance(policy.levels, str) else policy.levels  # all alike
-            over = (TreeDistance(name, self._kinds, levels) for name in (policy.quality, policy.privacy))
+            over = (TreeDistance(name, self.kinds, levels) for name in (policy.quality, policy.privacy))
             return next(over), next(over)
         if match.kinds is not None:
             return policy.quality, KindDistance(policy.privacy, match.kinds)
@@ -163,7 +164,7 @@ class Plan:
         """The places of kinds that are often sensitive, unless the policy names them as candidates."""
         if self.policy.goal == "hide":
             return frozenset()
-        return self._shipped.often_sensitive(self._known(history).names).difference(self.policy.candidates)
+        return self._selecting[1].often_sensitive(self._known(history).names).difference(self.policy.candidates)
 
     def covered(self, locations: Sequence[str]) -> Covered:
         """Return which of the `locations` of many users each sensitive name covers, in all spellings."""
@@ -238,7 +239,7 @@ class Plan:
     def _comparison(self) -> Comparison | None:
         if self._wanted is None:
             return None
-        return Comparison(self._wanted, self.policy.candidates, self._kinds, self.policy.depth)
+        return Comparison(self._wanted, self.policy.candidates, self.kinds, self.policy.depth)
 
     @cached_property
     def _beyond(self) -> NameIndex:
@@ -251,14 +252,24 @@ class Plan:
         return None if self._own_taxonomy is None else self._told(self._own_taxonomy)
 
     @cached_property
-    def _shipped(self) -> Places:
+    def shipped(self) -> Places:
         """The shipped taxonomy, with all that is said about locations."""
         return self._told(Taxonomy.shipped())
 
     @property
-    def _kinds(self) -> Taxonomy:
+    def kinds(self) -> Taxonomy:
         """The taxonomy that says what kind a place is."""
-        return self._shipped if self._taxonomy is None else self._taxonomy
+        return self.shipped if self._taxonomy is None else self._taxonomy
+
+    @cached_property
+    def _selecting(self) -> tuple[Taxonomy | None, Places]:
+        """The taxonomies among whose nodes the locations are found: the policy's own and the shipped one.
+
+        Kinds are found by their names, whatever is said about a place that is called the same.
+        """
+        if self.policy.by == "name":
+            return self._taxonomy, self.shipped
+        return None if self._taxonomy is None else self._taxonomy.without_types(), self.shipped.without_types()
 
     def _told(self, taxonomy: AnyTaxonomy) -> AnyTaxonomy:
         for types in self._types:
@@ -266,13 +277,13 @@ class Plan:
         return taxonomy
 
     def _by_kind(self, weights: Mapping[str, Any]) -> dict[str, Any]:
-        return totals_by_kind(weights, self._kinds, self.policy.depth)
+        return totals_by_kind(weights, self.kinds, self.policy.depth)
 
     def _check_kinds(self) -> None:
         """Raise unless the taxonomy has the kinds that the policy gives to places."""
         for place, kind in self.policy.kinds.items():
-            if kind != NO_KIND and self._kinds.node(kind) is None:
-                known = [node.name for _, node in self._kinds.tree()]
+            if kind != NO_KIND and self.kinds.node(kind) is None:
+                known = [node.name for _, node in self.kinds.tree()]
                 raise InputError(
                     f"kinds gives {quote(place)} the kind {quote(kind)}, which is not in the taxonomy"
                     f"{closest(kind, known)}",
@@ -301,11 +312,10 @@ class Plan:
 
     def _taxonomy_of(self, name: str) -> Taxonomy | None:
         """The taxonomy in which a name is a node or a preset, if there is one."""
-        if self._taxonomy is not None and self._taxonomy.knows(name):
-            return self._taxonomy
-        if name.startswith(PRESET):
-            return self._shipped
-        return None
+        own, shipped = self._selecting
+        if own is not None and own.knows(name):
+            return own
+        return shipped if name.startswith(PRESET) else None
 
 
 def _taxonomy(policy: Policy) -> Taxonomy | None:

@@ -21,12 +21,12 @@ from elsewhere.model.names import spelling_note
 from elsewhere.model.problem import Problem
 from elsewhere.model.question import DISTANCE_LIMITS, Question
 from elsewhere.model.result import Certificate, Frontier, Sanitized, Status
-from elsewhere.solvers import exact, kind_totals, tree_exact, tree_tables
+from elsewhere.solvers import exact, kind_totals, smooth_exact, tree_exact, tree_tables
 from elsewhere.solvers.choices import Choices, tabulate
 from elsewhere.solvers.heuristic import heuristic
 from elsewhere.solvers.kind_totals import KindChoices
 from elsewhere.solvers.knapsack import Limits, OutOfTime, SearchGaveUp, Solution, nothing_found
-from elsewhere.solvers.required_loss import flat_search, required_loss
+from elsewhere.solvers.required_loss import flat_search, required_loss, unproven
 from elsewhere.solvers.tree_tables import TreeChoices
 from elsewhere.text import name_list
 
@@ -72,6 +72,11 @@ def solve(question: Question, explain: bool = True) -> Sanitized:
     limits = _limits(question)
     if question.aim == "least-loss":
         return _just_enough(question, limits)
+    if problem.smoothed:
+        best = _smoothed(question, problem, None if question.goal == "hide" else _known(problem, limits), limits)
+        if not question.meets_distance(best.privacy_distance):
+            raise _privacy_not_met(question, best, "a larger max_quality_loss may meet it", math.nan)
+        return best
     if question.goal == "hide":
         solution = _least_loss(problem, limits)
         if solution is None:
@@ -103,6 +108,13 @@ def solve_frontier(question: Question, budgets: Sequence[float]) -> Frontier:
         return Frontier([], [])
     limits = _limits(question)
     known = _known(problem.within(min(budgets)), limits)
+    if problem.smoothed:
+        found: dict[float, Sanitized] = {}
+        for budget in sorted(set(budgets)):
+            point = _smoothed(question.within(budget), problem.within(budget), known, _limits(question))
+            known = align(problem.names, point.histogram.index, point.histogram.counts)
+            found[budget] = point
+        return Frontier([found[budget] for budget in budgets], budgets)
     choices = _choices(problem, limits, known)
     solutions: dict[float, Solution] = {}
     guess = (-1.0, 0.0)
@@ -133,6 +145,17 @@ def find_better(question: Question, quality_loss: float, privacy_distance: float
     return best if gain > _NOTICEABLE * (1.0 + abs(found)) else None
 
 
+def _smoothed(question: Question, problem: Problem, known: Ints | None, limits: Limits) -> Sanitized:
+    """The answer for a distance that couples the bins; its certificate has a point and a curvature as well."""
+    optimal = question.method == "optimal"
+    solution, point, curvature = smooth_exact.optimum(problem, known, limits, search=optimal)
+    found = _sanitized(question, question.problem, solution, proven=optimal)
+    if found.certificate is None:
+        return found
+    certificate = replace(found.certificate, point=tuple(point.tolist()), curvature=tuple(curvature.tolist()))
+    return replace(found, certificate=certificate)
+
+
 def _choices(problem: Problem, limits: Limits, known: Ints) -> AnyChoices:
     """What the search chooses from."""
     if kind_totals.depends_on_totals(problem):
@@ -145,6 +168,8 @@ def _choices(problem: Problem, limits: Limits, known: Ints) -> AnyChoices:
 
 
 def _least_loss(problem: Problem, limits: Limits) -> Solution | None:
+    if problem.quality.smoother is not None:
+        return smooth_exact.least_loss(problem, limits).solution
     return (exact.least_loss if problem.tree is None else tree_exact.least_loss)(problem, limits)
 
 
@@ -194,24 +219,27 @@ def _known(problem: Problem, limits: Limits) -> Ints:
         problem.quality.distance.builtin or problem.quality_loss(problem.original) <= problem.limit
     ):
         return problem.original
-    if limits.deadline < math.inf and problem.tree is None:
+    if limits.deadline < math.inf and problem.tree is None and not problem.smoothed:
         counts = exact.quick_counts(problem)
         if counts is not None and problem.quality_loss(counts) <= problem.limit:
             return counts
     limits = limits._replace(gap=0.0)
     solution = _least_loss(problem, limits)
-    if solution is not None and not solution.closed and problem.quality_loss(solution.counts) > problem.limit:
+    above = solution is not None and problem.quality_loss(solution.counts) > problem.limit
+    if solution is not None and not solution.closed and above and not problem.smoothed:
         limits = limits.without_deadline()
         solution = _least_loss(problem, limits)
     if solution is None:
         raise _nothing()
     needed = problem.quality_loss(solution.counts)
     if needed > problem.limit + slack(problem.limit):
-        if not solution.closed:
+        # A smoothed loss may be known to be too great before the least one is known.
+        if not solution.closed and not solution.bound > problem.budget:
             raise nothing_found(limits)
+        least = "the least that one has" if solution.closed else "the least found"
         raise Infeasible(
             f"no histogram within the constraints has a quality loss of at most {problem.limit:.10g}; "
-            f"the least that one has is {needed:.10g}",
+            f"{least} is {needed:.10g}",
             needed,
         )
     return solution.counts
@@ -223,16 +251,10 @@ def _nothing() -> Infeasible:
 
 def _just_enough(question: Question, limits: Limits) -> Sanitized:
     """The release of least quality loss that meets the privacy parameter."""
-    problem, wanted = question.problem, question.distance_limit
-    assert wanted is not None
-    least = problem.quality.to_total(problem.quality_loss(_known(problem.within(math.inf), limits)))
-    try:
-        solution = _required_loss(problem, wanted, limits, least)
-    except OutOfTime:  # then any counts will do
-        solution = _required_loss(problem, wanted, Limits(math.inf, math.inf, limits.memory), least)
-    if solution is None:
+    problem = question.problem
+    result = _least_smoothed(question, limits) if problem.smoothed else _least_separable(question, limits)
+    if result is None:
         raise _privacy_not_met(question, _without_limit(question), "no quality loss would meet it", math.inf)
-    result = _sanitized(question, problem, solution)
     if result.quality_loss <= problem.limit + slack(problem.limit):
         return result
     if result.status != "optimal" and question.search.gap:  # the gap may hide a release within the limit
@@ -240,8 +262,32 @@ def _just_enough(question: Question, limits: Limits) -> Sanitized:
     nearest = _without_limit(question)
     if question.meets_distance(nearest.privacy_distance):  # the search for the least loss was ended before
         counts = align(problem.names, nearest.histogram.index, nearest.histogram.counts)
-        return _sanitized(question, problem, solution._replace(counts=counts, proven=False))
+        return _sanitized(question, problem, unproven(problem, counts))
     raise _privacy_not_met(question, nearest, *_enough(result.quality_loss, result.status == "optimal"))
+
+
+def _least_separable(question: Question, limits: Limits) -> Sanitized | None:
+    """The release of least quality loss that meets the privacy parameter, whatever that loss is; None if none does."""
+    problem, wanted = question.problem, question.distance_limit
+    assert wanted is not None
+    least = problem.quality.to_total(problem.quality_loss(_known(problem.within(math.inf), limits)))
+    try:
+        solution = _required_loss(problem, wanted, limits, least)
+    except OutOfTime:  # then any counts will do
+        solution = _required_loss(problem, wanted, Limits(math.inf, math.inf, limits.memory), least)
+    return None if solution is None else _sanitized(question, problem, solution)
+
+
+def _least_smoothed(question: Question, limits: Limits) -> Sanitized | None:
+    """The same for a distance that couples the bins: this is resemble with its distances swapped."""
+    assert question.distance_limit is not None
+    swapped = question.problem.swapped(question.distance_limit)
+    start = smooth_exact.least_loss(swapped, limits._replace(gap=0.0)).solution
+    if not question.meets_distance(swapped.quality_loss(start.counts)):
+        if start.closed or start.bound > swapped.budget:
+            return None
+        raise nothing_found(limits)
+    return _smoothed(question, swapped, start.counts, limits)
 
 
 def _without_limit(question: Question) -> Sanitized:

@@ -68,7 +68,8 @@ def hide(
         result of `Taxonomy.select` is accepted too; its names need not all be in the history.
     quality
         The distance d_q: ``"js"``, ``"jeffreys"``, ``"variational"``, ``"l2"``, ``"squared-l2"``, ``"pearson"``,
-        ``"neyman"``, a `TreeDistance`, or your own function of (original count, released count) for one location.
+        ``"neyman"``, a `TreeDistance`, a `SmoothedJS`, or your own function of (original count, released count) for one
+        location.
     redistribute
         Number of visits to add to the other locations. Default: as many as are hidden, so the size stays the same.
         0 only deletes.
@@ -214,7 +215,8 @@ def resemble(
         Default: no limit, and the release of least quality loss that meets `max_distance`.
     quality
         The distance d_q: ``"js"``, ``"jeffreys"``, ``"variational"``, ``"l2"``, ``"squared-l2"``, ``"pearson"``,
-        ``"neyman"``, a `TreeDistance`, or your own function of (original count, released count) for one location.
+        ``"neyman"``, a `TreeDistance`, a `SmoothedJS`, or your own function of (original count, released count) for one
+        location.
     privacy
         The distance d_p: one of the same names, a `KindDistance` if the target has kinds of place in place of
         locations, or your own function of (target count, released count) for one location.
@@ -538,7 +540,8 @@ def frontier(
         ``"resemble"`` (the default) or ``"avoid"``.
     quality
         The distance d_q: ``"js"``, ``"jeffreys"``, ``"variational"``, ``"l2"``, ``"squared-l2"``, ``"pearson"``,
-        ``"neyman"``, a `TreeDistance`, or your own function of (original count, released count) for one location.
+        ``"neyman"``, a `TreeDistance`, a `SmoothedJS`, or your own function of (original count, released count) for one
+        location.
     privacy
         The distance d_p: one of the same names, a `KindDistance` if the target has kinds of place in place of
         locations, or your own function of (target count, released count) for one location.

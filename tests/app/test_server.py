@@ -18,6 +18,7 @@ import weakref
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -129,12 +130,12 @@ def test_labels_come_afterwards_and_may_be_replaced(client: Client) -> None:
 
 
 def test_release_is_what_the_package_answers(client: Client, history: str) -> None:
-    weights = ew.profiles.stored("tourist").profile
-    for question, expected in (
-        ({"goal": "hide", "sensitive": ["preset:health"]}, ew.hide(HISTORY, {"hospital", "病院"})),
-        (RESEMBLE, ew.resemble(HISTORY, weights, 0.1)),
-        ({**RESEMBLE, "goal": "avoid", "quality": "variational"}, ew.avoid(HISTORY, weights, 0.1, "variational")),
+    for question in (
+        {"goal": "hide", "sensitive": ["preset:health"]},
+        RESEMBLE,
+        {**RESEMBLE, "goal": "avoid", "quality": "variational"},
     ):
+        expected = ew.Policy.of(question).plan().sanitize(HISTORY)
         answer = client.release(history, question)
         assert answer["possible"]
         assert {bar["location"]: bar["after"] for bar in answer["bars"] if bar["after"]} == dict(expected.histogram)
@@ -165,7 +166,7 @@ def test_a_ticked_place_takes_no_other_of_the_target_along(client: Client) -> No
 
 
 def test_tree(client: Client, history: str) -> None:
-    shown = client.ask("GET", f"api/histories/{history}/tree?target=tourist").json(interface.TREE)
+    shown = client.tree(history, target="tourist")
     nodes = {node["id"]: node for node in shown["nodes"]}
     counts = ew.Taxonomy.shipped().counts(HISTORY)
     seen: set[str | None] = {None}
@@ -188,12 +189,12 @@ def test_frontier_rises_and_says_what_is_needed(client: Client, history: str) ->
     assert budgets == sorted(budgets)
     assert distances == sorted(distances, reverse=True)
     assert shown["suggested"] in budgets
-    weights = ew.profiles.stored("tourist").profile
+    policy = ew.Policy.of({**RESEMBLE, "sensitive": ["Museum"], "max_distance": 0.3})
     with pytest.raises(ew.PrivacyNotMet) as missed:
-        ew.resemble(HISTORY, weights, budgets[0], max_distance=0.3, sensitive=["Museum"])
+        replace(policy, max_quality_loss=budgets[0]).plan().sanitize(HISTORY)
     assert shown["needed"] == pytest.approx(missed.value.needed_quality_loss)
     with pytest.raises(ew.Infeasible) as none:
-        ew.resemble(HISTORY, weights, 0.0, sensitive=["Museum"])
+        replace(policy, max_quality_loss=0.0).plan().sanitize(HISTORY)
     assert budgets[0] == pytest.approx(none.value.needed_quality_loss)
 
 
@@ -389,7 +390,8 @@ def test_big_questions_do_not_hold_up_a_small_one(client: Client, monkeypatch: p
         assert client.release(people[person], question)["possible"]
         ended.append(person)
 
-    threads = [threading.Thread(target=ask, args=[person, RESEMBLE]) for person in (0, 1)]
+    anyway = {**RESEMBLE, "allow_mismatch": True}
+    threads = [threading.Thread(target=ask, args=[person, anyway]) for person in (0, 1)]
     for thread in threads:
         thread.start()
         assert begun.acquire(timeout=30)
@@ -607,11 +609,11 @@ def test_nothing_ticked_is_not_taken(client: Client, history: str) -> None:
 def test_the_history_itself_is_given_out_only_to_who_insists(client: Client) -> None:
     """To avoid a target that has nothing in common with the history, nothing need be changed; and that is said."""
     history = client.upload("h.csv", b"location,count\nBlue Lantern,3\nWillow Court,2\n")["id"]
-    question = {"goal": "avoid", "target": "tourist", "max_quality_loss": 0.1}
+    question = {"goal": "avoid", "target": "tourist", "max_quality_loss": 0.1, "allow_mismatch": True}
     answer = client.release(history, question)
     assert answer["unchanged"]
     assert answer["notes"][-1] == "Warning: nothing was hidden. The release would equal your history."
-    assert re.match(r"None of the target's \d+ places are in your history\.", answer["notes"][0])
+    assert "0% of the target's weight is at kinds that the history has" in answer["notes"][0]
     for what in ("release.csv", "release.json", "release.parquet"):
         reply = client.question(history, "take", question, what=what)
         assert (reply.status, "would equal your history" in reply.json({})["error"]) == (400, True)

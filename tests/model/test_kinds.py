@@ -12,7 +12,8 @@ from hypothesis import given
 
 import elsewhere as ew
 from elsewhere.histories import InMemoryFile
-from elsewhere.model import places
+from elsewhere.model import kinds, patterns, places
+from elsewhere.model import words as model_words
 from elsewhere.model.kinds import Matcher
 from elsewhere.model.lexicon import Lexicon
 from elsewhere.model.words import base, is_unspaced, plain_words, words
@@ -215,6 +216,29 @@ def test_segments_are_all_of_a_word(word: str) -> None:
         known = [end for end in range(len(word), at, -1) if word[at:end] in LEXICON.runs and is_unspaced(word[at:end])]
         assert not known or segment == word[at : known[0]], "the longest word that begins here"
         at += len(segment)
+
+
+#: What names are divided at, and pieces of numbers of schools, between words.
+PIECES = ["ps", "is ", "jhs", "ms", "#", "k12", "5", " ", "  ", "-", " - ", "(", "/", ":", "\u2013", "~", "|", "@", "_",
+          " at ", " in ", "walk in ", "near", " bei ", "presso ", "病院", "วัด", "ी", "é", ".", "&"]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
+def test_what_is_looked_at_first_hides_nothing(text: str) -> None:
+    """Quick looks come before the regular expressions, and must let everything through that these find."""
+    split = plain_words(text)
+    assert split == model_words._WORD.findall(text.replace("_", " "))
+    assert kinds._parts(text, split) == kinds._PARTS.split(text)
+    assert patterns.first_pattern(text, split) == patterns._fitting(patterns._NUMBERS, text, split)
+
+
+@given(st.sampled_from(sorted(LEXICON.brands)), st.lists(st.integers(1, 12), max_size=5))
+def test_a_brand_is_found_however_it_is_divided(brand: str, cuts: list[int]) -> None:
+    ends = sorted({cut for cut in cuts if cut < len(brand)} | {len(brand)})
+    raw = [brand[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+    found = matcher()._brand(raw)
+    assert found is not None
+    assert (found.end, found.node) == (len(raw), LEXICON.brands[brand])
 
 
 def test_the_lists_are_of_the_taxonomy() -> None:

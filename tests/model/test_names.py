@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 import unicodedata
 
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from elsewhere.model.names import NameIndex, merge_spellings, name_key, name_keys
+from elsewhere.model.names import _SIMPLE, NameIndex, merge_spellings, name_key, name_keys
 
+_LETTERS = [letter for letter in map(chr, range(sys.maxunicode + 1)) if _SIMPLE.fullmatch(letter)]
 _PLACES = st.text(st.one_of(st.characters(), st.sampled_from(" \t\u00a0\u200b\u00ad\ufe0f\u0301AaİßŠ*")), max_size=8)
 
 
@@ -34,6 +36,18 @@ def test_what_stays_apart() -> None:
 @given(_PLACES)
 def test_a_key_is_its_own_key(name: str) -> None:
     assert name_key(name_key(name)) == name_key(name)
+
+
+def test_simple_letters_have_the_same_key_either_way() -> None:
+    """An invisible character makes a name take the long way."""
+    for letter in _LETTERS:
+        assert name_key(letter) == name_key(f"{letter}\u200b")
+
+
+def test_simple_letters_never_combine() -> None:
+    parts = [unicodedata.normalize("NFD", letter) for letter in map(chr, range(sys.maxunicode + 1))]
+    combining = {mark for part in parts for mark in part[1:]}
+    assert combining.isdisjoint("".join(_LETTERS).casefold())
 
 
 @given(st.lists(_PLACES, max_size=5))

@@ -85,6 +85,11 @@ class Client:
     def release(self, history: str, question: dict[str, Any]) -> Any:
         return self.question(history, "release", question).json(interface.ANSWER)
 
+    def tree(self, history: str, **ground: Any) -> Any:
+        import_module("jsonschema").validate(ground, interface.GROUND)
+        path = f"api/histories/{quote(history)}/tree"
+        return self.ask("POST", path, json.dumps(ground).encode()).json(interface.TREE)
+
     def take(self, history: str, question: dict[str, Any], what: str) -> bytes:
         reply = self.question(history, "take", question, what=what)
         assert reply.status == 200, reply.content
@@ -126,7 +131,7 @@ def flow(client: Client, place: str) -> None:
     assert client.ask("GET", "").status == 200
     client.ask("GET", "api/start").json(interface.START)
     history = client.upload("history.csv", f"location,count\n{place} Hospital,3\ncafe,7\nMuseum,2\n".encode())["id"]
-    client.ask("GET", f"api/histories/{history}/tree").json(interface.TREE)
+    client.tree(history)
     hide = {"goal": "hide", "sensitive": ["preset:health"]}
     resemble = {"goal": "resemble", "target": "tourist", "max_quality_loss": 0.2}
     assert client.release(history, hide)["possible"]

@@ -19,7 +19,7 @@ from elsewhere.text import quote
 
 _RELEASE = "release.csv"
 #: The options that are not called like the choice of the policy.
-_OPTIONS = {"spared": "spare"}
+_OPTIONS = {"spared": "spare", "kinds": "kind"}
 
 
 def take(
@@ -84,6 +84,9 @@ def _options(opened: OpenHistory, policy: Policy) -> Iterator[str]:
             continue
         if value is True:
             yield option
+        elif isinstance(value, Mapping):
+            for place, kind in value.items():
+                yield from (option, f"{place}={kind}")
         else:
             for item in value if isinstance(value, list) else [value]:
                 yield from (option, str(item))

@@ -13,7 +13,7 @@ Everything lies below the address that the program opens:
     GET    api/histories/ID                                     HISTORY
     DELETE api/histories/ID                                     NOTHING
     POST   api/histories/ID/keep                                NOTHING
-    GET    api/histories/ID/tree?target=NAME|ID&taxonomy=ID     TREE
+    POST   api/histories/ID/tree          GROUND                TREE
     POST   api/histories/ID/release       QUESTION              ANSWER
     POST   api/histories/ID/frontier      QUESTION              FRONTIER
     POST   api/histories/ID/take?what=... QUESTION              one of the files in TAKEN; a release that equals the
@@ -21,6 +21,7 @@ Everything lies below the address that the program opens:
     POST   api/histories/ID/policy?name=NAME&target=ID&taxonomy=ID  a policy  POLICY
     POST   api/targets?name=NAME          a table or profile    TABLE
     POST   api/taxonomies?name=NAME       a taxonomy            TABLE
+    GET    api/kinds?taxonomy=ID                                KINDS
 
 Reading options (READING) are part of the query. Whatever is refused is answered with a status of 400 or more and ERROR.
 A number that is infinite is null.
@@ -41,6 +42,7 @@ _COUNT: Schema = {"type": "integer", "minimum": 0}
 _NUMBER: Schema = {"type": "number"}
 _MAYBE: Schema = {"type": ["number", "null"]}
 _FLAG: Schema = {"type": "boolean"}
+_MAYBE_FLAG: Schema = {"type": ["boolean", "null"]}
 
 
 def _list(of: Schema) -> Schema:
@@ -53,8 +55,20 @@ def _object(**members: Schema) -> Schema:
 
 _NAMES = _list(_TEXT)
 
-ERROR = _object(error=_TEXT, hint=_MAYBE_TEXT)
+#: With choices that would help, for the page to offer: compare by "kind", or allow a "mismatch" with the target.
+ERROR = _object(error=_TEXT, hint=_MAYBE_TEXT, ways=_list({"enum": ["kind", "mismatch"]}))
 NOTHING = _object()
+
+#: What a question and a tree are about. The names are those of a policy.
+_GROUND: dict[str, Schema] = {
+    "taxonomy": _MAYBE_TEXT,
+    "target": _MAYBE_TEXT,
+    # The kinds that the person gave to places.
+    "kinds": {"type": ["object", "null"], "additionalProperties": _TEXT},
+    "by": {"enum": ["name", "kind", None]},
+    "depth": {"type": ["integer", "null"]},
+}
+GROUND: Schema = {"type": "object", "additionalProperties": False, "properties": _GROUND}
 
 #: What is asked of a release. The names are those of a policy; what is missing or null is as usual there.
 QUESTION: Schema = {
@@ -69,8 +83,7 @@ QUESTION: Schema = {
         "spared": _NAMES,
         # All the locations of the history that are to be sensitive, however `sensitive` puts it.
         "ticked": {"type": ["array", "null"], "items": _TEXT},
-        "taxonomy": _MAYBE_TEXT,
-        "target": _MAYBE_TEXT,
+        **_GROUND,
         "max_quality_loss": _MAYBE,
         "max_distance": _MAYBE,
         "min_distance": _MAYBE,
@@ -79,7 +92,9 @@ QUESTION: Schema = {
         "method": {"enum": ["optimal", "heuristic", None]},
         "size": {"enum": ["original", "target", None]},
         "redistribute": {"type": ["integer", "null"]},
-        "visited_only": {"type": ["boolean", "null"]},
+        "visited_only": _MAYBE_FLAG,
+        "allow_mismatch": _MAYBE_FLAG,
+        "allow_sensitive_rise": _MAYBE_FLAG,
         "time_limit": _MAYBE,
     },
 }
@@ -109,7 +124,11 @@ LINE: Schema = {"anyOf": [_object(progress=_NUMBER), _object(history=HISTORY), E
 FOLDER = _object(id=_TEXT, files=_COUNT)
 TABLE = _object(id=_TEXT, name=_TEXT, length=_COUNT)
 
-#: Parents come before their children; last the branch, without an id, of what the taxonomy does not know.
+#: All kinds of place in a taxonomy, parents before their children, each with what `kinds` of a question calls it.
+KINDS = _list(_object(value=_TEXT, name=_TEXT, depth=_COUNT))
+
+#: Parents come before their children; last the branch, without an id, of what the taxonomy does not know. The
+#: locations are places, or kinds of place if the question is by kind.
 TREE = _object(
     nodes=_list(
         _object(
@@ -123,6 +142,12 @@ TREE = _object(
         )
     ),
     presets={"type": "object", "additionalProperties": _NAMES},
+    #: Every place with the kind that it counts as by kind; with a taxonomy of the person's own there is no reason.
+    places=_list(_object(name=_TEXT, kind=_TEXT, reason=_MAYBE_TEXT, confidence=_MAYBE)),
+    #: The locations of the history whose kind does not tell whether they are sensitive, most visited first.
+    unsure=_NAMES,
+    #: How many of the locations are of a kind that is often sensitive.
+    watched=_COUNT,
 )
 
 _FIGURES: dict[str, Schema] = {

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from elsewhere.app.interface import QUESTION
-from elsewhere.app.queries import SECONDS, plan_of
+from elsewhere.app.plans import plan_about
+from elsewhere.app.queries import SECONDS
 from elsewhere.app.session import OpenHistory, Session, file_name
 from elsewhere.model.errors import InputError
 from elsewhere.model.taxonomy import PRESET, Taxonomy
@@ -30,10 +31,16 @@ def as_question(session: Session, opened: OpenHistory, policy: Policy, loaded: M
     if needs := [{"kind": kind, "name": file_name(choices[kind])} for kind in files if not loaded.get(kind)]:
         return {"needs": needs}
     found = {kind: loaded[kind] for kind in files}
-    plan = plan_of(session, {**choices, **found, "sensitive": policy.sensitive, "spared": policy.spared})
-    covered = plan.covered_in(opened.history.histogram)
-    everything = plan.with_choices({"spared": ()}).covered_in(opened.history.histogram)
+    asked = {**choices, **found, "sensitive": policy.sensitive, "spared": policy.spared}
+    plan = plan_about(session, opened, asked)
+    history = plan.counted(opened.history.histogram)
+    covered = plan.covered_in(history)
+    everything = plan.with_choices({"spared": ()}).covered_in(history)
     question = {**choices, **found, "number": 0, "spared": [], "time_limit": None, "ticked": sorted(covered.locations)}
+    # As the history spells the places, so that the page finds them.
+    question["kinds"] = {
+        opened.history.histogram.index.find(place) or place: kind for place, kind in policy.kinds.items()
+    }
     whole = [name for name, places in covered.items() if places and places == everything[name]]
     taxonomy = None if question.get("taxonomy") is None else session.taxonomy(question["taxonomy"])
     question["sensitive"] = list(_branches(whole, taxonomy))

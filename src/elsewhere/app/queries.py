@@ -6,17 +6,26 @@ import math
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Any, NamedTuple
 
 from elsewhere.app.interface import QUESTION
+from elsewhere.app.plans import check_texts, plan_about
 from elsewhere.app.session import OpenHistory, Refused, Session
 from elsewhere.budgets import frontier_budgets
-from elsewhere.model.errors import ElsewhereError, Infeasible, InputError, PrivacyNotMet, sufficient_limit
-from elsewhere.model.histogram import Histogram, Profile
+from elsewhere.model.errors import (
+    ElsewhereError,
+    Infeasible,
+    InputError,
+    PrivacyNotMet,
+    TargetMismatch,
+    sufficient_limit,
+)
+from elsewhere.model.histogram import Profile
 from elsewhere.model.names import NameIndex
 from elsewhere.model.question import Covered, Question
 from elsewhere.model.result import Frontier, Sanitized
-from elsewhere.model.taxonomy import PRESET, Placed, Taxonomy
+from elsewhere.model.trees import KindDistance
 from elsewhere.output.sentences import in_words, on_scale
 from elsewhere.plan import Plan
 from elsewhere.policy import Policy
@@ -34,23 +43,6 @@ _SMALL, _LARGE = 50_000, 2_000_000
 _AT_LEAST = 3e-7
 #: Seconds that the advice on a wanted distance may take.
 _ADVICE = 2.0
-
-
-def tree(session: Session, opened: OpenHistory, target: str | None, taxonomy: str | None) -> dict[str, Any]:
-    """The part of a taxonomy that the history, and the target if there is one, have locations of."""
-    history = opened.history.histogram
-    locations = history.index.union(NameIndex([] if target is None else list(session.target(target)))).names
-    chosen = Taxonomy.shipped() if taxonomy is None else session.taxonomy(taxonomy)
-    placed = chosen.placed(locations)
-    nodes = [
-        _node(history, node.id, node.name, node.parent, placed.own.get(node.id, []), placed.below[node.id])
-        for _, node in chosen.tree()
-        if node.id in placed.below
-    ]
-    if placed.unknown:
-        unknown = list(placed.unknown)
-        nodes.append(_node(history, "", "Other places", None, unknown, unknown))
-    return {"nodes": nodes, "presets": _presets(placed if taxonomy is None else Taxonomy.shipped().placed(locations))}
 
 
 class Asked(NamedTuple):
@@ -129,29 +121,27 @@ def resolve(session: Session, opened: OpenHistory, question: Mapping[str, Any]) 
     """The policy and the resolved question that a question of the page amounts to."""
     choices = _choices(question)
     ticked = choices.pop("ticked", None)
-    plan, history = plan_of(session, choices), opened.history.histogram
+    plan, history = plan_about(session, opened, choices), opened.history.histogram
     asked = SECONDS if plan.policy.time_limit is None else plan.policy.time_limit
     plan = plan.with_choices({"time_limit": min(SECONDS, max(asked, _AT_LEAST * history.size * history.length))})
-    found = Asked(plan.policy, plan.question(history))
-    return found if ticked is None else _settled(found, ticked)
+    try:
+        found = plan.question(history)
+    except TargetMismatch as error:
+        raise _mismatched(error, plan.policy) from None
+    return Asked(plan.policy, found) if ticked is None else _settled(plan, found, ticked)
 
 
-def plan_of(session: Session, choices: Mapping[str, Any]) -> Plan:
-    """The plan with these choices, whose target and taxonomy are among those that the page has."""
-    names, given = dict(choices), dict[str, Any]()
-    target, taxonomy = choices.get("target"), choices.get("taxonomy")
-    if target is not None:
-        given["target"] = session.target(target)
-        names["target"] = session.targets[target].name if target in session.targets else target
-    if taxonomy is not None:
-        given["taxonomy"] = session.taxonomy(taxonomy)
-        names["taxonomy"] = session.taxonomies[taxonomy].name if taxonomy in session.taxonomies else taxonomy
-    return Policy(**names).plan(**given)
+def _mismatched(error: TargetMismatch, policy: Policy) -> Refused:
+    """What is wrong is said as anywhere; what to do is said in the words of the page."""
+    sentence, _, _ = str(error).partition(";")
+    if policy.by == "kind":
+        return Refused(400, sentence, "Choose another target, or compare anyway.", ("mismatch",))
+    hint = "Compare kinds of place instead, choose another target, or compare anyway."
+    return Refused(400, sentence, hint, ("kind", "mismatch"))
 
 
-def _settled(asked: Asked, ticked: Iterable[str]) -> Asked:
+def _settled(plan: Plan, question: Question, ticked: Iterable[str]) -> Asked:
     """The same, but sensitive are the locations that are ticked, whatever else their names cover."""
-    policy, question = asked
     known, covered = _known(question), question.covered
     chosen = set()
     for name in ticked:
@@ -159,20 +149,25 @@ def _settled(asked: Asked, ticked: Iterable[str]) -> Asked:
             raise InputError(f"{quote(name)} is not in the history{closest(name, known.names)}")
         chosen.add(place)
     missed = sorted(chosen - covered.locations)
-    # A name with a * in it means more places than one.
-    named = Covered([*covered.items(), *((name, frozenset(known.match(name))) for name in missed)])
     # What a whole branch covers of the target alone stays covered: it may not have been there to tick yet.
-    beyond = {name for name in named.locations - chosen if name in question.history}
+    wanted = chosen.union(name for name in covered.locations if name not in question.history)
+    # A name with a * in it means more places than one, and that of a kind all that are of it.
+    named = plan.with_choices({"sensitive": (*plan.policy.sensitive, *missed)}).covered_in(question.history)
+    beyond = named.locations - wanted
+    if kept := sorted(wanted.intersection(chain.from_iterable(map(known.match, beyond)))):
+        raise InputError(f"the * in a name that is not ticked also means {quote(kept[0])}; tick both, or neither")
     sensitive = Covered((name, locations - beyond) for name, locations in named.items())
-    spared = (*policy.spared, *sorted(beyond))
-    return Asked(
-        replace(policy, sensitive=(*policy.sensitive, *missed), spared=spared), replace(question, sensitive=sensitive)
+    policy = replace(
+        plan.policy,
+        sensitive=(*plan.policy.sensitive, *missed),
+        spared=(*plan.policy.spared, *sorted(beyond)),
     )
+    return Asked(policy, replace(question, sensitive=sensitive))
 
 
 def _known(question: Question) -> NameIndex:
-    """The places of the history and, unless only visited ones may receive counts, of the target."""
-    if question.target is None or question.visited_only:
+    """The places of the history and, unless only visited ones may receive counts, of the target if it has places."""
+    if question.target is None or question.visited_only or isinstance(question.privacy, KindDistance):
         return question.history.index
     return question.history.index.union(Profile(question.target).index)
 
@@ -196,7 +191,9 @@ def sanitized(opened: OpenHistory, asked: Asked) -> Sanitized:
 
 def _leave_some(question: Question) -> None:
     """Refuse to hide everything there is."""
-    if question.covered.locations.issuperset(_known(question).names):
+    known, fixed = _known(question), NameIndex(list(question.not_raised))
+    open_to = (name for name in known.names if name in question.history or fixed.position(name) < 0)
+    if question.covered.locations.issuperset(open_to):
         raise Infeasible("every place is ticked, so there is nowhere to move the visits", math.inf)
 
 
@@ -209,9 +206,7 @@ def _choices(question: Mapping[str, Any]) -> dict[str, Any]:
     for key in QUESTION["required"]:
         if question.get(key) is None:
             raise InputError(f"the key {key!r} is missing")
-    for key in ("target", "taxonomy"):
-        if not isinstance(question.get(key), str | None):
-            raise InputError(f"{key} is {quote(question[key])}; it must be a text")
+    check_texts(question)
     ticked = question.get("ticked") or []
     if not isinstance(ticked, list) or not all(isinstance(name, str) for name in ticked):
         raise InputError(f"ticked is {quote(ticked)}; it must be a list of texts")
@@ -220,24 +215,6 @@ def _choices(question: Mapping[str, Any]) -> dict[str, Any]:
         for key, value in question.items()
         if value is not None and key != "number"
     }
-
-
-def _presets(placed: Placed) -> dict[str, list[str]]:
-    """The locations that each preset covers, of those that the shipped taxonomy has placed."""
-    shipped = Taxonomy.shipped()
-    covered: dict[str, set[str]] = {PRESET + name: set() for name in shipped.presets}
-    for _, node in shipped.tree():
-        for group in node.groups:
-            covered[PRESET + group].update(placed.below.get(node.id, ()))
-    return {preset: sorted(locations) for preset, locations in covered.items()}
-
-
-def _node(
-    history: Histogram, at: str, name: str, parent: str | None, own: list[str], below: list[str]
-) -> dict[str, Any]:
-    count = sum(history[location] for location in below)
-    known = bool(at)
-    return {"id": at, "name": name, "parent": parent, "known": known, "count": count, "own": own, "locations": below}
 
 
 def _figures(result: Sanitized, policy: Policy) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import json
 import math
 import sys
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.resources import files
@@ -22,7 +22,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from elsewhere import __version__
-from elsewhere.app import queries
+from elsewhere.app import kinds, queries
 from elsewhere.app.connections import MOST_CONNECTIONS, Connection
 from elsewhere.app.exports import take
 from elsewhere.app.guard import Guard, Ticket
@@ -80,13 +80,14 @@ def _page(token: str, port: int, session: Session, ticket: Ticket | None) -> ASG
         Route("/api/histories/{id}", service.forget, methods=["DELETE"]),
         Route("/api/histories/{id}/keep", service.keep, methods=["POST"]),
         Route("/api/histories/{id}/labels", service.labels, methods=["POST"]),
-        Route("/api/histories/{id}/tree", service.tree),
+        Route("/api/histories/{id}/tree", service.tree, methods=["POST"]),
         Route("/api/histories/{id}/release", service.release, methods=["POST"]),
         Route("/api/histories/{id}/frontier", service.frontier, methods=["POST"]),
         Route("/api/histories/{id}/take", service.take, methods=["POST"]),
         Route("/api/histories/{id}/policy", service.policy, methods=["POST"]),
         Route("/api/targets", service.target, methods=["POST"]),
         Route("/api/taxonomies", service.taxonomy, methods=["POST"]),
+        Route("/api/kinds", service.kinds),
     ]
     handlers: Any = {ElsewhereError: _refusal, MemoryError: _refusal, 404: _no_such, 405: _no_such, Exception: _fault}
     app = Starlette(routes=routes, exception_handlers=handlers, lifespan=service.lifespan)
@@ -181,9 +182,11 @@ class _Service:
         return JSONResponse({})
 
     async def tree(self, request: Request) -> Response:
-        target, taxonomy = (request.query_params.get(name) for name in ("target", "taxonomy"))
-        work = partial(queries.tree, self._session, self._open(request), target, taxonomy)
-        return JSONResponse(await self._quick.do(work))
+        opened, ground = self._open(request), await _json(request, "the body")
+        return JSONResponse(await self._quick.do(partial(kinds.tree, self._session, opened, ground)))
+
+    async def kinds(self, request: Request) -> Response:
+        return JSONResponse(kinds.kinds_of(self._session, request.query_params.get("taxonomy")))
 
     async def release(self, request: Request) -> Response:
         opened, question = self._open(request), await _question(request)
@@ -316,14 +319,21 @@ def _reading(request: Request) -> dict[str, str]:
 
 
 async def _question(request: Request) -> dict[str, Any]:
-    content = await _body(request, _MOST_QUESTION)
-    try:
-        question = json.loads(content, parse_constant=_number, parse_float=_number)
-    except (ValueError, RecursionError):
-        raise InputError("the question is not valid JSON") from None
-    if not isinstance(question, dict) or type(question.get("number")) is not int:
+    question = await _json(request, "the question")
+    if type(question.get("number")) is not int:
         raise InputError(f"the question is {quote(question)}; it must be an object whose number is a whole number")
     return question
+
+
+async def _json(request: Request, what: str) -> dict[str, Any]:
+    content = await _body(request, _MOST_QUESTION)
+    try:
+        value = json.loads(content, parse_constant=_number, parse_float=_number)
+    except (ValueError, RecursionError):
+        raise InputError(f"{what} is not valid JSON") from None
+    if not isinstance(value, dict):
+        raise InputError(f"{what} is {quote(value)}; it must be an object")
+    return value
 
 
 def _number(text: str) -> float:
@@ -357,8 +367,12 @@ async def _static(request: Request) -> Response:
 
 def _sentence(error: BaseException) -> dict[str, Any]:
     if isinstance(error, MemoryError):
-        return {"error": "there is not enough memory for this", "hint": None}
-    return {"error": str(error), "hint": getattr(error, "hint", None)}
+        return _error("there is not enough memory for this")
+    return _error(str(error), getattr(error, "hint", None), getattr(error, "ways", ()))
+
+
+def _error(sentence: str, hint: str | None = None, ways: Iterable[str] = ()) -> dict[str, Any]:
+    return {"error": sentence, "hint": hint, "ways": list(ways)}
 
 
 async def _refusal(_: Request, error: Exception) -> Response:
@@ -366,7 +380,7 @@ async def _refusal(_: Request, error: Exception) -> Response:
 
 
 async def _no_such(_: Request, __: Exception | None) -> Response:
-    return JSONResponse({"error": "there is nothing at this address", "hint": None}, status_code=404)
+    return JSONResponse(_error("there is nothing at this address"), status_code=404)
 
 
 async def _fault(_: Request, error: Exception) -> Response:
@@ -379,4 +393,4 @@ def _our_fault(error: Exception) -> dict[str, Any]:
         at = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{type(error).__name__} in {Path(at.filename).name}, line {at.lineno}"
         print(f"elsewhere: internal error ({where}); please report it", file=sys.stderr)
-    return {"error": "elsewhere had an internal error; your terminal shows where", "hint": "Try something else."}
+    return _error("elsewhere had an internal error; your terminal shows where", "Try something else.")

@@ -13,8 +13,10 @@ from typing import Any, Generic, TypeVar
 from elsewhere import profiles
 from elsewhere.histories import History, InMemoryFile, read, read_weights, relabelled
 from elsewhere.model.errors import ElsewhereError, InputError
+from elsewhere.model.kinds import Kind
 from elsewhere.model.result import Sanitized
 from elsewhere.model.taxonomy import Taxonomy
+from elsewhere.plan import Plan
 from elsewhere.policy import SHIPPED, Policy
 from elsewhere.text import quote
 
@@ -38,11 +40,14 @@ Thing = TypeVar("Thing")
 
 
 class Refused(ElsewhereError):
-    """A request that cannot be served, with the status that HTTP has for it and a way on."""
+    """A request that cannot be served, with the status that HTTP has for it and a way on.
 
-    def __init__(self, status: int, sentence: str, hint: str | None = None) -> None:
+    `ways` are choices that the page offers as buttons: ERROR in the interface lists them.
+    """
+
+    def __init__(self, status: int, sentence: str, hint: str | None = None, ways: tuple[str, ...] = ()) -> None:
         super().__init__(sentence)
-        self.status, self.hint = status, hint
+        self.status, self.hint, self.ways = status, hint, ways
 
 
 @dataclass
@@ -62,6 +67,10 @@ class OpenHistory:
     #: The number of the newest question, by what was asked for.
     newest: dict[str, int] = field(default_factory=dict)
     answered: tuple[Policy, Sanitized] | None = None
+    #: The plan of the last question, which remembers what kinds of place there are, and what it was made of.
+    plan: tuple[Any, Plan] | None = None
+    #: What tells the kinds of its places, by name, as far as somebody asked.
+    reasons: dict[str, Kind] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -154,7 +163,7 @@ class Session:
         """An open history whose locations have the names that a table has for them; it is not on the session yet."""
         opened = self.histories.ask(at)
         history = relabelled(opened.as_read, held)
-        return replace(opened, history=history, labels=held.name, answered=None)
+        return replace(opened, history=history, labels=held.name, answered=None, plan=None, reasons={})
 
     def put(self, opened: OpenHistory) -> OpenHistory:
         """Put a history on the session; one with labels takes its own place, unless it was forgotten meanwhile."""

@@ -18,12 +18,14 @@ from elsewhere.model.arrays import Floats, Ints, Number
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import TableLike, parse_weights
 from elsewhere.model.names import NameIndex
+from elsewhere.model.smoothing import SmoothedJS
 from elsewhere.model.taxonomy import Taxonomy
 from elsewhere.model.trees import KindDistance, Tree, TreeDistance, tree_of_kinds, tree_over, with_kinds
 from elsewhere.text import closest, quote
 
-#: A built-in distance by name, one over a taxonomy or of kinds, or a function of (reference count, count) for one bin.
-DistanceLike: TypeAlias = str | TreeDistance | KindDistance | Callable[[float, int], float]
+#: A built-in distance by name, one that knows which places are alike, or a function of (reference count, count) for one
+#: bin.
+DistanceLike: TypeAlias = str | TreeDistance | KindDistance | SmoothedJS | Callable[[float, int], float]
 #: The size of the histogram that all bins belong to, or that of each bin's histogram.
 Size: TypeAlias = float | Floats
 
@@ -99,9 +101,11 @@ DISTANCES = {distance.name: distance for distance in _BUILT_IN}
 
 
 def find_distance(wanted: DistanceLike) -> Distance:
-    """The built-in distance of that name, or the user's own function as a distance; what a tree adds is left out."""
+    """The built-in distance of that name, or the user's own function as one; without its tree or kernel."""
     if isinstance(wanted, TreeDistance | KindDistance):
         wanted = wanted.name
+    if isinstance(wanted, SmoothedJS):
+        wanted = "js"
     if callable(wanted):
         return Distance(getattr(wanted, "__name__", "own function"), _vectorised(wanted), builtin=False, unbounded=True)
     if not isinstance(wanted, str):
@@ -151,7 +155,8 @@ class Measure(NamedTuple):
     """A distance from a fixed reference to histograms of a fixed size.
 
     A root is left to the end: terms, limits and totals are those of the sum below it, and `from_total` puts it on.
-    Over a tree the terms are those of its nodes, each with its weight; the first of them are those of the bins.
+    Over a tree the terms are those of its nodes, each with its weight; the first of them are those of the bins. With a
+    `smoother`, the matrix of a `SmoothedJS`, they are those of the smoothed histograms.
 
     With `enough` the measure says how far the distance is from being large enough: terms are negated, and one that is
     enough alone counts as `enough`. If only an infinite term is enough, such a term counts as -1 and any other as 0.
@@ -164,9 +169,13 @@ class Measure(NamedTuple):
     tree: Tree | None = None
     weight: Floats | None = None
     enough: float | None = None
+    smoother: Floats | None = None
 
     def terms(self, x: Floats) -> Floats:
         """The term of every bin; the last axis of x runs over the bins."""
+        if self.smoother is not None:
+            reference = self.reference @ self.smoother.T
+            return self.distance.terms(reference, x @ self.smoother.T, self.reference_size, self.size)
         if self.tree is None:
             return self.counted(self.distance.terms(self.reference, x, self.reference_size, self.size))
         return self.node_terms(np.arange(len(self.tree.parent)), self.tree.sums(x))
@@ -223,6 +232,8 @@ def over_taxonomy(wanted: DistanceLike, taxonomy: Taxonomy | None, levels: Seque
         raise InputError(
             "a KindDistance cannot be used over a taxonomy; leave the argument taxonomy out", ("taxonomy",)
         )
+    if isinstance(wanted, SmoothedJS):
+        raise InputError("a SmoothedJS cannot be used over a taxonomy; see SmoothedJS.over", ("taxonomy",))
     if callable(wanted):
         raise InputError("a function of your own cannot be used over a taxonomy; name a distance", ("taxonomy",))
     return TreeDistance(wanted, taxonomy, levels)
@@ -247,7 +258,8 @@ def distance(
     ----------
     name
         ``"js"``, ``"jeffreys"``, ``"variational"``, ``"l2"``, ``"squared-l2"``, ``"pearson"``, ``"neyman"``, a
-        `TreeDistance`, a `KindDistance`, or your own function of (reference count, count) for one location.
+        `TreeDistance`, a `KindDistance`, a `SmoothedJS`, or your own function of (reference count, count) for one
+        location.
     reference
         A `Histogram`, a `Profile`, or anything that these accept. Any spelling of a name matches.
     x
@@ -288,6 +300,8 @@ def distance(
     elif isinstance(name, KindDistance):
         tree, (_, weight) = tree_of_kinds(union, name)
         measure = measure._replace(tree=tree, weight=weight)
+    elif isinstance(name, SmoothedJS):
+        measure = measure._replace(smoother=name.matrix(union.names))
     return measure(aligned)
 
 

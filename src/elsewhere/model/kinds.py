@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
 from typing import NamedTuple
 
-from elsewhere.model.lexicon import TAIL, Lexicon, Word
+from elsewhere.model.lexicon import OPENING, TAIL, Lexicon, Word
 from elsewhere.model.names import name_key
 from elsewhere.model.patterns import PEOPLES, Pattern, first_pattern, last_pattern
 from elsewhere.model.sites import Site, Sites, is_host
-from elsewhere.model.words import base, by_script, folded, has_unspaced, plain_words
+from elsewhere.model.words import bases, by_script, folded, has_unspaced, plain_words
 from elsewhere.text import quote
 
 
@@ -64,6 +66,9 @@ _PARTS = re.compile(
     r"\s[-\u2013|~]+\s|[-\u2013]\s|\s[-\u2013]|[()\[\],:;@/\u2014\u3000\uff08\uff09]"
     r"|\s(?:at|(?<!walk )in|near|bei|presso)\s"
 )
+#: What a name has if it is divided: one of these signs or words.
+_SIGNS = re.compile(r"[-\u2013|~()\[\],:;@/\u2014\u3000\uff08\uff09]")
+_PREPOSITIONS = frozenset(("at", "in", "near", "bei", "presso"))
 #: A number in a street, and streets that meet: 12 Church, Church & Elm.
 _ADDRESS = re.compile(r"\s*\d+[a-z]? (?:[ewns]\.? )?[^\W\d]+\s*$")
 _CROSSING = re.compile(r"\s*[\w'.]+ (?:&|and|\+) [\w'.]+(?: st\w*| ave\w*)?\s*$")
@@ -71,7 +76,7 @@ _NAMES_OF_STREETS = re.compile(r"\b(?:church|chapel|temple|court|school|hospital
 _STREETS = ("st", "street", "ave", "avenue", "av", "rd", "road", "blvd", "boulevard", "dr", "drive", "ln", "lane")
 _ORDINALS = ("st", "nd", "rd", "th")
 _SAINTS = ("st", "saint", "san", "santa")
-_OF = (["of"], ["for"])
+_OF = ("of", "for")
 
 #: Kinds that say what the place is even as the first word, in English as well: Hotel Church Street.
 _HOSTS = ("food_and_drink", "nightlife", "lodging", "road")
@@ -118,7 +123,8 @@ class Matcher:
 
     def __init__(self, lexicon: Lexicon, upward: Callable[[str], Iterable[str]], sensitive: Collection[str]) -> None:
         self._lexicon = lexicon
-        self._upward = upward
+        #: The nodes from a node to the top of its branch.
+        self._branch = cache(lambda node: frozenset(upward(node)))
         self._sensitive = frozenset(sensitive).difference(_PRIVATE)
         self._hosts = self._below(_HOSTS) - {"food_and_drink"}  # Food and Finance High School is a school
         self._where = self._below(_WHERE)
@@ -128,7 +134,7 @@ class Matcher:
 
     def _below(self, tops: Iterable[str]) -> frozenset[str]:
         nodes = {word.node for word in self._lexicon.runs.values()} | set(self._lexicon.brands.values())
-        return frozenset(node for node in nodes if not set(tops).isdisjoint(self._upward(node)))
+        return frozenset(node for node in nodes if not self._branch(node).isdisjoint(tops))
 
     def kind(self, name: str) -> Kind:
         """The kind of the place that `name` means."""
@@ -158,7 +164,7 @@ class Matcher:
 
     def _find(self, text: str, words: list[str]) -> Found | None:
         """What the first part of a name says, or else a later one; of a place within another what the other is."""
-        parts = _PARTS.split(text)
+        parts = _parts(text, words)
         best: Found | None = None
         for at, part in enumerate(parts):
             if _is_address(part, at > 0):
@@ -175,7 +181,7 @@ class Matcher:
     def _decide(self, text: str, raw: list[str], is_first: bool) -> Found | None:
         """What a part of a name says."""
         if has_unspaced(text):
-            raw = [part for word in raw for part in self._segments(word)]
+            raw = [part for word in raw for part in ((word,) if word.isascii() else self._segments(word))]
         found = self._runs(raw)
         if is_first and (brand := self._brand(raw)) and not self._is_doubtful(brand, found):
             found = [brand, *(it for it in found if it.start >= brand.end)]
@@ -186,10 +192,11 @@ class Matcher:
     def _head(self, found: list[Found], raw: list[str]) -> Found:
         """Of several words the one that says what the place is."""
         # Indian says what the food is like if nothing else tells.
-        found = [it for it in found if raw[it.start] not in PEOPLES or it.end > it.start + 1] or found
+        if not PEOPLES.isdisjoint(raw):
+            found = [it for it in found if raw[it.start] not in PEOPLES or it.end > it.start + 1] or found
         # What follows `of` says whose or which: a museum of faiths is a museum.
         for at, it in enumerate(found):
-            if it.node not in self._hosted and raw[it.end : it.end + 1] in _OF:
+            if it.end < len(raw) and raw[it.end] in _OF and it.node not in self._hosted:
                 found = found[: at + 1]
                 break
         if len(found) > 1 and found[-1].node == "road" and raw[found[-1].start - 1][0].isdigit():
@@ -201,7 +208,10 @@ class Matcher:
         elif last.node in self._hosted:
             head = next((it for it in reversed(found) if it.node in self._sensitive), last)
         # The more special of two kinds, wherever it stands: counselling for mental health.
-        return next((it for it in found if it.node != head.node and head.node in self._upward(it.node)), head)
+        for it in found:
+            if it.node != head.node and head.node in self._branch(it.node):
+                return it
+        return head
 
     def _composed(self, found: Found, text: str, words: list[str]) -> Found:
         """What two words say together: a school or a cemetery of a belief, a doctor for animals."""
@@ -217,13 +227,13 @@ class Matcher:
         Many brands are ordinary words, so what follows must say which branch it is: a number or a street. Brands of
         ordinary kinds and several words may be followed by anything.
         """
-        brands, joined, best = self._lexicon.brands, "", None
-        for end, word in enumerate(raw[:6], start=1):
-            joined += word
-            if node := brands.get(joined):
-                best = Found(raw, 0, end, node, "any", 0.95, _BRAND)
-        if best is None:
+        if raw and len(raw[0]) >= OPENING and raw[0][:OPENING] not in self._lexicon.openings:
             return None
+        brands, starts = self._lexicon.brands, list(accumulate(raw[:6]))
+        if brands.keys().isdisjoint(starts):
+            return None
+        end, node = max((end, brands[start]) for end, start in enumerate(starts, start=1) if start in brands)
+        best = Found(raw, 0, end, node, "any", 0.95, _BRAND)
         rest = raw[best.end :]
         if not rest or rest[-1] in _STREETS or any(word[0].isdigit() for word in rest):
             return best._replace(place="first")
@@ -237,52 +247,68 @@ class Matcher:
 
     def _runs(self, raw: list[str]) -> list[Found]:
         """The runs of words that mean something, none inside another, and ends of compounds."""
-        based = [base(word) if word[-1] == "s" or not word.isascii() else word for word in raw]
+        based = bases(raw)
+        runs, longest, tails = self._lexicon.runs, self._lexicon.longest, self._lexicon.tails
         found: list[Found] = []
         covered = 0
         for start, word in enumerate(based):
             if start < covered:
                 continue
-            run = self._run(based, start) if word in self._lexicon.longest else None
             if word == "st" and _is_street(raw, start):
                 found.append(Found(raw, start, start + 1, "road", "last", 0.9, _WORD))
-            elif run is not None:
+            elif word in longest and (run := self._run(based, start, longest[word])):
                 covered, known = run
-                sure = 0.9 if covered == start + 1 else 0.95
-                found.append(Found(raw, start, covered, known.node, known.place, sure, _WORD))
-            elif len(word) > 6 and (node := self._compound(word)):
+                found.append(Found(raw, start, covered, known.node, known.place, 0.95, _WORD))
+            elif word in runs:
+                known = runs[word]
+                found.append(Found(raw, start, start + 1, known.node, known.place, 0.9, _WORD))
+            elif len(word) > 6 and word.endswith(tails.get(word[-TAIL:], ())) and (node := self._compound(word)):
                 found.append(Found(raw, start, start + 1, node, "first", 0.75, _END))
         return found
 
-    def _run(self, based: list[str], start: int) -> tuple[int, Word] | None:
-        """The end of the longest run that begins here, and what it means."""
-        for end in range(min(start + self._lexicon.longest[based[start]], len(based)), start, -1):
+    def _run(self, based: list[str], start: int, longest: int) -> tuple[int, Word] | None:
+        """The end of the longest run of several words that begins here, and what it means."""
+        last = start + 1
+        for word in based[last : start + longest]:
+            if word not in self._lexicon.later:
+                break
+            last += 1
+        for end in range(last, start + 1, -1):
             if known := self._lexicon.runs.get(" ".join(based[start:end])):
                 return end, known
         return None
 
     def _compound(self, word: str) -> str | None:
         """The node that a compound means by its end, which must leave something before it."""
-        for end in self._lexicon.tails.get(word[-TAIL:], ()):
+        for end in self._lexicon.tails[word[-TAIL:]]:
             if word.endswith(end) and len(word) >= len(end) + 2:
                 return self._lexicon.ends[end]
         return None
 
     def _segments(self, word: str) -> Iterator[str]:
         """A word of a script without blanks, cut into the words that are known, from left to right the longest."""
+        inside, runs = self._lexicon.inside, self._lexicon.runs
         for part in by_script(word):
             start = at = 0
             while at < len(part):
-                lengths = self._lexicon.inside.get(part[at], ())
-                length = next((length for length in lengths if part[at : at + length] in self._lexicon.runs), 0)
-                if length and at > start:
+                for length in (*inside.get(part[at : at + 2], ()), *inside.get(part[at], ())):
+                    if part[at : at + length] in runs:
+                        break
+                else:
+                    at += 1
+                    continue
+                if at > start:
                     yield part[start:at]
-                if length:
-                    yield part[at : at + length]
-                    start = at + length
-                at += length or 1
+                yield part[at : at + length]
+                start = at = at + length
             if start < len(part):
                 yield part[start:]
+
+
+def _parts(text: str, words: Collection[str]) -> list[str]:
+    """The parts of a name that has these words."""
+    is_divided = _SIGNS.search(text) or not _PREPOSITIONS.isdisjoint(words)
+    return _PARTS.split(text) if is_divided else [text]
 
 
 def _is_address(text: str, is_later: bool) -> bool:

@@ -20,6 +20,8 @@ _WHOLE_NAMES = ("home", "work", "society", "justice", "service", "kosher_and_hal
 
 #: The number of letters by which ends of compounds are looked up; none is shorter.
 TAIL = 3
+#: The number of letters by which beginnings of brands are looked up; some brands are shorter.
+OPENING = 5
 
 
 class Word(NamedTuple):
@@ -46,22 +48,24 @@ class Lexicon:
                 self.runs.update(dict.fromkeys(phrases, Word(node, place)))
         for row in csv.DictReader(io.StringIO(PLACES.read_text(encoding="utf-8"))):
             self._correct(row)
-        #: The lengths of words of scripts without blanks, by their first letter, the longest first.
+        #: The lengths of words of scripts without blanks, by their first two letters, the longest first.
         self.inside: dict[str, list[int]] = {}
         for phrase in filter(is_unspaced, self.runs):
-            self.inside.setdefault(phrase[0], []).append(len(phrase))
-        for letter, lengths in self.inside.items():
-            self.inside[letter] = sorted(set(lengths), reverse=True)
+            self.inside.setdefault(phrase[:2], []).append(len(phrase))
+        for letters, lengths in self.inside.items():
+            self.inside[letters] = sorted(set(lengths), reverse=True)
         #: The ends of compounds by their last letters, the longest first.
-        self.tails: dict[str, list[str]] = {}
+        self.tails: dict[str, tuple[str, ...]] = {}
         for end in sorted(self.ends, key=len, reverse=True):
-            self.tails.setdefault(end[-TAIL:], []).append(end)
-        #: How many words the longest run has that begins with a word.
+            self.tails[end[-TAIL:]] = (*self.tails.get(end[-TAIL:], ()), end)
+        #: How many words the longest run of several words has that begins with a word, and the words that go on.
         self.longest: dict[str, int] = {}
+        self.later: set[str] = set()
         for phrase in self.runs:
-            first, blanks = phrase.partition(" ")[0], phrase.count(" ")
-            if blanks >= self.longest.get(first, 0):
-                self.longest[first] = blanks + 1
+            first, *later = phrase.split(" ")
+            if later:
+                self.longest[first] = max(self.longest.get(first, 0), len(later) + 1)
+                self.later.update(later)
 
     def _correct(self, row: dict[str, str]) -> None:
         """Take over what our own list says about a node."""
@@ -82,6 +86,11 @@ class Lexicon:
     def brands(self) -> dict[str, str]:
         """The nodes of brands, by their names without blanks."""
         return {name: node for node, _, names in _rows("brands.tsv") for name in names}
+
+    @cached_property
+    def openings(self) -> set[str]:
+        """What brands begin with. Most names begin with something else, and this is faster than to look for brands."""
+        return {name[:OPENING] for name in self.brands}
 
     @cached_property
     def sites(self) -> dict[str, str]:

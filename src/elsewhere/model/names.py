@@ -27,6 +27,11 @@ _INVISIBLE = re.compile(
     "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+#: ASCII, and letters that change in nothing but case: Latin, Cyrillic, Hebrew, Arabic, Japanese, Chinese, Korean.
+_SIMPLE = re.compile(
+    "[ -~\u00c0-\u012f\u0134-\u013e\u0141-\u0148\u014a-\u017e\u0400-\u0481\u05d0-\u05ea\u0621-\u063a\u0641-\u064a"
+    "\u3041-\u3096\u30a1-\u30fa\u30fc\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3]*"
+)
 #: What keeps many names from being folded all at once: anything but visible ASCII and single blanks inside.
 _UNUSUAL = re.compile(r"[^ -~\n]|  | \n|\n ")
 
@@ -39,6 +44,8 @@ def name_key(name: str) -> str:
     """
     if name.isascii() and name.isprintable():
         return " ".join(name.lower().split())
+    if _SIMPLE.fullmatch(name):
+        return " ".join(name.casefold().split())
     before = None
     while name != before:  # each step may undo another: what an invisible character kept apart may combine
         before = name

@@ -39,6 +39,9 @@ _TITLES = (
              "lcsw lmsw lsw lmft lmhc psyd"),
 )  # fmt: skip
 _OF_TITLES = frozenset().union(*(pattern.words for pattern in _TITLES))
+#: How numbers of schools begin, at the beginning of a name or behind a sign.
+_OF_NUMBERS = ("ps", "is", "ms", "jhs")
+_BEHIND_SIGN = re.compile(rf"[-(/:] ?(?:{'|'.join(_OF_NUMBERS)})")
 _NUMBERS = (
     _pattern("elementary_school", 0.9, "the number of a public school",
              rf"(?:^|[-(/:] ?)ps(?: ?/ ?[im]s)?{_SCHOOL_NUMBER}"),
@@ -187,7 +190,9 @@ def first_pattern(text: str, words: Collection[str]) -> Pattern | None:
     """The pattern that tells a kind whatever else the name says."""
     if not _OF_TITLES.isdisjoint(words) and (found := _fitting(_TITLES, text, words)):
         return found
-    return _fitting(_NUMBERS, text, words)
+    if text.startswith(_OF_NUMBERS) or _BEHIND_SIGN.search(text):
+        return _fitting(_NUMBERS, text, words)
+    return None
 
 
 def last_pattern(text: str, words: Collection[str], node: str | None) -> Pattern | None:

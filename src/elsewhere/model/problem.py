@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from elsewhere.model.arrays import Flags, Floats, Ints, exact_sum
-from elsewhere.model.distances import Measure, align, find_distance, slack
+from elsewhere.model.constraints import bounds_of, forbidden_rows, sensitive_in, union_of, whole_number
+from elsewhere.model.distances import DistanceLike, Measure, align, find_distance, slack
 from elsewhere.model.errors import Infeasible, InputError
-from elsewhere.model.histogram import Histogram, Profile, parse_weights
-from elsewhere.model.names import NameIndex, is_pattern
-from elsewhere.model.question import LARGEST_SIZE, Covered, Goal, Question, as_float, as_list, nonnegative
-from elsewhere.model.taxonomy import Selection
+from elsewhere.model.histogram import Profile, parse_weights
+from elsewhere.model.names import NameIndex
+from elsewhere.model.question import LARGEST_SIZE, Goal, Question, nonnegative
+from elsewhere.model.smoothing import SmoothedJS
 from elsewhere.model.trees import KindDistance, Tree, TreeDistance, tree_of_kinds, tree_over, with_kinds
-from elsewhere.text import closest, quote
+from elsewhere.text import quote
 
 OptionalMeasure = TypeVar("OptionalMeasure", Measure, None)
 
@@ -59,6 +60,11 @@ class Problem(NamedTuple):
             return np.ones(len(self.original), np.bool_)
         flags: Flags = self.quality.weight[: len(self.original)] > 0.0
         return flags
+
+    @property
+    def smoothed(self) -> bool:
+        """Whether a distance smooths the histograms first."""
+        return self.quality.smoother is not None or (self.privacy is not None and self.privacy.smoother is not None)
 
     def without_tree(self) -> Problem:
         """The same problem as if all distances were flat; only for questions about those that are."""
@@ -150,16 +156,18 @@ def _negative_part(problem: Problem) -> float:
 
 def problem_of(question: Question) -> Problem:
     """The question as arrays."""
-    return _hiding(question) if question.goal == "hide" else _targeting(question)
+    if question.goal == "hide":
+        return _with_smoothing(_hiding(question), question.quality, None)
+    return _with_smoothing(_targeting(question), question.quality, question.privacy)
 
 
 def _hiding(question: Question) -> Problem:
     """The SLH problem, or SLH_r when `redistribute` is given: every bin but the sensitive ones may receive counts."""
     measure = find_distance(question.quality)
-    index, original = _union(question, None)
-    sensitive = _sensitive(question, index)
+    index, original = union_of(question, None)
+    sensitive = sensitive_in(question, index)
     hidden = int(original[sensitive].sum())
-    received = hidden if question.redistribute is None else _whole_number("redistribute", question.redistribute)
+    received = hidden if question.redistribute is None else whole_number("redistribute", question.redistribute)
     size = question.history.size - hidden + received
     if size == 0:
         raise Infeasible("every visit is sensitive and redistribute is 0, so nothing would be left", math.inf)
@@ -167,7 +175,7 @@ def _hiding(question: Question) -> Problem:
         raise InputError(
             f"redistribute is {quote(received)}, so the size would be above {LARGEST_SIZE:.0e}", ("redistribute",)
         )
-    lower, upper = _bounds(question, index, original, size, sensitive)
+    lower, upper = bounds_of(question, index, original, size, sensitive)
     if received and not (upper > 0).any():
         raise Infeasible("every visit is sensitive, so there is nowhere to move them; name candidates", math.inf)
     lower = np.maximum(lower, np.minimum(original, upper))
@@ -177,7 +185,7 @@ def _hiding(question: Question) -> Problem:
     if measure.unbounded:
         hidden_nodes = sensitive if quality.tree is None else quality.tree.sums(np.where(sensitive, 0, original)) == 0
         left_out = hidden_nodes & np.isinf(quality.terms(np.zeros(len(original))))
-    forbidden = _forbidden(question, index)
+    forbidden = forbidden_rows(question, index)
     return _with_room(
         Problem("hide", index, original, size, lower, upper, forbidden, sensitive, quality, None, math.inf, left_out)
     )
@@ -192,10 +200,10 @@ def _targeting(question: Question) -> Problem:
     target, weights = parse_weights(question.target, "target")
     weights, wanted, size = _sized(question, weights)
     of_kinds = isinstance(question.privacy, KindDistance)
-    index, original = _union(question, None if of_kinds else target)
-    sensitive = _sensitive(question, index)
-    lower, upper = _bounds(question, index, original, size, sensitive)
-    forbidden = _forbidden(question, index)
+    index, original = union_of(question, None if of_kinds else target)
+    sensitive = sensitive_in(question, index)
+    lower, upper = bounds_of(question, index, original, size, sensitive)
+    forbidden = forbidden_rows(question, index)
     if of_kinds:
         locations = index
         index, target = with_kinds(locations, target)
@@ -236,6 +244,32 @@ def _with_tree(
     return quality, None if privacy is None else privacy._replace(tree=tree, weight=weights[1])
 
 
+def _with_smoothing(problem: Problem, quality: DistanceLike, privacy: DistanceLike | None) -> Problem:
+    """The problem with the matrices of its smoothed distances, if it has one; other distances must then be smooth."""
+    asked = [distance for distance in (quality, privacy) if distance is not None]
+    smoothed = [isinstance(distance, SmoothedJS) for distance in asked]
+    if not any(smoothed):
+        return problem
+    if problem.goal == "avoid":
+        raise InputError("avoid does not support a SmoothedJS; use 'js' or a TreeDistance")
+    if len(problem.forbidden):
+        raise InputError("forbidden is not supported with a SmoothedJS", ("forbidden",))
+    for distance in asked:
+        if not isinstance(distance, SmoothedJS) and (not isinstance(distance, str) or distance == "variational"):
+            raise InputError(
+                f"a SmoothedJS cannot be combined with {quote(distance)}; combine it with another SmoothedJS, 'js', "
+                "'jeffreys', 'l2', 'squared-l2', 'pearson' or 'neyman'"
+            )
+    measures = [
+        measure
+        if not isinstance(distance, SmoothedJS)
+        else measure._replace(smoother=distance.matrix(problem.locations))
+        for distance, measure in ((quality, problem.quality), (privacy, problem.privacy))
+        if distance is not None and measure is not None
+    ]
+    return problem._replace(quality=measures[0], privacy=measures[1] if privacy is not None else None)
+
+
 def _sized(question: Question, weights: Floats) -> tuple[Floats, float, int]:
     """The target's weights as they are compared with, their sum, and the size of the release."""
     total = float(weights.sum())
@@ -254,111 +288,6 @@ def _sized(question: Question, weights: Floats) -> tuple[Floats, float, int]:
             ("size",),
         )
     return weights, total, size
-
-
-def _whole_number(name: str, value: Any) -> int:
-    number = as_float(value)
-    if not (0 <= number < math.inf and number.is_integer()):
-        raise InputError(f"{name} is {quote(value)}; it must be a whole number that is not negative", (name,))
-    return int(value)
-
-
-def _names(name: str, names: Iterable[str]) -> list[str]:
-    found: list[str] = as_list(name, names, "location names")
-    for item in found if set(map(type, found)) - {str} else ():
-        if not isinstance(item, str):
-            raise InputError(f"{name} has the location {quote(item)}, which is not a string", (name,))
-    return found
-
-
-def _union(question: Question, target: NameIndex | None) -> tuple[NameIndex, Ints]:
-    """The locations of history, target and candidates, a place that several of them spell differently only once."""
-    history = question.history
-    candidates = _names("candidates", question.candidates)
-    for name in candidates:
-        if is_pattern(name):
-            raise InputError(f"candidates has the pattern {quote(name)}; name each candidate", ("candidates",))
-    index = history.index.union(NameIndex(candidates)) if candidates else history.index
-    if target is not None:
-        index = index.union(target)
-    if index is history.index:
-        return index, history.counts.copy()  # writable: to compiled code another type than read-only
-    return index, align(index, history.index, history.counts)
-
-
-def _sensitive(question: Question, index: NameIndex) -> Flags:
-    given = question.sensitive
-    if isinstance(given, Covered):
-        given = Selection(name for locations in given.values() for name in locations)
-    sensitive = np.zeros(len(index.names), dtype=np.bool_)
-    for name in _names("sensitive", given):
-        at = index.positions(name)
-        if not at and not isinstance(given, Selection):
-            where = "matches nothing" if is_pattern(name) else "is not"
-            kind = "pattern" if is_pattern(name) else "location"
-            raise InputError(f"the sensitive {kind} {quote(name)} {where} in the histogram{closest(name, index.names)}")
-        sensitive[at] = True
-    return sensitive
-
-
-def _bounds(question: Question, index: NameIndex, original: Ints, size: int, sensitive: Flags) -> tuple[Ints, Ints]:
-    if not isinstance(question.visited_only, bool | np.bool_):
-        raise InputError(f"visited_only is {quote(question.visited_only)}; it must be True or False", ("visited_only",))
-    lower = np.zeros(len(original), dtype=np.int64)
-    upper = np.full(len(original), size, dtype=np.int64)
-    bounded = np.zeros(len(original), dtype=np.bool_)
-    for at, count in _bound("lower", question.lower, index, max).items():
-        lower[at] = min(count, size + 1)
-    for at, count in _bound("upper", question.upper, index, min).items():
-        upper[at], bounded[at] = min(count, size + 1), True
-    closed = sensitive | (original == 0) if question.visited_only else sensitive
-    for at in np.flatnonzero(lower > np.where(closed, 0, upper)).tolist() if question.lower is not None else ():
-        why = "is sensitive" if sensitive[at] else "was never visited (visited_only)"
-        wrong = f"cannot be met: the location {why}" if closed[at] else f"is above its upper bound {upper[at]}"
-        if closed[at] or bounded[at]:
-            raise InputError(f"the lower bound {lower[at]} of {quote(index.names[at])} {wrong}")
-    upper = np.minimum(upper, size)
-    not_raised = [at for name in question.not_raised for at in index.positions(name)]
-    upper[not_raised] = np.minimum(upper, np.maximum(original, lower))[not_raised]
-    upper[closed] = 0
-    return lower, upper
-
-
-def _bound(name: str, given: Any, index: NameIndex, stricter: Callable[[int, int], int]) -> dict[int, int]:
-    """The bound of each place that is named; a name goes before a pattern, and of two patterns the stricter holds."""
-    if given is None:
-        return {}
-    if not hasattr(given, "items"):
-        raise InputError(f"{name} is {quote(given)}; give a mapping from locations to counts", (name,))
-    named: dict[int, int] = {}
-    matched: dict[int, int] = {}
-    for location, value in given.items():
-        count = _whole_number(f"{name}[{quote(location)}]", value)
-        places = index.positions(location) if isinstance(location, str) else []
-        if not places and (count or name == "upper"):
-            raise InputError(
-                f"{name} names {quote(location)}, which is not in the histogram{closest(str(location), index.names)}",
-                (name,),
-            )
-        found = matched if places and is_pattern(location) else named
-        for at in places:
-            if found is named and named.get(at, count) != count:
-                raise InputError(f"{name} has two bounds for {quote(index.names[at])}: {named[at]} and {count}")
-            found[at] = stricter(count, found.get(at, count))
-    return matched | named
-
-
-def _forbidden(question: Question, index: NameIndex) -> Ints:
-    rows = []
-    for given in as_list("forbidden", question.forbidden, "histograms"):
-        histogram = given if isinstance(given, Histogram) else Histogram(given)
-        visited = histogram.counts > 0
-        places = np.array(index.positions_of(histogram.index))[visited]
-        if (places >= 0).all():
-            row = np.zeros(len(index.names), dtype=np.int64)
-            row[places] = histogram.counts[visited]
-            rows.append(row)
-    return np.array(rows, dtype=np.int64).reshape(len(rows), len(index.names))
 
 
 def _with_room(problem: Problem) -> Problem:

@@ -49,11 +49,22 @@ class Certificate:
     q the privacy term and B is c, so that `quality_multiplier` is the price of the privacy distance. In avoid, q is the
     negative of the privacy term, or of the least number that is enough if the term is larger, and B is -c. Then x runs
     over the counts that a histogram may have whose quality loss is no greater than that of the release.
+
+    A smoothed distance couples the bins. Then let g be the slopes of f + :math:`\lambda` q at `point`, z. The bound is
+
+    .. math:: f(z) + \lambda (q(z) - B) + \mu \Big( M - \sum_i z_i \Big) + \sum_i \min_x \left(
+        (g_i - \mu)(x - z_i) + \tfrac{1}{2} c_i (x - z_i)^2 \right)
+
+    where c is the `curvature`: a part of the second derivatives that is separable. It need only hold for histograms
+    that are better than the released one.
     """
 
     quality_multiplier: float
     size_multiplier: float
     bound: float
+    #: Only for a smoothed distance.
+    point: tuple[float, ...] = ()
+    curvature: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

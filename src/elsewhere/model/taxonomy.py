@@ -139,6 +139,12 @@ class Taxonomy:
         other._types, other._remembered = self._types.extended(types), {}
         return other
 
+    def without_types(self) -> Self:
+        """Return a copy that goes by names alone."""
+        other = copy(self)
+        other._types, other._remembered = _Types(), {}
+        return other
+
     def select(self, nodes: Collection[str], among: Iterable[str] | None = None) -> Selection:
         """Return the names of everything at or below some nodes, or of the locations in `among` that belong there.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 from elsewhere.model.names import name_key
 
 #: Letters and digits, with the marks that the scripts of India and South-East Asia write vowels with.
-_WORD = re.compile(r"(?:[^\W_]|[\u0900-\u0dff\u0e31-\u0e4e\u0eb1-\u0ece\u1000-\u109f\u1780-\u17d3])+")
+_WORD = re.compile(r"[\w\u0900-\u0dff\u0e31-\u0e4e\u0eb1-\u0ece\u1000-\u109f\u1780-\u17d3]+")
 #: Accents, and the points of Hebrew and Arabic with its tatweel, which a name has or has not.
 _MARKS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0640\u064b-\u065f\u0670]")
 #: Letters that may have marks or be written in several ways: Latin, Greek, Cyrillic, Hebrew, Arabic.
@@ -20,19 +21,23 @@ _LETTERS = str.maketrans({
     "\u0623": "\u0627", "\u0625": "\u0627", "\u0622": "\u0627", "\u0649": "\u064a", "\u0629": "\u0647",
     "\u00f8": "o", "\u00e6": "ae", "\u0153": "oe", "\u0142": "l", "\u0111": "d", "\u0131": "i", "\u00f0": "d",
 })  # fmt: skip
+_IN_SEVERAL_WAYS = re.compile(f"[{''.join(map(chr, _LETTERS))}]")
 #: Scripts that put no blanks between words: Thai, Lao, Burmese, Khmer, Chinese, Japanese; Korean compounds at will.
 _UNSPACED = re.compile(
     "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff]+)"
 )
 #: The article that Arabic writes as one with its noun.
 _ARTICLE = "\u0627\u0644"
+_ALEF = _ARTICLE[0]
 
 
 def folded(key: str) -> str:
     """The key of a name without marks; letters that are written in several ways are written in one."""
     text = key
     if not text.isascii() and _FOLDABLE.search(text):
-        text = unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", text))).translate(_LETTERS)
+        text = unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", text)))
+        if _IN_SEVERAL_WAYS.search(text):  # most texts have none, and to look is cheaper than to translate
+            text = text.translate(_LETTERS)
     if "'" in text or "\u2019" in text:
         text = _POSSESSIVE.sub("s", text)
     if "." in text:
@@ -42,7 +47,9 @@ def folded(key: str) -> str:
 
 def plain_words(text: str) -> list[str]:
     """The words of a folded text."""
-    return _WORD.findall(text)
+    if text.replace(" ", "").isalnum():  # most names
+        return text.split()
+    return _WORD.findall(text.replace("_", " "))
 
 
 def words(name: str) -> list[str]:
@@ -51,7 +58,7 @@ def words(name: str) -> list[str]:
     >>> words("St. Mary's Chapels"), words("D.D.S. Müller")
     (['st', 'mary', 'chapel'], ['dds', 'muller'])
     """
-    return [base(word) for word in plain_words(folded(name_key(name)))]
+    return bases(plain_words(folded(name_key(name))))
 
 
 def by_script(word: str) -> list[str]:
@@ -71,6 +78,11 @@ def has_unspaced(text: str) -> bool:
 def is_unspaced(word: str) -> bool:
     """Whether a word is in a script without blanks."""
     return not word.isascii() and bool(_UNSPACED.fullmatch(word))
+
+
+def bases(words: Iterable[str]) -> list[str]:
+    """The words without their plurals' endings and Arabic articles."""
+    return [base(word) if word[-1] == "s" or word[0] == _ALEF else word for word in words]
 
 
 def base(word: str) -> str:

@@ -21,6 +21,7 @@ from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram, TableLike
 from elsewhere.model.names import name_key
 from elsewhere.model.question import Aim, Goal
+from elsewhere.model.smoothing import SmoothedJS
 from elsewhere.model.trees import KindDistance, TreeDistance
 from elsewhere.paper.setting import Size, counts_to_add, prepare
 from elsewhere.paper.terms import Node, Term, from_below, from_total, nodes, term, threshold
@@ -86,11 +87,11 @@ def brute_force(
     aim
         ``"least-loss"`` to minimise the quality loss in resemble and avoid. Default: the privacy distance is optimised.
     quality
-        The distance d_q: its name, a `TreeDistance`, or your own function of (original count, released count) for one
-        location.
-    privacy
-        The distance d_p: its name, a `TreeDistance`, a `KindDistance`, or your own function of (target count, released
+        The distance d_q: its name, a `TreeDistance`, a `SmoothedJS`, or your own function of (original count, released
         count) for one location.
+    privacy
+        The distance d_p: its name, a `TreeDistance`, a `KindDistance`, a `SmoothedJS`, or your own function of (target
+        count, released count) for one location.
     size
         The size of H' in resemble and avoid: ``"original"`` (the default) or ``"target"``.
     redistribute
@@ -124,7 +125,7 @@ def brute_force(
     [{'cafe': 5, 'clinic': 0, 'gym': 4}, {'cafe': 6, 'clinic': 0, 'gym': 3}]
     """
     hidden = set(sensitive)
-    q_term, p_term = (d.name if isinstance(d, TreeDistance | KindDistance) else d for d in (quality, privacy))
+    q_term, p_term = _at_bins(quality), _at_bins(privacy)
     if goal == "hide":
         locations = sorted({*histogram, *candidates})
         removed = sum(histogram[location] for location in hidden)
@@ -152,7 +153,7 @@ def brute_force(
     if goal == "hide":
         allowed &= _only_received(x, original, high, is_sensitive)
     hidden_bins = is_sensitive if goal == "hide" else np.zeros_like(is_sensitive)
-    q_total = _totals(q, nodes(quality, locations), original.tolist(), x, hidden_bins)
+    q_total = _distances(quality, q, locations, original.tolist(), x, hidden_bins)
     if goal == "hide":
         minimised = q_total
     else:
@@ -160,7 +161,7 @@ def brute_force(
             target_of = dict(zip(map(name_key, setting.locations), setting.target, strict=True))
             p_total = _totals_of_kinds(setting.p, privacy, locations, target_of, x)
         else:
-            p_total = _totals(setting.p, nodes(privacy, locations), setting.target, x, np.zeros_like(is_sensitive))
+            p_total = _distances(privacy, setting.p, locations, setting.target, x, np.zeros_like(is_sensitive))
         minimised = p_total if goal == "resemble" else -p_total
     allowed &= (q_total < math.inf) & (minimised < math.inf)
     least = from_total(quality, float(q_total[allowed].min())) if allowed.any() else math.inf
@@ -217,6 +218,43 @@ def _not_forbidden(x: Ints, locations: list[str], forbidden: Iterable[Histogram]
 
 def _in_every_bin(holds: Flags) -> Flags:
     return np.asarray(holds.all(axis=1))
+
+
+def _at_bins(distance: DistanceLike) -> DistanceLike:
+    """The distance whose terms are added up, whatever is done to the counts before."""
+    if isinstance(distance, SmoothedJS):
+        return "js"
+    return distance.name if isinstance(distance, TreeDistance | KindDistance) else distance
+
+
+def _distances(
+    distance: DistanceLike, bin_term: Term, locations: list[str], reference: list[float], x: Ints, hidden: Flags
+) -> Floats:
+    """The distance of every histogram, without the root of l2."""
+    if isinstance(distance, SmoothedJS):
+        return _smoothed_totals(bin_term, distance, locations, reference, x)
+    return _totals(bin_term, nodes(distance, locations), reference, x, hidden)
+
+
+def _smoothed_totals(
+    bin_term: Term, distance: SmoothedJS, locations: list[str], reference: list[float], x: Ints
+) -> Floats:
+    """The distance of every histogram to the reference, once both are smoothed."""
+    kernel = distance.kernel
+    weights = [
+        [
+            float(kernel.get((i, j), kernel.get((j, i), i == j)) if isinstance(kernel, Mapping) else kernel(i, j))
+            for j in locations
+        ]
+        for i in locations
+    ]
+    column_sums = [math.fsum(column) for column in zip(*weights, strict=True)]
+    totals = np.zeros(len(x))
+    for row in weights:
+        shares = [weight / total for weight, total in zip(row, column_sums, strict=True)]
+        r = math.fsum(share * count for share, count in zip(shares, reference, strict=True))
+        totals += [bin_term(r, count) for count in (x @ np.array(shares)).tolist()]
+    return totals
 
 
 def _totals(node_term: Term, nodes: list[Node], reference: list[float], x: Ints, hidden: Flags) -> Floats:

@@ -14,10 +14,11 @@ import numpy as np
 
 from elsewhere.model.distances import DistanceLike, find_distance, slack
 from elsewhere.model.errors import InputError
+from elsewhere.model.smoothing import SmoothedJS
 from elsewhere.model.trees import KindDistance, TreeDistance
 
 #: A bin's term as a function of (reference count, count), all else being fixed.
-Term: TypeAlias = Callable[[float, int], float]
+Term: TypeAlias = Callable[[float, float], float]
 #: A weight, and the bins whose counts are added up.
 Node: TypeAlias = tuple[float, list[int]]
 
@@ -79,6 +80,8 @@ def term(distance: DistanceLike, r_size: float, x_size: float) -> Term:
     """
     if isinstance(distance, TreeDistance | KindDistance):
         raise InputError("the paper's algorithms have no distances over a taxonomy or of kinds; only brute_force has")
+    if isinstance(distance, SmoothedJS):
+        raise InputError("the paper's algorithms have no smoothed distances; only brute_force has")
     found = find_distance(distance)
     if not (r_size > 0 and x_size > 0):
         raise InputError(f"the histograms have the sizes {r_size} and {x_size}; neither may be empty")

@@ -160,7 +160,7 @@ def _sharpened(problem: Problem, tables: Tables, solution: Solution, limits: Lim
 def figures(problem: Problem, counts: Ints) -> tuple[float, float | None]:
     """The quality loss and the privacy distance of the counts, as the model has them but without its overhead."""
     quality, privacy = problem.quality, problem.privacy
-    if problem.tree is not None:
+    if problem.tree is not None or problem.smoothed:
         return problem.quality_loss(counts), problem.privacy_distance(counts)
     own = not quality.distance.builtin or problem.left_out.any()
     loss = problem.quality_loss(counts) if own else _total(quality, counts)

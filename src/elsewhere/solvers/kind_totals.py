@@ -50,16 +50,14 @@ class KindChoices(NamedTuple):
 
 def depends_on_totals(problem: Problem) -> bool:
     """Whether the privacy distance is one of totals, and the best split of each can be found on its own."""
-    if problem.tree is None or problem.privacy is None or len(problem.forbidden):
+    tree, quality, privacy = problem.tree, problem.quality, problem.privacy
+    if tree is None or privacy is None or not quality.distance.builtin or len(problem.forbidden):
         return False
-    quality, privacy = problem.quality.weight, problem.privacy.weight
-    assert quality is not None
-    assert privacy is not None
-    bins = len(problem.original)
-    # A taxonomy may have no kinds at all for these locations, and still weights of its own.
-    plain = bool(np.isin(quality, (0.0, 1.0)).all() and np.isin(privacy, (0.0, 1.0)).all() and not quality[bins:].any())
-    below = problem.tree.parent[:bins] >= 0
-    return plain and problem.quality.distance.builtin and not privacy[:bins][below].any()
+    assert quality.weight is not None
+    assert privacy.weight is not None
+    # Each location counts for itself in quality, and each top, a kind or a location of no kind, in privacy.
+    flat = np.concatenate((problem.is_location, np.zeros(len(tree.first), np.bool_)))
+    return np.array_equal(quality.weight, flat) and np.array_equal(privacy.weight, tree.parent < 0)
 
 
 def tabulate(problem: Problem, budget: float, limits: Limits, around: Ints | None = None) -> KindChoices:

@@ -73,7 +73,7 @@ def required_loss(problem: Problem, wanted: float, limits: Limits, least: float,
         if guessing and search.bounded is not None:
             if start is None:
                 return None
-            guessing, best = False, _unproven(problem, start)
+            guessing, best = False, unproven(problem, start)
             bound = search.bounded(problem, values, cost, asked.budget, allowed, limits, known=start)
             cap = max(cap, _ABOVE_BOUND * bound)
             continue
@@ -82,7 +82,7 @@ def required_loss(problem: Problem, wanted: float, limits: Limits, least: float,
             if found is not None and found.objective <= cap:
                 return found
             if found is not None or best is None:
-                best = _unproven(problem, start if found is None else found.counts)
+                best = unproven(problem, start if found is None else found.counts)
             if limits.passed:
                 return best
         if cap == math.inf:
@@ -90,7 +90,7 @@ def required_loss(problem: Problem, wanted: float, limits: Limits, least: float,
         cap = math.inf if len(values.quality) >= search.entries else _GROWTH * cap
 
 
-def _unproven(problem: Problem, counts: Ints) -> Solution:
+def unproven(problem: Problem, counts: Ints) -> Solution:
     """Counts that may have more loss than needed: nothing is proven but that a built-in distance is not negative."""
     bound = 0.0 if problem.quality.distance.builtin else -math.inf
     return Solution(counts, math.inf, bound, -math.inf, 0.0, 0.0, proven=False)

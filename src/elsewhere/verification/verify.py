@@ -29,6 +29,7 @@ from elsewhere.model.taxonomy import Taxonomy, informed
 from elsewhere.text import plural, quote
 from elsewhere.verification.bounds import Multipliers, better_exists
 from elsewhere.verification.exchanges import best_exchange
+from elsewhere.verification.smoothed_bounds import SmoothedView, better_smoothed
 from elsewhere.verification.tree_bounds import TreeMultiplier, better_on_tree
 
 #: How far a figure may be from the one recomputed, relative to its size plus one.
@@ -89,11 +90,11 @@ def verify(
     max_quality_loss
         The limit on d_q(H, H'). Default: no limit.
     quality
-        The distance d_q: its name, a `TreeDistance`, or your own function of (original count, released count) for one
-        location.
-    privacy
-        The distance d_p: its name, a `TreeDistance`, a `KindDistance`, or your own function of (target count, released
+        The distance d_q: its name, a `TreeDistance`, a `SmoothedJS`, or your own function of (original count, released
         count) for one location.
+    privacy
+        The distance d_p: its name, a `TreeDistance`, a `KindDistance`, a `SmoothedJS`, or your own function of (target
+        count, released count) for one location.
     max_distance
         The greatest privacy distance d_p(H', H'') allowed (resemble).
     min_distance
@@ -276,7 +277,9 @@ def _check_claims(question: Question, counts: Ints, claims: Sanitized, check: Ch
         problem, most = problem.swapped(question.distance_limit), problem.quality.to_total(objective)
     if claims.certificate is not None:
         with np.errstate(all="ignore"):  # absurd multipliers give an absurd bound, which is then a problem
-            if problem.tree is not None and problem.goal == "hide" and not len(problem.forbidden):
+            if problem.smoothed:
+                _check_smoothed_certificate(problem, claims, claims.certificate, objective, check)
+            elif problem.tree is not None and problem.goal == "hide" and not len(problem.forbidden):
                 _check_exchanges(problem, counts, claims, check)
             elif problem.tree is not None:
                 _check_tree_certificate(problem, claims, claims.certificate, sign, most, check)
@@ -351,6 +354,28 @@ def _check_tree_certificate(
             check.problems.append(f"a histogram with a better objective than the bound {claims.bound:.10g} exists")
         if claims.status == "optimal":
             check.optimal = None if better is None else not better
+
+
+def _check_smoothed_certificate(
+    problem: Problem, claims: Sanitized, certificate: Certificate, objective: float, check: Check
+) -> None:
+    """The bound that a certificate of a smoothed distance proves, and what is claimed beyond it."""
+    measure = problem.privacy or problem.quality
+    view = SmoothedView.of(problem, certificate, measure.to_total(objective))
+    if view is None:
+        check.problems.append("the certificate has an invalid multiplier, point or curvature")
+        return
+    proven = max(view.bound, 0.0)  # no distance is negative
+    check.bound = measure.from_total(proven)
+    if not measure.to_total(certificate.bound) <= proven + _tolerance(proven):
+        check.problems.append(f"the certificate proves {check.bound:.10g}, not {certificate.bound:.10g}")
+        return
+    bound = measure.to_total(claims.bound)
+    better = better_smoothed(view, bound, _tolerance(bound))
+    if better:
+        check.problems.append(f"a histogram with a better objective than the bound {claims.bound:.10g} exists")
+    if claims.status == "optimal":
+        check.optimal = None if better is None else not better
 
 
 def _check_exchanges(problem: Problem, counts: Ints, claims: Sanitized, check: Check) -> None:

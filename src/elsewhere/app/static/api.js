@@ -2,9 +2,11 @@
 
 /** A sentence for the person, and what to do about it. */
 export class Trouble extends Error {
-  /** @param {string} sentence @param {string | null} hint @param {number} status 0 when nothing answered */
-  constructor(sentence, hint, status) {
+  /** @param {string} sentence @param {string | null} hint @param {number} status 0 when nothing answered
+   * @param {string[]} ways choices that would help */
+  constructor(sentence, hint, status, ways = []) {
     super(sentence);
+    this.ways = ways;
     this.hint = hint;
     this.status = status;
   }
@@ -48,8 +50,8 @@ async function send(path, request) {
 /** @param {number} status @param {string} text */
 function refusal(status, text) {
   try {
-    const { error, hint } = JSON.parse(text);
-    return new Trouble(error, hint ?? null, status);
+    const { error, hint, ways } = JSON.parse(text);
+    return new Trouble(error, hint ?? null, status, ways);
   } catch {
     return new Trouble(`The program answered with an error (${status}).`, null, status);
   }

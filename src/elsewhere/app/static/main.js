@@ -7,6 +7,7 @@ import { listenToPolicies } from "./policies.js";
 import { clearSearch, listenToProtect, offerProfiles, plant, showAgain, showChoices, uproot } from "./protect.js";
 import { askAgain, askAnew, clearSee, listenToSee } from "./see.js";
 import { countFrom, fresh, ofHistory, recall, state } from "./state.js";
+import { Ticks } from "./ticks.js";
 import { clearTake, closeTake, listenToTake, showTake } from "./take.js";
 import { forgetChoices, listenToUndo } from "./undo.js";
 
@@ -40,7 +41,7 @@ async function begin() {
 async function opened(history) {
   const old = state.history;
   state.choices = fresh();
-  state.ticks.clear();
+  state.ticks = new Ticks();
   forgetChoices();
   clearSearch();
   await show(history);

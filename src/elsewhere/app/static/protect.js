@@ -1,14 +1,16 @@
 // Protect: what nobody should know, and whom to resemble or avoid.
 
-import { get, upload } from "./api.js";
+import { post, upload } from "./api.js";
 import { $, all, button, option, picker, quiet, trouble } from "./dom.js";
-import { aimed, ofHistory, state } from "./state.js";
-import { Ticks } from "./ticks.js";
+import { askKind, forgetKinds, listenToKinds, showKind, why } from "./kinds.js";
+import { aimed, ground, ofHistory, state, unit } from "./state.js";
+import { NAMES, Ticks } from "./ticks.js";
 import { Tree } from "./tree.js";
 import { remember } from "./undo.js";
+import { markUnsure, showUnsure } from "./unsure.js";
 import { listed, number, printable, sentences, some } from "./words.js";
 
-const tree = new Tree($("tree"), toggle);
+const tree = new Tree($("tree"), { tick: toggle, kind: askKind, why, active: showKind });
 /** @type {() => void} */
 let changed;
 /** How often the tree was asked for. */
@@ -20,7 +22,11 @@ let wholes = new Map();
 /** What they are called. @type {Map<string, string>} */
 let names = new Map();
 /** What the tree was asked for with; null if there is none. @type {string | null} */
-let ground = null;
+let planting = null;
+/** The kinds of all places, by what ticks are of. @type {Map<string, Map<string, string>>} */
+let kindsOf = new Map();
+/** How many locations are of kinds that are often sensitive. */
+let watched = 0;
 /** The tables of the person's own that were loaded. @type {{kind: string, id: string, name: string}[]} */
 let tables = [];
 
@@ -29,8 +35,11 @@ export function listenToProtect(onChange) {
   changed = onChange;
   picker("choose-target", "target-file", ([file]) => own("targets", file));
   picker("choose-taxonomy", "taxonomy-file", ([file]) => own("taxonomies", file));
-  $("shipped").onclick = () => choose({ taxonomy: null });
-  $("profile").onchange = () => choose({ target: $("profile").value || null });
+  listenToKinds(correct);
+  $("shipped").onclick = () => changeTaxonomy(null);
+  $("profile").onchange = () => choose({ target: $("profile").value || null, mismatch: false });
+  for (const radio of all("input[name=by]")) radio.onchange = () => choose({ by: radio.value });
+  $("rise").onchange = () => choose({ rise: $("rise").checked, limit: state.choices.limit });
   // What a policy chose beside is for its goal.
   const choice = (goal) => ({ goal, wanted: null, other: {} });
   for (const radio of all("input[name=goal]")) radio.onchange = () => choose(choice(radio.value));
@@ -52,23 +61,29 @@ export function offerProfiles() {
 
 function search() {
   const places = tree.search($("search").value);
-  $("found").textContent = $("search").value.trim() ? some(places, "place") : "";
+  $("found").textContent = $("search").value.trim() ? some(places, unit()) : "";
 }
 
 export function clearSearch() {
   $("search").value = $("found").textContent = "";
+  tree.folds.clear();
+  kindsOf.clear();
 }
 
 /** Leaves no place of a history, and no table that came with it. */
 export function uproot() {
   planted += 1;
   state.counts = new Map();
+  state.told = new Map();
   state.ticks = new Ticks();
   presets = {};
   wholes.clear();
   names.clear();
-  ground = null;
+  planting = null;
+  watched = 0;
   tables = [];
+  forgetKinds();
+  showUnsure([], () => {});
   clearSearch();
   tree.show([], state.counts);
   search();
@@ -86,26 +101,34 @@ export async function plant() {
   const { history } = state;
   planted += 1;
   const mine = planted;
-  const path = treePath();
-  const grown = await get(path);
+  const asked = treeGround();
+  const grown = await (await post(ofHistory("tree"), asked)).json();
   // A newer one is on its way.
   if (mine !== planted) return;
-  ground = path;
+  planting = JSON.stringify([history.id, asked]);
+  watched = grown.watched;
+  state.told = new Map(grown.places.map(({ name, ...told }) => [name, told]));
+  if (ground() !== NAMES) kindsOf.set(ground(), new Map(grown.places.map(({ name, kind }) => [name, kind])));
   presets = grown.presets;
   const known = grown.nodes.filter((node) => node.known);
   names = new Map([...state.start.presets, ...known].map(({ id, name }) => [id, name]));
   state.counts = new Map(grown.nodes.flatMap((node) => node.own.map((place) => [place, 0])));
-  for (const { name, count } of history.locations) state.counts.set(name, count);
+  for (const { name, count } of history.locations) {
+    const location = unit() === "kind" ? (state.told.get(name)?.kind ?? name) : name;
+    state.counts.set(location, (state.counts.get(location) ?? 0) + count);
+  }
   wholes = new Map([...Object.entries(presets), ...known.map(({ id, locations }) => [id, locations])]);
   tree.show(grown.nodes, state.counts);
   search();
   showPresets();
+  showUnsure(grown.unsure, (place) => toggle([place], null));
+  showChoices();
   moveTicks();
 }
 
-function treePath() {
-  const { target, taxonomy } = state.choices;
-  return ofHistory("tree", { ...(aimed() && target ? { target } : {}), ...(taxonomy ? { taxonomy } : {}) });
+function treeGround() {
+  const { target, taxonomy, kinds, by, depth } = state.choices;
+  return { target: aimed() ? target : null, taxonomy, kinds, by, depth };
 }
 
 /** Stays with the tree that is there, even if another one is on its way. */
@@ -116,6 +139,9 @@ function keepTree() {
 
 /** Puts the ticks on the tree that is there. */
 function moveTicks() {
+  const moved = state.ticks.become(ground(), kindsOf);
+  if (moved && unit() === "kind") sayBy("Your ticks now cover the whole kinds of these places. Please check them.");
+  else if (moved) sayBy("Your ticks now cover every place of these kinds. Please check them.");
   state.ticks.moveTo(wholes, new Set(state.counts.keys()));
   showTicks();
 }
@@ -129,6 +155,11 @@ export function showAgain() {
 export function showChoices() {
   const { choices, start } = state;
   for (const radio of all("input[name=goal]")) radio.checked = radio.value === choices.goal;
+  for (const radio of all("input[name=by]")) radio.checked = radio.value === choices.by;
+  const shown = choices.by === "kind" ? "kinds of place" : "places";
+  $("take-about").textContent = `The release has ${shown} and counts, and nothing else. Share it instead of your history.`;
+  $("rise").checked = choices.rise;
+  $("rise-row").hidden = !aimed() || !choices.target || !(watched || choices.rise);
   $("target").hidden = !aimed();
   $("profile-title").textContent = choices.goal === "avoid" ? "Whom to avoid" : "Whom to resemble";
   const offered = [...$("profile").options].map((one) => one.value);
@@ -163,20 +194,42 @@ export function say(...parts) {
   $("policy-words").textContent = sentences(...parts);
 }
 
-/** Another goal, target or taxonomy: other places may be named. @param {Partial<typeof state.choices>} choice */
-function choose(choice) {
+/** @param {string} words about what the release shows */
+function sayBy(words) {
+  $("by-words").textContent = words;
+}
+
+/** Another goal, target or taxonomy: other places may be named, and another limit is suggested.
+ * @param {Partial<typeof state.choices>} choice */
+export function choose(choice) {
   remember();
-  Object.assign(state.choices, choice, { limit: null });
+  Object.assign(state.choices, { limit: null }, choice);
   showChoices();
   return follow();
+}
+
+/** What the person said about kinds was said in terms of the old ones. @param {string | null} taxonomy */
+async function changeTaxonomy(taxonomy) {
+  const corrected = Object.keys(state.choices.kinds).length;
+  await choose({ taxonomy, kinds: {} });
+  if (corrected) say("The kinds that you gave to places do not fit this file and were dropped. Undo brings them back.");
+}
+
+/** A place is of another kind than the page guessed. @param {string} place @param {string | null} kind null: guess */
+async function correct(place, kind) {
+  const { [place]: _, ...others } = state.choices.kinds;
+  const kinds = kind === null ? others : { ...others, [place]: kind };
+  await choose({ kinds, limit: state.choices.limit });
+  tree.reveal(place);
 }
 
 /** Asks for the places that can be named now, and for a release. */
 async function follow() {
   quiet($("protect-trouble"));
+  sayBy("");
   const { history } = state;
   try {
-    if (treePath() === ground) keepTree();
+    if (JSON.stringify([history.id, treeGround()]) === planting) keepTree();
     else await plant();
   } catch (error) {
     if (state.history === history) trouble($("protect-trouble"), error);
@@ -194,7 +247,8 @@ async function own(kind, file) {
     if (state.history?.id !== history.id) return;
     const what = kind === "targets" ? "target" : "taxonomy";
     offerOwn(what, table);
-    await choose({ [what]: table.id });
+    if (what === "target") await choose({ target: table.id, mismatch: false });
+    else await changeTaxonomy(table.id);
   } catch (error) {
     trouble($("protect-trouble"), error);
   }
@@ -208,7 +262,7 @@ function showPresets() {
       const made = button(`${names.get(id)} ${number(presets[id].length)}`, () => toggle(presets[id], id));
       made.dataset.preset = id;
       made.title = described.get(id) ?? "";
-      made.ariaLabel = `${names.get(id)}, ${some(presets[id].length, "place")}`;
+      made.ariaLabel = `${names.get(id)}, ${some(presets[id].length, unit())}`;
       return made;
     }),
   );
@@ -231,11 +285,12 @@ function toggle(places, whole) {
 function showTicks(keepers = []) {
   const { counts, ticks } = state;
   tree.mark(ticks);
+  markUnsure(ticks);
   for (const preset of $("presets").children) {
     preset.ariaPressed = String(ticks.state(presets[preset.dataset.preset]) === "true");
   }
   const ticked = [...ticks.places].sort((a, b) => (counts.get(b) ?? 0) - (counts.get(a) ?? 0));
-  const words = `${some(ticked.length, "place")} with ${some(ticks.visits(counts), "visit")} ticked: ${listed(ticked)}`;
+  const words = `${some(ticked.length, unit())} with ${some(ticks.visits(counts), "visit")} ticked: ${listed(ticked)}`;
   const kept = keepers.length ? `What ${listed(keepers.map((id) => names.get(id) ?? id))} covers stays ticked` : null;
   $("ticked").textContent = ticked.length ? sentences(kept, words) : "Nothing is ticked.";
   $("clear").hidden = !ticked.length;

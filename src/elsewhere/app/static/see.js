@@ -4,7 +4,8 @@ import { newestOnly, post, Trouble } from "./api.js";
 import { Bars } from "./bars.js";
 import { Curve } from "./curve.js";
 import { $, button, element } from "./dom.js";
-import { aimed, limit, ofHistory, question, roundedUp, state } from "./state.js";
+import { choose } from "./protect.js";
+import { aimed, ground, limit, ofHistory, question, roundedUp, state, unit } from "./state.js";
 import { remember } from "./undo.js";
 import { figure, number, sentences, some } from "./words.js";
 
@@ -118,7 +119,7 @@ async function answered({ settled }, signal) {
   } catch (error) {
     if (!(error instanceof Trouble)) throw error;
     if ([0, 404, 409].includes(error.status)) tell.failed(error);
-    else showAsItIs(sentences(error.message, error.hint));
+    else showAsItIs(sentences(error.message, error.hint), waysOn(error));
   } finally {
     clearTimeout(working);
     showWorking(false);
@@ -169,24 +170,42 @@ async function draw(signal) {
 function whatIsMissing() {
   const { choices, history, ticks } = state;
   if (!history) return "Load a history first.";
+  // Names are ticked where kinds are to be, or the other way round.
+  if (ticks.ground !== ground()) return "Sorting the places by kind …";
   if (!aimed() && !ticks.places.size) return "Tick what nobody should know. Until then, you see your history.";
   if (aimed() && !choices.target) return `Choose whom to ${choices.goal}. Until then, you see your history.`;
   return null;
 }
 
-/** The history without a release. @param {string} words why there is none */
-function showAsItIs(words) {
+/** What the person can choose instead of what was refused. @param {Trouble} error */
+function waysOn({ ways }) {
+  const choices = {
+    kind: ["Compare kinds of place instead", { by: "kind" }],
+    mismatch: ["Compare anyway", { mismatch: true }],
+  };
+  return ways.map((way) => {
+    const [words, choice] = choices[way];
+    return button(words, () => {
+      $("see-title").focus(); // the button goes away
+      choose(choice);
+    });
+  });
+}
+
+/** The history without a release. @param {string} words why there is none @param {HTMLElement[]} ways on */
+function showAsItIs(words, ways = []) {
   state.answer = null;
   bars.show(historyAlone(), true);
   showParts();
   showFigures(NOTHING);
-  say(words, [], true);
+  say(words, ways, true);
   tell.answered();
 }
 
 /** @returns {import("./bars.js").Bar[]} */
 function historyAlone() {
-  const rows = (state.history?.locations ?? []).map(({ name, count }) => {
+  const visited = [...state.counts].filter(([, count]) => count > 0);
+  const rows = visited.map(([name, count]) => {
     return { location: name, before: count, after: null, target: null, sensitive: state.ticks.places.has(name) };
   });
   return rows.sort((a, b) => b.before - a.before);
@@ -198,6 +217,7 @@ function showAnswer(settled) {
   const shown = answer.possible ? answer : (answer.best ?? NOTHING);
   showParts();
   bars.show(shown.bars ?? historyAlone(), settled);
+  $("key-target").hidden = !shown.bars?.some((bar) => bar.target !== null);
   showFigures(shown);
   if (aimed()) showLimit(shown.privacy_distance);
   if (answer.possible) say(answer.words.join(" "), [], settled, answer.notes);
@@ -209,7 +229,8 @@ function showAnswer(settled) {
 /** What there is to see, for what was chosen. */
 function showParts() {
   $("budget").hidden = !aimed() || frontierIsOld || !state.frontier?.points.length;
-  $("privacy-figure").hidden = $("key-target").hidden = !aimed();
+  $("privacy-figure").hidden = !aimed();
+  $("key-target").hidden = true;
   $("proof").classList.add("blank");
   $("wanted").value = state.choices.wanted ?? "";
   $("wanted-words").textContent = `Only if the distance is at ${state.choices.goal === "avoid" ? "least" : "most"}`;
@@ -230,6 +251,7 @@ function sayWhyNot({ sentence, hint, needed_quality_loss: needed, best }, settle
   if (best && state.frontier && needed < (state.frontier.needed ?? Infinity)) {
     state.frontier.needed = needed;
     curve.show(state.frontier, state.choices.wanted);
+    showLimit(best.privacy_distance); // the axis may end elsewhere now
   }
   const enough = roundedUp(needed);
   const from = unmet && `A quality loss of ${figure(enough)} is enough`;
@@ -263,7 +285,7 @@ function showFigures({ quality_loss, privacy_distance, quality_words, privacy_wo
   $("privacy-words").textContent = scale(privacy_words);
   const visits = number(ticks.visits(counts));
   $("hidden-visits").textContent = shown && ticks.places.size ? `${visits} → 0` : visits;
-  $("hidden-words").textContent = ticks.places.size ? `at ${some(ticks.places.size, "place")}` : "nothing is ticked";
+  $("hidden-words").textContent = ticks.places.size ? `at ${some(ticks.places.size, unit())}` : "nothing is ticked";
 }
 
 /** @param {string} words @param {HTMLElement[]} ways @param {boolean} aloud whether a screen reader says it

@@ -1,6 +1,6 @@
 // What the page knows at this moment. The parts of the page read and change it; nothing of it is stored.
 
-import { Ticks } from "./ticks.js";
+import { NAMES, Ticks } from "./ticks.js";
 
 export const state = {
   /** What the program offers. @type {any} */
@@ -9,6 +9,9 @@ export const state = {
   history: null,
   /** Visits by location, of all that a release may name. @type {Map<string, number>} */
   counts: new Map(),
+  /** Every place of the history and the target, with its kind and what tells it.
+   * @type {Map<string, {kind: string, reason: string | null, confidence: number | null}>} */
+  told: new Map(),
   ticks: new Ticks(),
   choices: fresh(),
   /** @type {import("./curve.js").Frontier | null} */
@@ -31,6 +34,16 @@ export function fresh() {
     limit: null,
     /** The privacy distance that must be met. @type {number | null} */
     wanted: null,
+    /** The kinds that the person gave to places. @type {Record<string, string>} */
+    kinds: {},
+    /** Whether the release shows the "name" of each place or its "kind". */
+    by: "name",
+    /** The level of the kinds, if a policy says it. @type {number | null} */
+    depth: null,
+    /** Compare with the target although it matches little. */
+    mismatch: false,
+    /** Let visits to places of often sensitive kinds rise. */
+    rise: false,
     /** What a policy chose that the page has no control for. @type {Record<string, any>} */
     other: {},
   };
@@ -46,11 +59,26 @@ export function recall(question) {
     taxonomy: question.taxonomy === "shipped" ? null : (question.taxonomy ?? null),
     limit: question.max_quality_loss ?? null,
     wanted: question.max_distance ?? question.min_distance ?? null,
+    kinds: question.kinds ?? {},
+    by: question.by ?? "name",
+    depth: question.depth ?? null,
+    mismatch: question.allow_mismatch ?? false,
+    rise: question.allow_sensitive_rise ?? false,
     other: Object.fromEntries(OTHER.flatMap((key) => (question[key] == null ? [] : [[key, question[key]]]))),
   };
   const wholes = question.sensitive.map((whole) => [whole, []]);
-  state.ticks = new Ticks(question.ticked, wholes);
+  state.ticks = new Ticks(question.ticked, wholes, ground());
 }
+
+/** What is ticked: the names of places, or else kinds of place, which are others for other kinds of the person's own.
+ */
+export function ground() {
+  const { by, taxonomy, kinds, depth } = state.choices;
+  return by === "name" ? NAMES : JSON.stringify([taxonomy, kinds, depth]);
+}
+
+/** What a location is called. */
+export const unit = () => (state.choices.by === "kind" ? "kind" : "place");
 
 /** Whether there is a target. */
 export const aimed = () => state.choices.goal !== "hide";
@@ -77,6 +105,11 @@ export function question() {
     max_quality_loss: aimed() ? limit() : null,
     max_distance: choices.goal === "resemble" ? choices.wanted : null,
     min_distance: choices.goal === "avoid" ? choices.wanted : null,
+    kinds: choices.kinds,
+    by: choices.by,
+    depth: choices.depth,
+    allow_mismatch: aimed() ? choices.mismatch : null,
+    allow_sensitive_rise: aimed() ? choices.rise : null,
   };
 }
 

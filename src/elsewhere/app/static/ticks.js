@@ -1,10 +1,15 @@
 // What is ticked: places, and the presets and branches through which they were.
 
+/** What ticks are of, if they are of places by their names. */
+export const NAMES = "names";
+
 const isPreset = (whole) => whole?.startsWith("preset:") ?? false;
 
 export class Ticks {
-  /** @param {Iterable<string>} places @param {Iterable<[string, string[]]>} wholes */
-  constructor(places = [], wholes = []) {
+  /** @param {Iterable<string>} places @param {Iterable<[string, string[]]>} wholes
+   * @param {string} ground `NAMES`, or which kinds of place are ticked as if they were places */
+  constructor(places = [], wholes = [], ground = NAMES) {
+    this.ground = ground;
     /** @type {Set<string>} */
     this.places = new Set(places);
     /** Presets and branches that the person ticked as a whole, with their places. @type {Map<string, string[]>} */
@@ -12,7 +17,7 @@ export class Ticks {
   }
 
   copy() {
-    return new Ticks(this.places, this.wholes);
+    return new Ticks(this.places, this.wholes, this.ground);
   }
 
   /**
@@ -59,6 +64,20 @@ export class Ticks {
     const kept = [...this.wholes.keys()].filter((whole) => wholes.has(whole));
     this.wholes = new Map();
     kept.forEach((whole) => this.#tick(wholes.get(whole) ?? [], whole));
+  }
+
+  /** Ticks other things instead: places instead of their kinds, or kinds instead of places of them. Nothing that was
+   * ticked is left out, so that more may be ticked then.
+   * @param {string} ground of the new ticks @param {Map<string, Map<string, string>>} kinds of all places, by ground
+   * @returns {boolean} whether that changed anything */
+  become(ground, kinds) {
+    if (ground === this.ground) return false;
+    const [before, after] = [kinds.get(this.ground), kinds.get(ground)];
+    const named = before ? [...before.keys()].filter((place) => this.places.has(before.get(place) ?? "")) : this.places;
+    const changed = this.places.size > 0;
+    this.places = new Set(after ? [...named].map((place) => after.get(place) ?? place) : named);
+    this.ground = ground;
+    return changed;
   }
 
   /** What was ticked as a whole and keeps its places if these are unticked. A single place is unticked by its name,

@@ -6,19 +6,24 @@ import { number, printable, some } from "./words.js";
 /**
  * @typedef {{id: string, name: string, parent: string | null, count: number, known: boolean, own: string[],
  *   locations: string[]}} Kind
- * @typedef {{name: string, text: string, count: number, places: string[], whole: string | null, parent: Item | null, level: number,
- *   branch: boolean, unfolded: boolean, found: boolean, at: number, position: number,
+ * @typedef {{name: string, text: string, count: number, places: string[], whole: string | null, parent: Item | null,
+ *   level: number, branch: boolean, id: string, unfolded: boolean, found: boolean, at: number, position: number,
  *   element: HTMLElement | null}} Item
+ * @typedef {{tick: (places: string[], whole: string | null) => void, kind: (place: string) => void,
+ *   why: (place: string, kind: string | null) => string, active: (place: string | null, why: string) => void}} Told
  */
 
 /** A tree of at most so many places is shown unfolded. */
 const UNFOLDED = 40;
 
 export class Tree {
-  /** @param {HTMLElement} root @param {(places: string[], whole: string | null) => void} onTick */
-  constructor(root, onTick) {
+  /** @param {HTMLElement} root @param {Told} told of ticks, of places whose kind somebody wants to change, and of the
+   * active place; it says why a place is of its kind, which is "" if nobody can tell or change that */
+  constructor(root, told) {
     this.root = root;
-    this.onTick = onTick;
+    this.told = told;
+    /** The branches that somebody folded or unfolded, by id. @type {Map<string, boolean>} */
+    this.folds = new Map();
     /** All there are, parents before what is below them. @type {Item[]} */
     this.items = [];
     /** Those that are neither folded away nor filtered out. @type {Item[]} */
@@ -54,11 +59,11 @@ export class Tree {
     const inside = placesBelow(nodes);
     /** @type {Map<string | null, Item | null>} */
     const branches = new Map([[null, null]]);
-    const add = (name, count, places, whole, parent, branch) => {
+    const add = (name, count, places, whole, parent, branch, id) => {
       const level = (parent?.level ?? 0) + 1;
       const text = printable(name).toLowerCase();
       const folding = { unfolded: this.unfolded, found: true, at: -1, position: 0, element: null };
-      this.items.push({ name, text, count, places, whole, parent, level, branch, ...folding });
+      this.items.push({ name, text, count, places, whole, parent, level, branch, id, ...folding });
       return this.items.at(-1) ?? null;
     };
     for (const { id, name, parent, count, known, own, locations } of nodes) {
@@ -66,14 +71,15 @@ export class Tree {
       if (above === undefined) continue;
       // A kind whose one place is called the same is that place.
       if (locations.length === 1 && own.length === 1 && own[0].toLowerCase() === name.toLowerCase()) {
-        add(own[0], count, own, null, above, false);
+        add(own[0], count, own, null, above, false, id);
         continue;
       }
-      const branch = add(name, count, locations, known ? id : null, above, true);
+      const branch = add(name, count, locations, known ? id : null, above, true, id);
       branches.set(id, branch);
       // What belongs to a kind below as well is shown there.
       const below = inside.get(id);
-      for (const place of own) if (!below?.has(place)) add(place, counts.get(place) ?? 0, [place], null, branch, false);
+      const here = own.filter((place) => !below?.has(place));
+      for (const place of here) add(place, counts.get(place) ?? 0, [place], null, branch, false, "");
     }
     this.rows.scroller.scrollTop = 0;
   }
@@ -95,13 +101,25 @@ export class Tree {
       if (match || whole.has(item.parent)) whole.add(item);
       item.found = whole.has(item);
       if (match) for (let above = item.parent; above && !above.found; above = above.parent) above.found = true;
-      item.unfolded = wanted !== "" || this.unfolded;
+      item.unfolded = wanted !== "" || (this.folds.get(item.id) ?? this.unfolded);
     }
     this.#arrange();
     const { focused } = this;
-    if (focused) this.#enter(this.seen.find(({ name, level }) => name === focused.name && level === focused.level));
+    if (focused) this.#enter(this.seen.find(({ name, branch }) => name === focused.name && branch === focused.branch));
     this.focused = null;
     return places.size;
+  }
+
+  /** Brings a place into sight, wherever it is filed. @param {string} place */
+  reveal(place) {
+    const item = this.items.find(({ name, branch, found }) => name === place && !branch && found);
+    if (!item) return;
+    for (let above = item.parent; above; above = above.parent) above.unfolded = true;
+    const focused = this.root.contains(document.activeElement);
+    this.active = item;
+    this.#arrange();
+    this.rows.reveal(item.at);
+    if (focused) this.#enter(item);
   }
 
   /** Works out which rows there are. */
@@ -135,14 +153,28 @@ export class Tree {
     const element = document.createElement("li");
     element.setAttribute("role", "treeitem");
     element.setAttribute("aria-label", `${name}, ${item.count ? some(item.count, "visit") : "never visited"}`);
+    const why = this.#why(item);
+    if (why) element.setAttribute("aria-description", why);
+    if (why) element.setAttribute("aria-keyshortcuts", "K");
     element.setAttribute("aria-level", String(item.level));
     element.style.setProperty("--level", String(item.level - 1));
     element.classList.toggle("branch", item.branch);
-    element.title = name;
+    element.title = why ? `${name}\n${why}` : name;
     element.append(part("span", "twist"), part("span", "box"), part("bdi", "name", name));
+    // For the mouse alone: the keyboard has K, and whoever has neither the button below the tree.
+    const pen = part("span", "pen");
+    pen.ariaHidden = "true";
+    if (why) element.append(pen);
     element.append(part("span", "count", item.count ? number(item.count) : "–"));
     this.itemOf.set(element, item);
     return element;
+  }
+
+  /** What tells the kind of a place. @param {Item} item */
+  #why({ name, branch, parent, id }) {
+    if (branch) return "";
+    // One with an id is a kind itself; those of no kind are below a branch that is none.
+    return this.told.why(name, id ? name : parent?.whole ? parent.name : null);
   }
 
   /** @param {MouseEvent} event */
@@ -153,7 +185,8 @@ export class Tree {
     if (!item) return;
     this.#enter(item);
     if (target.closest(".twist") && item.branch) this.#fold(item, item.unfolded);
-    else this.onTick(item.places, item.whole);
+    else if (target.closest(".pen")) this.told.kind(item.name);
+    else this.told.tick(item.places, item.whole);
   }
 
   /** @param {KeyboardEvent} event */
@@ -171,8 +204,9 @@ export class Tree {
         else if (item.branch) this.#enter(this.seen[item.at + 1]);
       },
       ArrowLeft: () => (item.branch && item.unfolded ? this.#fold(item, true) : this.#enter(item.parent)),
-      " ": () => this.onTick(item.places, item.whole),
-      Enter: () => this.onTick(item.places, item.whole),
+      " ": () => this.told.tick(item.places, item.whole),
+      Enter: () => this.told.tick(item.places, item.whole),
+      k: () => this.#why(item) && this.told.kind(item.name),
     };
     if (!(event.key in keys)) return;
     event.preventDefault();
@@ -182,6 +216,7 @@ export class Tree {
   /** @param {Item} item @param {boolean} folded */
   #fold(item, folded) {
     item.unfolded = !folded;
+    this.folds.set(item.id, !folded);
     this.#arrange();
   }
 
@@ -197,6 +232,8 @@ export class Tree {
   #activate(item) {
     this.active = item ?? null;
     this.rows.pinned = item ? item.at : null;
+    const why = item ? this.#why(item) : "";
+    this.told.active(item && why ? item.name : null, why);
   }
 }
 

@@ -36,7 +36,7 @@ export function listenToUndo(onChange) {
   document.addEventListener("keydown", (event) => {
     const key = event.key.toLowerCase();
     if (!(event.ctrlKey || event.metaKey) || event.altKey || isTyped(event.target)) return;
-    if (!state.history || $("unchanged").open || !["z", "y"].includes(key)) return;
+    if (!state.history || document.querySelector("dialog[open]") || !["z", "y"].includes(key)) return;
     event.preventDefault();
     if (key === "z" && !event.shiftKey) undo();
     else redo();
@@ -65,7 +65,8 @@ function now() {
 
 /** A field of text has an undo of its own. @param {EventTarget | null} target */
 function isTyped(target) {
-  return target instanceof Element && target.matches("input:not([type=range], [type=radio]), textarea");
+  const fields = "input:not([type=range], [type=radio], [type=checkbox]), textarea";
+  return target instanceof Element && target.matches(fields);
 }
 
 function show() {

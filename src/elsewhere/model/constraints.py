@@ -1,0 +1,127 @@
+"""The constraints of a question as arrays over one union of locations: sensitive places, bounds, forbidden rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from elsewhere.model.arrays import Flags, Ints
+from elsewhere.model.distances import align
+from elsewhere.model.errors import InputError
+from elsewhere.model.histogram import Histogram
+from elsewhere.model.names import NameIndex, is_pattern
+from elsewhere.model.question import Covered, Question, as_float, as_list
+from elsewhere.model.taxonomy import Selection
+from elsewhere.text import closest, quote
+
+
+def union_of(question: Question, target: NameIndex | None) -> tuple[NameIndex, Ints]:
+    """The locations of history, target and candidates, a place that several of them spell differently only once."""
+    history = question.history
+    candidates = _names("candidates", question.candidates)
+    for name in candidates:
+        if is_pattern(name):
+            raise InputError(f"candidates has the pattern {quote(name)}; name each candidate", ("candidates",))
+    index = history.index.union(NameIndex(candidates)) if candidates else history.index
+    if target is not None:
+        index = index.union(target)
+    if index is history.index:
+        return index, history.counts.copy()  # writable: to compiled code another type than read-only
+    return index, align(index, history.index, history.counts)
+
+
+def sensitive_in(question: Question, index: NameIndex) -> Flags:
+    """Which locations are sensitive."""
+    given = question.sensitive
+    if isinstance(given, Covered):
+        given = Selection(name for locations in given.values() for name in locations)
+    sensitive = np.zeros(len(index.names), dtype=np.bool_)
+    for name in _names("sensitive", given):
+        at = index.positions(name)
+        if not at and not isinstance(given, Selection):
+            where = "matches nothing" if is_pattern(name) else "is not"
+            kind = "pattern" if is_pattern(name) else "location"
+            raise InputError(f"the sensitive {kind} {quote(name)} {where} in the histogram{closest(name, index.names)}")
+        sensitive[at] = True
+    return sensitive
+
+
+def bounds_of(question: Question, index: NameIndex, original: Ints, size: int, sensitive: Flags) -> tuple[Ints, Ints]:
+    """The least and the greatest count of every location."""
+    if not isinstance(question.visited_only, bool | np.bool_):
+        raise InputError(f"visited_only is {quote(question.visited_only)}; it must be True or False", ("visited_only",))
+    lower = np.zeros(len(original), dtype=np.int64)
+    upper = np.full(len(original), size, dtype=np.int64)
+    bounded = np.zeros(len(original), dtype=np.bool_)
+    for at, count in _bound("lower", question.lower, index, max).items():
+        lower[at] = min(count, size + 1)
+    for at, count in _bound("upper", question.upper, index, min).items():
+        upper[at], bounded[at] = min(count, size + 1), True
+    closed = sensitive | (original == 0) if question.visited_only else sensitive
+    for at in np.flatnonzero(lower > np.where(closed, 0, upper)).tolist() if question.lower is not None else ():
+        why = "is sensitive" if sensitive[at] else "was never visited (visited_only)"
+        wrong = f"cannot be met: the location {why}" if closed[at] else f"is above its upper bound {upper[at]}"
+        if closed[at] or bounded[at]:
+            raise InputError(f"the lower bound {lower[at]} of {quote(index.names[at])} {wrong}")
+    upper = np.minimum(upper, size)
+    not_raised = [at for name in question.not_raised for at in index.positions(name)]
+    upper[not_raised] = np.minimum(upper, np.maximum(original, lower))[not_raised]
+    upper[closed] = 0
+    return lower, upper
+
+
+def _bound(name: str, given: Any, index: NameIndex, stricter: Callable[[int, int], int]) -> dict[int, int]:
+    """The bound of each place that is named; a name goes before a pattern, and of two patterns the stricter holds."""
+    if given is None:
+        return {}
+    if not hasattr(given, "items"):
+        raise InputError(f"{name} is {quote(given)}; give a mapping from locations to counts", (name,))
+    named: dict[int, int] = {}
+    matched: dict[int, int] = {}
+    for location, value in given.items():
+        count = whole_number(f"{name}[{quote(location)}]", value)
+        places = index.positions(location) if isinstance(location, str) else []
+        if not places and (count or name == "upper"):
+            raise InputError(
+                f"{name} names {quote(location)}, which is not in the histogram{closest(str(location), index.names)}",
+                (name,),
+            )
+        found = matched if places and is_pattern(location) else named
+        for at in places:
+            if found is named and named.get(at, count) != count:
+                raise InputError(f"{name} has two bounds for {quote(index.names[at])}: {named[at]} and {count}")
+            found[at] = stricter(count, found.get(at, count))
+    return matched | named
+
+
+def forbidden_rows(question: Question, index: NameIndex) -> Ints:
+    """The forbidden histograms that have no visit elsewhere, a row each."""
+    rows = []
+    for given in as_list("forbidden", question.forbidden, "histograms"):
+        histogram = given if isinstance(given, Histogram) else Histogram(given)
+        visited = histogram.counts > 0
+        places = np.array(index.positions_of(histogram.index))[visited]
+        if (places >= 0).all():
+            row = np.zeros(len(index.names), dtype=np.int64)
+            row[places] = histogram.counts[visited]
+            rows.append(row)
+    return np.array(rows, dtype=np.int64).reshape(len(rows), len(index.names))
+
+
+def _names(name: str, names: Iterable[str]) -> list[str]:
+    found: list[str] = as_list(name, names, "location names")
+    for item in found if set(map(type, found)) - {str} else ():
+        if not isinstance(item, str):
+            raise InputError(f"{name} has the location {quote(item)}, which is not a string", (name,))
+    return found
+
+
+def whole_number(name: str, value: Any) -> int:
+    """A count that a caller gives."""
+    number = as_float(value)
+    if not (0 <= number < math.inf and number.is_integer()):
+        raise InputError(f"{name} is {quote(value)}; it must be a whole number that is not negative", (name,))
+    return int(value)

@@ -1,0 +1,54 @@
+"""The page in a real browser, for the tests that need one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    from tests.support.browser import served  # the other tests need no browser
+
+    with served() as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    from tests.support.browser import chromium
+
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def context(browser: Browser, address: str) -> Iterator[BrowserContext]:
+    """A browser's window. Whatever a page of it asks for is on this machine, and no script of it fails."""
+    asked: list[str] = []
+    failures: list[str] = []
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(10_000)
+    context.on("request", lambda request: asked.append(request.url))
+    context.on("weberror", lambda error: failures.append(str(error.error)))
+    yield context
+    context.close()
+    home = urlsplit(address)
+    # What is saved is a blob of the page's own.
+    elsewhere = [url for url in asked if urlsplit(url.removeprefix("blob:")).netloc != home.netloc]
+    assert asked
+    assert not elsewhere
+    assert not failures
+
+
+@pytest.fixture
+def page(context: BrowserContext, address: str) -> Page:
+    page = context.new_page()
+    page.goto(address)
+    return page
