@@ -12,7 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import elsewhere as ew
+from elsewhere.budgets import frontier_budgets
 from elsewhere.paper import brute_force
+from elsewhere.solve import solve_frontier
 from tests.support.instances import DISTANCES, bumpy, histograms, targetings, wild
 from tests.support.taxonomies import taxonomies, tree_distances
 
@@ -154,3 +156,85 @@ def test_target_of_kinds(goal: Goal, data: st.DataObject) -> None:
     if data.draw(st.integers(0, 3)) == 0:
         asked["forbidden"] = brute_force(goal, **asked, aim="least-loss").histograms[:2]
     check_against_brute_force(goal, asked)
+
+
+@settings(_QUICK, max_examples=60)
+@given(data=st.data())
+def test_smoothed_distances(data: st.DataObject) -> None:
+    smoothed = ew.SmoothedJS({("a", "b"): 0.5, ("b", "c"): 0.2})
+    distances = data.draw(st.sampled_from([("js", smoothed), (smoothed, "js"), (smoothed, smoothed)]))
+    asked = data.draw(questions("resemble", *distances))
+    truth = brute_force("resemble", **asked, aim="least-loss")
+    if truth.objective is None:
+        with pytest.raises((ew.Infeasible, ew.PrivacyNotMet)):
+            solve("resemble", asked)
+        return
+    result = solve("resemble", asked)
+    assert result.quality_loss == pytest.approx(truth.objective, abs=1e-9)
+    assert result.question.meets_distance(result.privacy_distance)
+    found = check(asked, result)
+    assert found.ok, found.problems
+
+
+BOB = {"a": 7, "b": 2, "c": 3, "d": 2, "e": 13, "f": 12, "g": 8, "h": 3}
+FRUGAL = {"a": 10, "b": 8, "c": 6, "d": 2, "e": 13, "f": 4, "g": 4, "h": 3}
+KINDS = dict.fromkeys("abc", "Shop") | dict.fromkeys("de", "Bar") | dict.fromkeys("fgh", "Office")
+AT_WORK = {"Shop": 3, "Bar": 1, "Office": 6}
+
+
+@pytest.mark.parametrize(
+    ("goal", "target", "privacy", "wanted"),
+    [
+        ("resemble", FRUGAL, "js", 0.03),
+        ("avoid", FRUGAL, "js", 0.2),
+        ("avoid", FRUGAL, "pearson", math.inf),
+        ("resemble", AT_WORK, ew.KindDistance("js", KINDS), 0.01),
+        ("avoid", AT_WORK, ew.KindDistance("l2", KINDS), 40.0),
+    ],
+)
+def test_it_is_the_loss_that_an_error_asks_for(goal: Goal, target: Any, privacy: Any, wanted: float) -> None:
+    verb = ew.resemble if goal == "resemble" else ew.avoid
+    asked: dict[str, Any] = {"privacy": privacy, LIMITS[goal]: wanted}
+    if wanted == math.inf:
+        asked["candidates"] = ["x"]  # where the target has nothing
+    result = verb(BOB, target, **asked)
+    assert result.quality_loss > 1e-4
+    assert result.question.aim == "least-loss"
+    assert verb(BOB, target, result.quality_loss, aim="least-loss", **asked).histogram == result.histogram
+    for too_little in ({}, {"aim": "least-loss"}):
+        with pytest.raises(ew.PrivacyNotMet) as error:
+            verb(BOB, target, 1e-4, **asked, **too_little)
+        assert error.value.needed_quality_loss == pytest.approx(result.quality_loss, abs=1e-9)
+        assert error.value.best.question.aim != "least-loss"
+
+
+@pytest.mark.parametrize("goal", GOALS)
+def test_frontier(goal: Goal) -> None:
+    wanted = [0.02, 0.06, 0.0] if goal == "resemble" else [0.1, 0.3, 0.2]
+    points = ew.frontier(BOB, FRUGAL, wanted, goal, aim="least-loss")
+    for limit, point in zip(wanted, points, strict=True):
+        alone = solve(goal, {"histogram": BOB, "target": FRUGAL, LIMITS[goal]: limit})
+        assert point.quality_loss == alone.quality_loss
+        assert point.status == "optimal"
+    assert points.budgets == tuple(wanted)
+    assert f"privacy distance at {'most' if goal == 'resemble' else 'least'}" in str(points._repr_html_())
+    question = points[0].question
+    budgets = frontier_budgets(question)
+    losses = [point.quality_loss for point in solve_frontier(question, budgets)]
+    assert losses[0] == 0.0
+    assert losses == sorted(losses)
+
+
+def test_a_long_history_within_little_memory_or_time() -> None:
+    history = {f"l{at:02}": at * at for at in range(60)}
+    target = {f"l{at:02}": 60 - at for at in range(60)}
+    asked: dict[str, Any] = {"histogram": history, "target": target, "max_distance": 0.1}
+    best = solve("resemble", asked)
+    assert best.status == "optimal"
+    with pytest.raises(ew.InputError, match="memory_limit=1000 bytes"):
+        solve("resemble", asked, memory_limit=1000)
+    quick = solve("resemble", asked, time_limit=0.0)
+    assert quick.quality_loss >= best.quality_loss >= quick.bound
+    assert check(asked, quick).ok
+    with pytest.raises(ew.PrivacyNotMet, match="and perhaps a smaller one: the search was ended"):
+        solve("resemble", {**asked, "max_quality_loss": best.quality_loss - 1e-3}, time_limit=0.0)

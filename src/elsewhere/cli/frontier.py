@@ -8,7 +8,6 @@ import click
 
 from elsewhere.cli import options
 from elsewhere.model.errors import InputError
-from elsewhere.model.question import DISTANCE_LIMITS
 from elsewhere.text import quote
 
 if TYPE_CHECKING:
@@ -47,6 +46,7 @@ def frontier(history: str, goal: Any, budgets: str | None, suggest: bool, **give
     """
     from elsewhere.budgets import frontier_budgets
     from elsewhere.cli.view import suggestion
+    from elsewhere.model.question import DISTANCE_LIMITS
     from elsewhere.solve import solve_frontier
 
     output = given["output"]
