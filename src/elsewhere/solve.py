@@ -321,9 +321,8 @@ def _privacy_not_met(question: Question, best: Sanitized, remedy: str, needed: f
     reached, wanted = best.privacy_distance, question.distance_limit
     side = "above" if question.goal == "resemble" else "below"
     found = "best" if best.status == "optimal" else "best found"
-    within = ""
-    if question.max_quality_loss < math.inf:
-        within = f" at a quality loss of at most {question.max_quality_loss:.10g}"
+    limit = question.max_quality_loss
+    within = f" at a quality loss of at most {limit:.10g}" if limit < math.inf else ""
     sentence = (
         f"the {found} privacy distance{within} is {reached:.10g}, {side} {DISTANCE_LIMITS[question.goal]} {wanted:.10g}"
     )

@@ -83,8 +83,8 @@ def verify(
         The true history H: a `Histogram`, what `read` returns, or anything that `Histogram` accepts.
     release
         The histogram H' to check, or a whole `Sanitized`. For a `Sanitized`, the distances and the bound are
-        recomputed, and if it claims to be optimal, a better histogram is searched for. One claim is not checked: that
-        an avoid release at an infinite distance has the least quality loss.
+        recomputed, and if it claims to be optimal, a better histogram is searched for (with ``aim="least-loss"``, give
+        its distance). One claim is not checked: that ``aim="far"`` at an infinite distance has the least quality loss.
     target
         The target H'' of resemble or avoid. Default: None, the release is checked as one of hide.
     max_quality_loss
