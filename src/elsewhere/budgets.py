@@ -1,4 +1,4 @@
-"""Limits on the quality loss to draw a frontier over."""
+"""Limits to draw a frontier over: on the quality loss, or on the privacy distance."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from elsewhere.model.errors import Infeasible, InputError
 from elsewhere.model.histogram import Profile, TableLike
 from elsewhere.model.question import Question
 from elsewhere.model.trees import KindDistance
-from elsewhere.solve import solve_frontier
+from elsewhere.solve import solve, solve_frontier
 
 _POINTS = 20
 #: The part of a privacy distance that is not worth a longer curve.
@@ -18,7 +18,12 @@ _LITTLE = 0.001
 
 
 def frontier_budgets(question: Question) -> list[float]:
-    """About twenty limits, dense near the least that is possible, up to where nothing is to gain."""
+    """About twenty limits, dense near the least that is possible, up to where nothing is to gain.
+
+    For the least quality loss they are privacy distances, from that of the smallest change to the best.
+    """
+    if question.aim == "least-loss":
+        return _distances(question)
     least, most = 0.0, math.inf
     if not isinstance(question.privacy, KindDistance):
         most = distance(question.quality, question.history, _extreme(question))
@@ -41,6 +46,19 @@ def frontier_budgets(question: Question) -> list[float]:
     # It may come long before, and what is beyond takes longest to find.
     enough = bisect_left(budgets, nearly_all, key=lambda budget: _reached(question, budget))
     return _spaced(least, budgets[max(enough, 1)])
+
+
+def _distances(question: Question) -> list[float]:
+    any_distance = math.inf if question.goal == "resemble" else 0.0
+    first = solve(question.wanting(any_distance, "least-loss")).privacy_distance
+    best = solve(question.wanting(None, None)).privacy_distance
+    assert first is not None
+    assert best is not None
+    if not max(first, best) < math.inf:
+        raise InputError(
+            "the privacy distance has no upper end, so the limits cannot be chosen; give budgets", ("budgets",)
+        )
+    return [first + (best - first) * at / _POINTS for at in range(_POINTS)] + [best]
 
 
 def _extreme(question: Question) -> TableLike:

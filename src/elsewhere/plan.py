@@ -153,6 +153,7 @@ class Plan:
             not_raised=frozenset(name for name in fixed if candidates.position(name) < 0),
             watched=watched,
             notes=self._notes(match, sum(name in history for name in watched)),
+            aim=policy.chosen_aim,
         )
 
     def _notes(self, match: Match, watched: int) -> tuple[str, ...]:
@@ -223,12 +224,18 @@ class Plan:
         return solve(self.question(history))
 
     def frontier(self, history: TableLike, budgets: Sequence[float]) -> Frontier:
-        """Return what each limit in `budgets` would buy for `history`, in place of the policy's own limit."""
+        """Return what each limit in `budgets` would buy for `history`, in place of the policy's own limit.
+
+        If the policy asks for the least quality loss, `budgets` are privacy distances to meet.
+        """
         if self.policy.goal == "hide":
             raise InputError("hide has no frontier; only resemble and avoid have one")
         from elsewhere.solve import solve_frontier
 
-        return solve_frontier(self.question(history).within(max(budgets, default=0.0)), budgets)
+        question = self.question(history)
+        if question.aim != "least-loss":
+            question = question.within(max(budgets, default=0.0))
+        return solve_frontier(question, budgets)
 
     def verify(self, history: TableLike, release: TableLike | Sanitized) -> Check:
         """Check whether `release`, a histogram or a whole `Sanitized`, satisfies what the policy asks of `history`."""

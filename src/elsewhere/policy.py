@@ -15,7 +15,7 @@ from elsewhere.files import read_bounded, write_atomic
 from elsewhere.histories import read_weights
 from elsewhere.model.distances import find_distance
 from elsewhere.model.errors import InputError
-from elsewhere.model.question import MEMORY_LIMIT, Goal, Method, Size, nonnegative
+from elsewhere.model.question import DISTANCE_LIMITS, MEMORY_LIMIT, Aim, Goal, Method, Size, chosen_aim, nonnegative
 from elsewhere.text import closest, one_line, quote
 
 if TYPE_CHECKING:
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 By: TypeAlias = Literal["name", "kind"]
 
 _GOALS: tuple[Goal, ...] = ("hide", "resemble", "avoid")
-_FOR_TARGETS = ("target", "max_quality_loss", "privacy", "method", "size", "allow_mismatch", "allow_sensitive_rise")
+_FOR_TARGETS = (
+    "target", "max_quality_loss", "aim", "privacy", "method", "size", "allow_mismatch", "allow_sensitive_rise"
+)  # fmt: skip
 _FOR_ONE_GOAL = {"redistribute": "hide", "max_distance": "resemble", "min_distance": "avoid"}
 #: What a policy calls the taxonomy that comes with this package.
 SHIPPED = "shipped"
@@ -72,6 +74,9 @@ class Policy:
     max_quality_loss: float | None = None
     max_distance: float | None = None
     min_distance: float | None = None
+    #: What resemble and avoid optimise: "near" or "far", the privacy distance; "least-loss", the quality loss. Default:
+    #: the quality loss if `max_quality_loss` is not given.
+    aim: Aim | None = None
     quality: str = "js"
     privacy: str = "js"
     method: Method = "optimal"
@@ -142,6 +147,13 @@ class Policy:
             for name, value in asdict(self).items()
             if name != "folder" and value != standard[name]
         }
+
+    @property
+    def chosen_aim(self) -> Aim | None:
+        """What is optimised, given the limits; None in hide."""
+        if self.goal == "hide":
+            return None
+        return chosen_aim(self.goal, self.max_quality_loss, getattr(self, DISTANCE_LIMITS[self.goal]), self.aim)
 
     def at(self, folder: Path) -> Policy:
         """Return the same policy with its paths relative to `folder`."""
@@ -287,9 +299,13 @@ def _check_goal(values: Mapping[str, Any]) -> None:
     for key, only in _FOR_ONE_GOAL.items():
         if goal != only and values[key] is not None:
             raise InputError(f"{key} is for {only}, not for {goal}", (key,))
-    for key in ("target", "max_quality_loss"):
-        if goal != "hide" and values[key] is None:
-            raise InputError(f"{goal} needs {key}", (key,))
+    if goal == "hide":
+        return
+    if values["target"] is None:
+        raise InputError(f"{goal} needs target", ("target",))
+    aim = chosen_aim(goal, values["max_quality_loss"], values[DISTANCE_LIMITS[goal]], values["aim"])
+    if aim == "least-loss" and values["method"] == "heuristic":
+        raise InputError("method='heuristic' cannot search for the least quality loss", ("method",))
 
 
 def _content_hash(path: Path) -> str:

@@ -14,19 +14,19 @@ from functools import wraps
 from typing import ParamSpec, TypeAlias, TypeVar
 
 from elsewhere.model.arrays import Ints
-from elsewhere.model.distances import align, slack
+from elsewhere.model.distances import align, find_distance, slack
 from elsewhere.model.errors import ElsewhereError, Infeasible, PrivacyNotMet
 from elsewhere.model.histogram import Histogram
 from elsewhere.model.names import spelling_note
 from elsewhere.model.problem import Problem
-from elsewhere.model.question import DISTANCE_LIMITS, Question, SearchLimits
+from elsewhere.model.question import DISTANCE_LIMITS, Question
 from elsewhere.model.result import Certificate, Frontier, Sanitized, Status
 from elsewhere.solvers import exact, kind_totals, smooth_exact, tree_exact, tree_tables
 from elsewhere.solvers.choices import Choices, tabulate
 from elsewhere.solvers.heuristic import heuristic
 from elsewhere.solvers.kind_totals import KindChoices
 from elsewhere.solvers.knapsack import Limits, OutOfTime, SearchGaveUp, Solution, nothing_found
-from elsewhere.solvers.required_loss import RequiredLoss, required_loss
+from elsewhere.solvers.required_loss import flat_search, required_loss, unproven
 from elsewhere.solvers.tree_tables import TreeChoices
 from elsewhere.text import name_list
 
@@ -36,6 +36,10 @@ _SEARCH_SHARE = 0.75
 _NOTICEABLE = 1e-9
 #: The time for advice on what would meet a privacy distance, even if the search for an answer has used up its own.
 _ADVICE_SECONDS = 0.1
+#: Advice is wanted to 1e-9, and the rest of the gap is left to rounding. It may take a part of the memory, and so of
+#: the time, that the answer itself may take.
+_ADVICE_GAP = 1e-10
+_ADVICE_SHARE = 8
 
 AnyChoices: TypeAlias = Choices | TreeChoices | KindChoices
 
@@ -65,11 +69,13 @@ def interruptible(answer: Callable[P, R]) -> Callable[P, R]:
 def solve(question: Question, explain: bool = True) -> Sanitized:
     """The best release, unless it misses the wanted privacy distance; `explain` says what it would take then."""
     problem = question.problem
-    limits = _limits(problem, question.search)
+    limits = _limits(question)
+    if question.aim == "least-loss":
+        return _just_enough(question, limits)
     if problem.smoothed:
         best = _smoothed(question, problem, None if question.goal == "hide" else _known(problem, limits), limits)
         if not question.meets_distance(best.privacy_distance):
-            raise _privacy_not_met(question, best, limits, explain)
+            raise _privacy_not_met(question, best, "a larger max_quality_loss may meet it", math.nan)
         return best
     if question.goal == "hide":
         solution = _least_loss(problem, limits)
@@ -83,7 +89,7 @@ def solve(question: Question, explain: bool = True) -> Sanitized:
     else:
         best = _sanitized(question, problem, _searched(problem, choices, known, limits), choices)
     if not question.meets_distance(best.privacy_distance):
-        raise _privacy_not_met(question, best, limits, explain)
+        raise _privacy_not_met(question, best, *(_advice(question, limits) if explain else ("", math.nan)))
     return best
 
 
@@ -91,17 +97,21 @@ def solve(question: Question, explain: bool = True) -> Sanitized:
 def solve_frontier(question: Question, budgets: Sequence[float]) -> Frontier:
     """The answers for many budgets, of which the question has the largest as its limit.
 
-    Tables are shared, and the multipliers of one budget are the first guess for the next.
+    Tables are shared, and the multipliers of one budget are the first guess for the next. For the least quality loss
+    the budgets are privacy distances to be met.
     """
+    if question.aim == "least-loss":
+        least = {wanted: solve(question.wanting(wanted, "least-loss")) for wanted in sorted(set(budgets))}
+        return Frontier([least[wanted] for wanted in budgets], budgets)
     problem = question.problem
     if not budgets:
         return Frontier([], [])
-    limits = _limits(problem, question.search)
+    limits = _limits(question)
     known = _known(problem.within(min(budgets)), limits)
     if problem.smoothed:
         found: dict[float, Sanitized] = {}
         for budget in sorted(set(budgets)):
-            point = _smoothed(question.within(budget), problem.within(budget), known, _limits(problem, question.search))
+            point = _smoothed(question.within(budget), problem.within(budget), known, _limits(question))
             known = align(problem.names, point.histogram.index, point.histogram.counts)
             found[budget] = point
         return Frontier([found[budget] for budget in budgets], budgets)
@@ -109,7 +119,7 @@ def solve_frontier(question: Question, budgets: Sequence[float]) -> Frontier:
     solutions: dict[float, Solution] = {}
     guess = (-1.0, 0.0)
     for budget in sorted(set(budgets), reverse=True):
-        limits = _limits(problem, question.search)
+        limits = _limits(question)
         solutions[budget] = solution = _searched(problem.within(budget), choices, known, limits, guess)
         guess = (solution.cost_multiplier, solution.size_multiplier)
     answers: dict[float, Sanitized] = {}
@@ -130,10 +140,8 @@ def find_better(question: Question, quality_loss: float, privacy_distance: float
         best = solve(question, explain=False)
     except ElsewhereError:  # whatever ended the search, it found nothing
         return None
-    reached, found = quality_loss, best.quality_loss
-    if privacy_distance is not None and best.privacy_distance is not None:
-        reached, found = privacy_distance, best.privacy_distance
-    gain = found - reached if question.goal == "avoid" else reached - found
+    reached, found = question.objective(quality_loss, privacy_distance), best.objective
+    gain = found - reached if question.aim == "far" else reached - found
     return best if gain > _NOTICEABLE * (1.0 + abs(found)) else None
 
 
@@ -141,7 +149,7 @@ def _smoothed(question: Question, problem: Problem, known: Ints | None, limits: 
     """The answer for a distance that couples the bins; its certificate has a point and a curvature as well."""
     optimal = question.method == "optimal"
     solution, point, curvature = smooth_exact.optimum(problem, known, limits, search=optimal)
-    found = _sanitized(question, problem, solution, proven=optimal)
+    found = _sanitized(question, question.problem, solution, proven=optimal)
     if found.certificate is None:
         return found
     certificate = replace(found.certificate, point=tuple(point.tolist()), curvature=tuple(curvature.tolist()))
@@ -241,39 +249,97 @@ def _nothing() -> Infeasible:
     return Infeasible("no histogram satisfies the constraints: all are forbidden or at an infinite distance", math.inf)
 
 
-def _privacy_not_met(question: Question, best: Sanitized, limits: Limits, explain: bool) -> PrivacyNotMet:
-    reached, wanted = best.privacy_distance, question.distance_limit
+def _just_enough(question: Question, limits: Limits) -> Sanitized:
+    """The release of least quality loss that meets the privacy parameter."""
+    problem = question.problem
+    result = _least_smoothed(question, limits) if problem.smoothed else _least_separable(question, limits)
+    if result is None:
+        raise _privacy_not_met(question, _without_limit(question), "no quality loss would meet it", math.inf)
+    if result.quality_loss <= problem.limit + slack(problem.limit):
+        return result
+    if result.status != "optimal" and question.search.gap:  # the gap may hide a release within the limit
+        return _just_enough(replace(question, search=question.search._replace(gap=0.0)), limits._replace(gap=0.0))
+    nearest = _without_limit(question)
+    if question.meets_distance(nearest.privacy_distance):  # the search for the least loss was ended before
+        counts = align(problem.names, nearest.histogram.index, nearest.histogram.counts)
+        return _sanitized(question, problem, unproven(problem, counts))
+    raise _privacy_not_met(question, nearest, *_enough(result.quality_loss, result.status == "optimal"))
+
+
+def _least_separable(question: Question, limits: Limits) -> Sanitized | None:
+    """The release of least quality loss that meets the privacy parameter, whatever that loss is; None if none does."""
+    problem, wanted = question.problem, question.distance_limit
     assert wanted is not None
+    least = problem.quality.to_total(problem.quality_loss(_known(problem.within(math.inf), limits)))
+    try:
+        solution = _required_loss(problem, wanted, limits, least)
+    except OutOfTime:  # then any counts will do
+        solution = _required_loss(problem, wanted, Limits(math.inf, math.inf, limits.memory), least)
+    return None if solution is None else _sanitized(question, problem, solution)
+
+
+def _least_smoothed(question: Question, limits: Limits) -> Sanitized | None:
+    """The same for a distance that couples the bins: this is resemble with its distances swapped."""
+    assert question.distance_limit is not None
+    swapped = question.problem.swapped(question.distance_limit)
+    start = smooth_exact.least_loss(swapped, limits._replace(gap=0.0)).solution
+    if not question.meets_distance(swapped.quality_loss(start.counts)):
+        if start.closed or start.bound > swapped.budget:
+            return None
+        raise nothing_found(limits)
+    return _smoothed(question, swapped, start.counts, limits)
+
+
+def _without_limit(question: Question) -> Sanitized:
+    """The best privacy distance within the limit on the quality loss, whether it is the wanted one or not."""
+    return solve(question.wanting(None, None))
+
+
+def _enough(loss: float, proven: bool) -> tuple[str, float]:
+    """A quality loss that would meet the privacy parameter, in words and as a number."""
+    more = "" if proven else ", and perhaps a smaller one: the search was ended"
+    return f"a quality loss of {loss:.10g} would meet it{more}", loss
+
+
+def _advice(question: Question, limits: Limits) -> tuple[str, float]:
+    """What quality loss would meet the privacy parameter, in words and as a number."""
+    problem, wanted = question.problem, question.distance_limit
+    assert wanted is not None
+    limits = limits.ending_in(max(limits.seconds, _ADVICE_SECONDS))
+    limits = limits._replace(gap=_ADVICE_GAP, memory=limits.memory // _ADVICE_SHARE)
+    try:
+        found = _required_loss(problem, wanted, limits, problem.budget)
+    except SearchGaveUp as error:
+        short_of = "time" if isinstance(error, OutOfTime) else "memory"
+        return f"the {short_of} limit leaves no room to find a quality loss that would meet it", math.nan
+    if found is None:
+        return "no quality loss would meet it", math.inf
+    return _enough(problem.quality_loss(found.counts), found.objective - found.bound <= 2.0 * _ADVICE_GAP)
+
+
+def _privacy_not_met(question: Question, best: Sanitized, remedy: str, needed: float) -> PrivacyNotMet:
+    reached, wanted = best.privacy_distance, question.distance_limit
     side = "above" if question.goal == "resemble" else "below"
     found = "best" if best.status == "optimal" else "best found"
+    limit = question.max_quality_loss
+    within = f" at a quality loss of at most {limit:.10g}" if limit < math.inf else ""
     sentence = (
-        f"the {found} privacy distance at a quality loss of at most {question.max_quality_loss:.10g} "
-        f"is {reached:.10g}, {side} {DISTANCE_LIMITS[question.goal]} {wanted:.10g}"
+        f"the {found} privacy distance{within} is {reached:.10g}, {side} {DISTANCE_LIMITS[question.goal]} {wanted:.10g}"
     )
-    if question.problem.smoothed:
-        sentence += "; a larger max_quality_loss may meet it"
-    if not explain or question.problem.smoothed:
-        return PrivacyNotMet(sentence, best, math.nan)
-    short_of = "memory"
-    try:
-        needed = _required_loss(question.problem, wanted, limits.ending_in(max(limits.seconds, _ADVICE_SECONDS)))
-    except SearchGaveUp as error:
-        needed = RequiredLoss(math.nan, proven=False)
-        short_of = "time" if isinstance(error, OutOfTime) else "memory"
-    if needed.loss < math.inf:
-        remedy = f"a quality loss of {needed.loss:.10g} would meet it"
-        remedy += "" if needed.proven else ", and perhaps a smaller one: the search was ended"
-    elif needed.loss == math.inf:
-        remedy = "no quality loss would meet it"
-    else:
-        remedy = f"the {short_of} limit leaves no room to find a quality loss that would meet it"
-    return PrivacyNotMet(f"{sentence}; {remedy}", best, needed.loss)
+    return PrivacyNotMet(f"{sentence}; {remedy}" if remedy else sentence, best, needed)
 
 
-def _required_loss(problem: Problem, wanted: float, limits: Limits) -> RequiredLoss:
+def _required_loss(problem: Problem, wanted: float, limits: Limits, least: float) -> Solution | None:
+    """The counts of least quality loss that meet a privacy distance, if any do; `least` is a loss to begin with."""
     if kind_totals.depends_on_totals(problem):
-        return kind_totals.required_loss(problem, wanted, limits)
-    return (required_loss if problem.tree is None else tree_exact.required_loss)(problem, wanted, limits)
+        found = kind_totals.least_loss_at(problem, wanted, limits, least)
+    else:
+        search = flat_search(problem) if problem.tree is None else tree_exact.required_loss_search(problem)
+        found = required_loss(problem, wanted, limits, least, search)
+    if found is None:
+        return None
+    ordered = exact.ordered if problem.tree is None else tree_exact.ordered
+    return found._replace(counts=ordered(problem, found.counts))
 
 
 def _sanitized(
@@ -287,10 +353,9 @@ def _sanitized(
     quality_loss, privacy_distance = problem.quality.from_total(solution.objective), None
     if problem.goal != "hide":
         quality_loss, privacy_distance = exact.figures(problem, solution.counts)
-    measure, objective = problem.quality, quality_loss
-    if problem.privacy is not None and privacy_distance is not None:
-        measure, objective = problem.privacy, privacy_distance
-    sign = -1.0 if problem.goal == "avoid" else 1.0
+    objective = question.objective(quality_loss, privacy_distance)
+    measure = problem.quality if question.minimises_loss or problem.privacy is None else problem.privacy
+    sign = -1.0 if question.aim == "far" else 1.0
     optimal = proven and solution.closed
     bound = objective if optimal else measure.from_total(sign * solution.bound)
     status: Status = "optimal" if optimal else "feasible"
@@ -327,8 +392,9 @@ def _risen(question: Question, problem: Problem, counts: Ints) -> list[str]:
     return sorted(problem.locations[at] for at in watched if counts[at] > problem.original[at])
 
 
-def _limits(problem: Problem, search: SearchLimits) -> Limits:
+def _limits(question: Question) -> Limits:
+    search = question.search
     deadline = math.inf if search.time_limit is None else time.monotonic() + search.time_limit
     # For a root, sqrt(a) - sqrt(b) <= sqrt(a - b): the sums below it are held to the square of the gap.
-    root = (problem.privacy or problem.quality).distance.root
+    root = find_distance(question.quality if question.minimises_loss else question.privacy).root
     return Limits(search.gap**2 if root else float(search.gap), deadline, int(min(search.memory_limit, 2.0**62)))

@@ -5,6 +5,7 @@ Each verb builds a `Question` from its arguments and passes it to `elsewhere.sol
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
@@ -13,6 +14,7 @@ from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import TableLike
 from elsewhere.model.question import (
     MEMORY_LIMIT,
+    Aim,
     BoundsLike,
     Method,
     Question,
@@ -20,6 +22,7 @@ from elsewhere.model.question import (
     Size,
     as_histogram,
     as_list,
+    chosen_aim,
     nonnegative,
 )
 from elsewhere.model.result import Frontier, Sanitized
@@ -167,13 +170,14 @@ def hide(
 def resemble(
     histogram: TableLike,
     target: TableLike,
-    max_quality_loss: float,
+    max_quality_loss: float | None = None,
     quality: DistanceLike = "js",
     privacy: DistanceLike = "js",
     method: Method = "optimal",
     max_distance: float | None = None,
     size: Size = "original",
     *,
+    aim: Literal["near", "least-loss"] | None = None,
     sensitive: Iterable[str] = (),
     visited_only: bool = False,
     lower: BoundsLike = None,
@@ -193,7 +197,10 @@ def resemble(
     .. math:: \min_{H'} d_p(H', H'') \quad \text{s.t.} \quad d_q(H, H') \le \epsilon, \quad \sum_i H'[i] = N
 
     where H is the histogram, N its size, H' the release, H'' the target scaled to size N, and :math:`\epsilon` is
-    `max_quality_loss`.
+    `max_quality_loss`. With a `max_distance` c but no `max_quality_loss`, or with ``aim="least-loss"``, the history
+    changes as little as possible instead:
+
+    .. math:: \min_{H'} d_q(H, H') \quad \text{s.t.} \quad d_p(H', H'') \le c, \quad \sum_i H'[i] = N
 
     Parameters
     ----------
@@ -205,6 +212,7 @@ def resemble(
         any spelling of their names.
     max_quality_loss
         The limit on d_q(H, H'). Limits allow for rounding: 1e-12, or the rounding error of the limit if that is larger.
+        Default: no limit, and the release of least quality loss that meets `max_distance`.
     quality
         The distance d_q: ``"js"``, ``"jeffreys"``, ``"variational"``, ``"l2"``, ``"squared-l2"``, ``"pearson"``,
         ``"neyman"``, a `TreeDistance`, a `SmoothedJS`, or your own function of (original count, released count) for one
@@ -216,11 +224,15 @@ def resemble(
         ``"optimal"`` (the paper's RO, the default) or ``"heuristic"`` (RH: greedy and fast, not always optimal; over
         a taxonomy the solution that the best multiplier of the quality loss leads to).
     max_distance
-        The privacy parameter c. If even the best release is farther than this from the target, `PrivacyNotMet` is
-        raised. Default: any distance is accepted.
+        The privacy parameter c: the release may be at most this far from the target. If no release within
+        `max_quality_loss` is, `PrivacyNotMet` is raised. Default: any distance is accepted.
     size
         ``"original"`` gives the release the size of the history (the default). ``"target"`` gives it the size of the
         target, which is then not scaled.
+    aim
+        What is optimised. ``"near"``: the privacy distance, within `max_quality_loss`. ``"least-loss"``: the quality
+        loss, among the releases that meet `max_distance`. Default: ``"near"`` if `max_quality_loss` is given, else
+        ``"least-loss"``.
     sensitive
         Names of locations whose counts become 0. Any spelling of a name matches, and so do patterns such as
         ``"*church*"``.
@@ -262,7 +274,8 @@ def resemble(
     Infeasible
         No histogram satisfies the constraints. Its `needed_quality_loss` is the least limit that would.
     PrivacyNotMet
-        The best release misses `max_distance`. The error has that release as `best`, and `needed_quality_loss`.
+        No release within `max_quality_loss` meets `max_distance`. The error has the best one as `best`, and
+        `needed_quality_loss`.
 
     See Also
     --------
@@ -290,6 +303,12 @@ def resemble(
     >>> r = resemble(bob, frugal, max_quality_loss=0.05)
     >>> dict(r.histogram), r.status, round(r.privacy_distance, 7)
     ({'a': 10, 'b': 6, 'c': 5, 'd': 2, 'e': 14, 'f': 5, 'g': 5, 'h': 3}, 'optimal', 0.0045983)
+
+    Close enough, at the least quality loss:
+
+    >>> r = resemble(bob, frugal, max_distance=0.04)
+    >>> dict(r.histogram), round(r.quality_loss, 7), round(r.privacy_distance, 7)
+    ({'a': 8, 'b': 4, 'c': 4, 'd': 2, 'e': 12, 'f': 10, 'g': 7, 'h': 3}, 0.0085008, 0.0397449)
     """
     from elsewhere.solve import solve
 
@@ -299,7 +318,7 @@ def resemble(
             "resemble",
             as_histogram(histogram),
             target,
-            max_quality_loss,
+            math.inf if max_quality_loss is None else max_quality_loss,
             max_distance,
             over_taxonomy(quality, taxonomy, levels),
             over_taxonomy(privacy, taxonomy, levels),
@@ -312,6 +331,7 @@ def resemble(
             forbidden=forbidden,
             candidates=candidates,
             search=SearchLimits(time_limit, gap, memory_limit),
+            aim=chosen_aim("resemble", max_quality_loss, max_distance, aim),
         )
     )
 
@@ -319,13 +339,14 @@ def resemble(
 def avoid(
     histogram: TableLike,
     target: TableLike,
-    max_quality_loss: float,
+    max_quality_loss: float | None = None,
     quality: DistanceLike = "js",
     privacy: DistanceLike = "js",
     method: Method = "optimal",
     min_distance: float | None = None,
     size: Size = "original",
     *,
+    aim: Literal["far", "least-loss"] | None = None,
     sensitive: Iterable[str] = (),
     visited_only: bool = False,
     lower: BoundsLike = None,
@@ -346,7 +367,10 @@ def avoid(
 
     where H is the histogram, N its size, H' the release, H'' the target scaled to size N, and :math:`\epsilon` is
     `max_quality_loss`. An infinite privacy distance is the best possible. Of the histograms that reach it you get the
-    one with the least quality loss.
+    one with the least quality loss. With a `min_distance` c but no `max_quality_loss`, or with ``aim="least-loss"``,
+    the history changes as little as possible instead:
+
+    .. math:: \min_{H'} d_q(H, H') \quad \text{s.t.} \quad d_p(H', H'') \ge c, \quad \sum_i H'[i] = N
 
     Parameters
     ----------
@@ -358,6 +382,7 @@ def avoid(
         any spelling of their names.
     max_quality_loss
         The limit on d_q(H, H'). Limits allow for rounding: 1e-12, or the rounding error of the limit if that is larger.
+        Default: no limit, and the release of least quality loss that meets `min_distance`.
     quality
         The distance d_q: ``"js"``, ``"jeffreys"``, ``"variational"``, ``"l2"``, ``"squared-l2"``, ``"pearson"``,
         ``"neyman"``, a `TreeDistance`, or your own function of (original count, released count) for one location.
@@ -368,11 +393,15 @@ def avoid(
         ``"optimal"`` (the paper's AO, the default) or ``"heuristic"`` (AH: greedy and fast, not always optimal; over
         a taxonomy the solution that the best multiplier of the quality loss leads to).
     min_distance
-        The privacy parameter c. If even the best release is closer than this to the target, `PrivacyNotMet` is raised.
-        Default: any distance is accepted.
+        The privacy parameter c: the release must be at least this far from the target. If no release within
+        `max_quality_loss` is, `PrivacyNotMet` is raised. Default: any distance is accepted.
     size
         ``"original"`` gives the release the size of the history (the default). ``"target"`` gives it the size of the
         target, which is then not scaled.
+    aim
+        What is optimised. ``"far"``: the privacy distance, within `max_quality_loss`. ``"least-loss"``: the quality
+        loss, among the releases that meet `min_distance`. Default: ``"far"`` if `max_quality_loss` is given, else
+        ``"least-loss"``.
     sensitive
         Names of locations whose counts become 0. Any spelling of a name matches, and so do patterns such as
         ``"*church*"``.
@@ -414,7 +443,8 @@ def avoid(
     Infeasible
         No histogram satisfies the constraints. Its `needed_quality_loss` is the least limit that would.
     PrivacyNotMet
-        The best release misses `min_distance`. The error has that release as `best`, and `needed_quality_loss`.
+        No release within `max_quality_loss` meets `min_distance`. The error has the best one as `best`, and
+        `needed_quality_loss`.
 
     See Also
     --------
@@ -445,7 +475,7 @@ def avoid(
             "avoid",
             as_histogram(histogram),
             target,
-            max_quality_loss,
+            math.inf if max_quality_loss is None else max_quality_loss,
             min_distance,
             over_taxonomy(quality, taxonomy, levels),
             over_taxonomy(privacy, taxonomy, levels),
@@ -458,6 +488,7 @@ def avoid(
             forbidden=forbidden,
             candidates=candidates,
             search=SearchLimits(time_limit, gap, memory_limit),
+            aim=chosen_aim("avoid", max_quality_loss, min_distance, aim),
         )
     )
 
@@ -471,6 +502,7 @@ def frontier(
     privacy: DistanceLike = "js",
     size: Size = "original",
     *,
+    aim: Aim | None = None,
     sensitive: Iterable[str] = (),
     visited_only: bool = False,
     lower: BoundsLike = None,
@@ -490,7 +522,8 @@ def frontier(
 
     for each :math:`\epsilon` in `budgets`; avoid has the maximum in place of the minimum. Each point is as good as what
     `resemble` or `avoid` returns for that limit. Of equally good histograms it may be another one, because the points
-    share tables and multipliers.
+    share tables and multipliers. With ``aim="least-loss"`` the budgets are privacy distances instead, and each point is
+    the release of least quality loss that meets one of them.
 
     Parameters
     ----------
@@ -501,7 +534,8 @@ def frontier(
         The target H'': a `Profile`, or counts or other nonnegative weights by location. Places match the history's by
         any spelling of their names.
     budgets
-        The limits on d_q(H, H') to try.
+        The limits on d_q(H, H') to try, or with ``aim="least-loss"`` the limits on d_p(H', H''): `max_distance` of
+        resemble, `min_distance` of avoid.
     goal
         ``"resemble"`` (the default) or ``"avoid"``.
     quality
@@ -514,6 +548,8 @@ def frontier(
     size
         ``"original"`` gives the releases the size of the history (the default). ``"target"`` gives them the size of the
         target, which is then not scaled.
+    aim
+        What is optimised: ``"near"`` in resemble and ``"far"`` in avoid (the default), or ``"least-loss"``.
     sensitive
         Names of locations whose counts become 0. Any spelling of a name matches, and so do patterns such as
         ``"*church*"``.
@@ -553,6 +589,8 @@ def frontier(
     Infeasible
         No histogram satisfies the constraints within the smallest budget. Its `needed_quality_loss` is the least that
         would.
+    PrivacyNotMet
+        No release meets one of the privacy distances.
 
     See Also
     --------
@@ -572,18 +610,23 @@ def frontier(
     >>> frugal = dict(a=10, b=8, c=6, d=2, e=13, f=4, g=4, h=3)
     >>> [round(r.privacy_distance, 4) for r in frontier(bob, frugal, [0.001, 0.01, 0.1])]
     [0.0711, 0.0364, 0.0]
+    >>> [round(r.quality_loss, 4) for r in frontier(bob, frugal, [0.07, 0.04, 0.0], aim="least-loss")]
+    [0.0013, 0.0085, 0.079]
     """
     from elsewhere.solve import solve_frontier
 
     if not isinstance(goal, str) or goal not in ("resemble", "avoid"):
         raise InputError(f"goal is {quote(goal)}; it must be 'resemble' or 'avoid'", ("goal",))
     taxonomy = informed(taxonomy, histogram)
-    limits = [nonnegative("budgets", budget) for budget in as_list("budgets", budgets, "quality losses")]
+    limits = [nonnegative("budgets", budget) for budget in as_list("budgets", budgets, "limits")]
+    most = max(limits, default=0.0)
+    aim = chosen_aim(goal, most, most, aim)
     question = Question(
         goal,
         as_histogram(histogram),
         target,
-        max(limits, default=0.0),
+        math.inf if aim == "least-loss" else most,
+        most if aim == "least-loss" else None,
         quality=over_taxonomy(quality, taxonomy, levels),
         privacy=over_taxonomy(privacy, taxonomy, levels),
         size=size,
@@ -594,5 +637,6 @@ def frontier(
         forbidden=forbidden,
         candidates=candidates,
         search=SearchLimits(time_limit, gap, memory_limit),
+        aim=aim,
     )
     return solve_frontier(question, limits)

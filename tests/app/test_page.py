@@ -695,6 +695,15 @@ def test_what_cannot_be_met(page: Page) -> None:
     page.get_by_role("button", name="Allow a quality loss of").click()
     settled(page)
     assert float(page.locator("#privacy-distance").inner_text()) <= 0.65
+    page.get_by_role("slider").press("End")
+    settled(page)
+    most = float(page.locator("#quality-loss").inner_text())
+    page.get_by_label("Change as little as possible").check()
+    settled(page)
+    expect(page.locator("#proof-words")).to_contain_text("closer to your history")
+    assert float(page.locator("#quality-loss").inner_text()) < most
+    page.get_by_role("slider").press("End")
+    expect(page.get_by_label("Change as little as possible")).not_to_be_checked()
 
 
 def test_a_lost_connection(page: Page) -> None:

@@ -198,6 +198,23 @@ def test_frontier_rises_and_says_what_is_needed(client: Client, history: str) ->
     assert budgets[0] == pytest.approx(none.value.needed_quality_loss)
 
 
+def test_the_smallest_change_that_meets_a_distance(client: Client, history: str) -> None:
+    asked = {**RESEMBLE, "max_quality_loss": None, "max_distance": 0.3, "aim": "least-loss"}
+    shown = client.release(history, asked)
+    alone = ew.Policy.of({key: value for key, value in asked.items() if value is not None}).plan().sanitize(HISTORY)
+    assert shown["quality_loss"] == alone.quality_loss
+    assert shown["privacy_distance"] <= 0.3
+    assert shown["certificate"] == "Proven: no release that meets the privacy distance is closer to your history."
+    curve = client.question(history, "frontier", asked).json(interface.FRONTIER)
+    assert curve["needed"] == pytest.approx(alone.quality_loss)
+    command = client.take(history, asked, "command.sh").decode()
+    assert "--max-distance 0.3 --aim least-loss" in command
+    assert "--max-quality-loss" not in command
+    never = client.release(history, {**asked, "max_distance": 0.0, "ticked": ["Museum"]})
+    assert never["needed_quality_loss"] is None
+    assert never["best"]["privacy_distance"] > 0.0
+
+
 def test_the_curve_of_a_long_history_is_what_could_be_reached_at_best(client: Client) -> None:
     sample = client.read(client.ask("POST", "api/samples/year"))["id"]
     for goal, sign in (("resemble", 1), ("avoid", -1)):

@@ -116,6 +116,12 @@ FAILING: list[tuple[int, str, tuple[str, ...]]] = [
     (2, "No such option", ("hide", "history.csv", "--sensitve", "casino")),
     (2, "resemble needs --target", ("resemble", "history.csv", "--max-quality-loss", "0.1")),
     (2, "resemble needs --max-quality-loss", ("resemble", "history.csv", "--target", "target.csv")),
+    (2, "--aim='least-loss' needs --min-distance", ("avoid", "history.csv", "--target", "target.csv", "--aim",
+                                                    "least-loss", "--max-quality-loss", "0.1")),
+    (2, "cannot be combined with --aim least-loss", ("frontier", "history.csv", "--target", "target.csv", "--aim",
+                                                     "least-loss", "--max-quality-loss", "0.1")),
+    (3, "no quality loss would meet it", ("resemble", "history.csv", "--target", "target.csv", "--max-distance", "0",
+                                          "--upper", "gym=0")),
     (2, "neither a file nor a profile; did you mean 'tourist'?", ("avoid", "history.csv", "--target", "turist",
                                                                   "--max-quality-loss", "0.1")),
     (2, "--max-quality-loss is -1", ("avoid", "history.csv", "--target", "target.csv", "--max-quality-loss", "-1")),
@@ -342,3 +348,28 @@ def test_kinds_of_places_on_the_command_line(run: Run) -> None:
         status, _, err = run(*asked, *wrong)
         assert status == 2
         assert "--kind" in err
+
+
+def test_just_enough(run: Run) -> None:
+    """The smallest change that is close enough is released, checked, and drawn as a curve."""
+    asked = ("history.csv", "--target", "target.csv", "--allow-mismatch", "--max-distance", "0.2")
+    status, _, err = run("resemble", *asked, "-o", "release.csv", "--report", "report.json")
+    best = ew.resemble(HISTORY, TARGET, max_distance=0.2)
+    assert status == 0
+    assert rows("release.csv") == dict(best.histogram)
+    assert "Proven: no release that meets the privacy distance is closer to your history." in err
+    status, _, err = run("verify", "history.csv", "release.csv", "--report", "report.json")
+    assert status == 0
+    assert "The certificate in the report holds" in err
+    report = json.loads(Path("report.json").read_text())
+    report["certificate"]["bound"] = report["bound"] = report["quality_loss"] + 0.01
+    Path("report.json").write_text(json.dumps(report))
+    assert run("verify", "history.csv", "release.csv", "--report", "report.json")[0] == 1
+    ew.resemble(HISTORY, TARGET, 1.0).save("nearest.csv")
+    status, _, err = run("verify", *asked[:1], "nearest.csv", *asked[1:])
+    assert status == 0
+    assert f"Allowed, but not the best: a release with a quality loss of {best.quality_loss:.4g} exists." in err
+    status, out, err = run("frontier", *asked[:4], "--aim", "least-loss", "--budgets", "0.2,0.1", "--suggest")
+    assert status == 0
+    assert float(out.splitlines()[1].split(",")[1]) == best.quality_loss
+    assert "A good choice is --max-distance" in err

@@ -156,3 +156,26 @@ def test_sums_that_no_integer_holds() -> None:
         first = result.to_pylist()[0]
         assert first["location"] is None
         assert first["reason"] == "the histogram has more than 4e+18 counts"
+
+
+@pytest.mark.parametrize("goal", ["resemble", "avoid"])
+def test_just_enough_for_everybody(goal: Any, tmp_path: Any) -> None:
+    """Users get the smallest change that meets the distance; those for whom none does get a reason."""
+    (tmp_path / "target.csv").write_text("location,count\ncafé,3\ngym,2\nclinic,1\n")
+    name, wanted = ("max_distance", 0.1) if goal == "resemble" else ("min_distance", 0.2)
+    choices = {"goal": goal, "target": str(tmp_path / "target.csv"), name: wanted, "visited_only": True}
+    policy = ew.Policy.of({**choices, "allow_mismatch": True, "allow_sensitive_rise": True})
+    users = {"ann": {"café": 7, "gym": 2, "clinic": 4}, "bob": {"café": 1, "gym": 1, "clinic": 9}, "eve": {"gym": 4}}
+    rows = [(user, location, count) for user, counts in users.items() for location, count in counts.items()]
+    table = pa.table(dict(zip(("user", "location", "count"), map(list, zip(*rows, strict=True)), strict=True)))
+    (results,) = sanitize_batches(policy, table.to_batches())
+    verb = ew.resemble if goal == "resemble" else ew.avoid
+    asked: dict[str, Any] = {name: wanted, "visited_only": True}
+    for row in results.to_pylist():
+        if goal == "resemble" and row["user"] == "eve":  # who was at one place only
+            assert row["status"] == "none"
+            assert row["reason"].endswith("no quality loss would meet it")
+            continue
+        alone = verb(users[row["user"]], {"café": 3, "gym": 2, "clinic": 1}, **asked)
+        assert (row["status"], row["quality_loss"], row["gap"]) == ("optimal", alone.quality_loss, 0.0)
+        assert dict(zip(row["location"], row["count"], strict=True)) == dict(alone.histogram)

@@ -87,6 +87,7 @@ QUESTION: Schema = {
         "max_quality_loss": _MAYBE,
         "max_distance": _MAYBE,
         "min_distance": _MAYBE,
+        "aim": {"enum": ["near", "far", "least-loss", None]},
         "quality": _MAYBE_TEXT,
         "privacy": _MAYBE_TEXT,
         "method": {"enum": ["optimal", "heuristic", None]},

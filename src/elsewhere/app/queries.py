@@ -71,7 +71,7 @@ def frontier(session: Session, opened: OpenHistory, question: Mapping[str, Any])
     """What each limit on the quality loss would buy."""
     if question.get("goal") == "hide":
         raise InputError("goal is 'hide', which has no frontier; it is for resemble and avoid")
-    asked = resolve(session, opened, {**question, "max_quality_loss": 0.0}).question
+    asked = resolve(session, opened, {**question, "max_quality_loss": 0.0, "aim": None}).question
     try:
         _leave_some(asked)
     except Infeasible as error:

@@ -111,6 +111,8 @@ def audit(
     hiding = Policy("hide", names, stay, taxonomy, quality=quality).plan()
     targeting = None
     if target is not None:
+        if max_quality_loss is None:
+            raise InputError("resemble needs max_quality_loss", ("max_quality_loss",))
         targeting = Policy(
             "resemble", target=target, max_quality_loss=max_quality_loss, quality=quality, privacy=privacy
         ).plan()

@@ -21,7 +21,9 @@ _COLUMNS = ("budget", "quality_loss", "privacy_distance", "bound", "gap", "statu
 @options.target
 @click.option("--goal", type=click.Choice(["resemble", "avoid"]), default="resemble", show_default=True,
               help="Move towards the target or away from it.")  # fmt: skip
-@click.option("--budgets", metavar="A,B,...", help="Try these limits. Default: about twenty over the whole range.")
+@options.aim("near", "far")
+@click.option("--budgets", metavar="A,B,...", help="Try these limits: quality losses, or distances to meet with --aim "
+              "least-loss. Default: about twenty over the whole range.")  # fmt: skip
 @click.option("--max-quality-loss", type=float, metavar="NUMBER", help="Add this limit, and mark it in the curve.")
 @click.option("--suggest", is_flag=True, help="Suggest a limit: the knee of the curve.")
 @options.asking
@@ -34,28 +36,38 @@ def frontier(history: str, goal: Any, budgets: str | None, suggest: bool, **give
     """Show which privacy distance each limit on the quality loss buys.
 
     The first steps buy most and later ones less. --suggest names the knee of the curve, and --max-quality-loss marks
-    your own choice. The output is private.
+    your own choice. With --aim least-loss the limits are privacy distances, and the curve shows the least quality loss
+    that meets each. The output is private.
 
     \b
-    Example:
+    Examples:
       elsewhere frontier history.csv --target tourist --suggest -o frontier.html
+      elsewhere frontier history.csv --target tourist --aim least-loss
     """
     from elsewhere.budgets import frontier_budgets
     from elsewhere.cli.view import suggestion
+    from elsewhere.model.question import DISTANCE_LIMITS
     from elsewhere.solve import solve_frontier
 
     output = given["output"]
     options.check_paths(history, given, ("output",))
     tabular = output is None or output == "-" or output.endswith(".csv")
     chosen = given["max_quality_loss"]
-    given["max_quality_loss"] = 0.0 if chosen is None else chosen
+    if given["aim"] == "least-loss":
+        if chosen is not None:
+            raise InputError("--max-quality-loss cannot be combined with --aim least-loss; leave one of them out")
+        given[DISTANCE_LIMITS[goal]] = 0.0
+    else:
+        given["max_quality_loss"] = 0.0 if chosen is None else chosen
     policy = options.chosen_policy(goal, given)
     say = options.speaker(given)
     question = policy.plan().question(options.read_history(history, given, say))
     wanted = _numbers(budgets) if budgets is not None else frontier_budgets(question)
     if chosen is not None:
         wanted = sorted({*wanted, chosen})
-    points = solve_frontier(question.within(max(wanted)), wanted).distinct(chosen)
+    if question.aim != "least-loss":
+        question = question.within(max(wanted))
+    points = solve_frontier(question, wanted).distinct(chosen)
     if not tabular:
         points.plot(output, chosen=chosen)
     elif output is None or output == "-":

@@ -202,8 +202,18 @@ max_quality_loss = click.option(
     "--max-quality-loss",
     type=float,
     metavar="NUMBER",
-    help="Limit on the quality loss. Required, here or in --policy.",
+    help="Limit on the quality loss. Required, here or in --policy, unless you give a distance to meet.",
 )
+
+
+def aim(*aims: str) -> Callable[[Command], Command]:
+    """The option that says what is optimised."""
+    return click.option(
+        "--aim",
+        type=click.Choice([*aims, "least-loss"]),
+        help="Optimise the distance to the target, or the quality loss among releases that meet a distance. "
+        "Default: least-loss if there is no limit on the quality loss.",
+    )
 
 
 def read_history(path: str, given: Mapping[str, Any], say: Callable[[str], None]) -> History:

@@ -54,20 +54,24 @@ def hide(history: str, **given: Any) -> None:
     "--max-distance",
     type=float,
     metavar="C",
-    help="Refuse a release farther than this from the target. Default: accept any.",
+    help="Refuse a release farther than this from the target. Without --max-quality-loss, find the smallest change "
+    "that is this close. Default: accept any.",
 )
+@options.aim("near")
 @_METHOD
 @options.asking
 @options.limits
 @options.reading
 @options.output
 def resemble(history: str, **given: Any) -> None:
-    """Move a history as close to a target profile as a limit on the quality loss allows.
+    """Move a history as close to a target profile as a limit on the quality loss allows, or just close enough.
 
     \b
-    Example:
+    Examples:
       elsewhere resemble history.csv --target tourist \\
         --max-quality-loss 0.05 -o release.csv
+      elsewhere resemble history.csv --target tourist \\
+        --max-distance 0.3 -o release.csv
     """
     _release("resemble", history, given)
 
@@ -80,20 +84,24 @@ def resemble(history: str, **given: Any) -> None:
     "--min-distance",
     type=float,
     metavar="C",
-    help="Refuse a release closer than this to the target. Default: accept any.",
+    help="Refuse a release closer than this to the target. Without --max-quality-loss, find the smallest change that "
+    "is this far. Default: accept any.",
 )
+@options.aim("far")
 @_METHOD
 @options.asking
 @options.limits
 @options.reading
 @options.output
 def avoid(history: str, **given: Any) -> None:
-    """Move a history as far from a target profile as a limit on the quality loss allows.
+    """Move a history as far from a target profile as a limit on the quality loss allows, or just far enough.
 
     \b
-    Example:
+    Examples:
       elsewhere avoid history.csv --target student \\
         --max-quality-loss 0.05 -o release.csv
+      elsewhere avoid history.csv --target student \\
+        --min-distance 0.6 -o release.csv
     """
     _release("avoid", history, given)
 

@@ -27,6 +27,7 @@ _GOAL_FROM = ("policy", "max_distance", "min_distance")
 @click.option("--max-quality-loss", type=float, metavar="NUMBER", help="Require at most this quality loss.")
 @click.option("--max-distance", type=float, metavar="C", help="Require at most this distance from the target.")
 @click.option("--min-distance", type=float, metavar="C", help="Require at least this distance from the target.")
+@options.aim("near", "far")
 @click.option(
     "--redistribute",
     type=int,
@@ -80,7 +81,7 @@ def verify(history: str, release: str, **given: Any) -> None:
     if check.privacy_distance is not None:
         say(f"Its privacy distance is {on_scale(check.privacy_distance, policy.privacy)}.")
     if better is not None:
-        what = "quality loss" if policy.goal == "hide" else "privacy distance"
+        what = "quality loss" if question.minimises_loss else "privacy distance"
         say(f"Allowed, but not the best: a release with a {what} of {better:.4g} exists.")
     elif claims is not None and claims.certificate is not None:
         say(f"The certificate in the report holds: it proves a bound of {check.bound:.6g}.")
@@ -104,7 +105,7 @@ def _goal(given: dict[str, Any]) -> Goal:
         return Policy.load(given["policy"]).goal
     if given["target"] is None:
         return "hide"
-    if given["max_quality_loss"] is None:
+    if given["max_quality_loss"] is None and given["max_distance"] is None and given["min_distance"] is None:
         given["max_quality_loss"] = math.inf
     # A release of avoid, and nothing else, may be at an infinite distance: unless that is limited, it passes.
     return "avoid" if given["max_distance"] is None else "resemble"
@@ -117,10 +118,10 @@ def _better(question: Question, check: Check) -> float | None:
     from elsewhere.solve import find_better
     from elsewhere.verification.verify import check_release
 
-    if not check.ok or (question.goal != "hide" and question.max_quality_loss == math.inf):
+    if not check.ok or (not question.minimises_loss and question.max_quality_loss == math.inf):
         return None
     asked = replace(question, search=question.search._replace(time_limit=_SECONDS))
     best = find_better(asked, check.quality_loss, check.privacy_distance)
     if best is None or not check_release(question, best.histogram).ok:
         return None
-    return best.quality_loss if best.privacy_distance is None else best.privacy_distance
+    return best.objective

@@ -37,7 +37,11 @@ def suggestion(points: Frontier) -> str:
     if knee.privacy_distance < math.inf:
         reaches = f"a privacy distance of {figure(knee.privacy_distance)}"
     beyond = "which is the best possible" if at == len(points) - 1 else "and beyond it each step buys less"
-    return f"A good choice is --max-quality-loss {points.budgets[at]:.4g}: it reaches {reaches}, {beyond}."
+    choice = f"--max-quality-loss {points.budgets[at]:.4g}: it reaches {reaches}"
+    if knee.question.aim == "least-loss":
+        option = "--max-distance" if knee.goal == "resemble" else "--min-distance"
+        choice = f"{option} {points.budgets[at]:.4g}: it costs a quality loss of {figure(knee.quality_loss)}"
+    return f"A good choice is {choice}, {beyond}."
 
 
 def _show_plain(changes: Changes, stream: IO[str]) -> None:

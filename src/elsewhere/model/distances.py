@@ -34,7 +34,7 @@ _SLACK = 1e-12
 
 def slack(limit: float) -> float:
     """How far beyond a limit floating point may be: 1e-12, and the rounding of the limit itself where that is more."""
-    return _SLACK + 4.0 * float(np.finfo(np.float64).eps) * limit if limit < math.inf else 0.0
+    return _SLACK + 4.0 * float(np.finfo(np.float64).eps) * abs(limit) if abs(limit) < math.inf else 0.0
 
 
 def _js(r: Floats, x: Floats, r_size: Size, x_size: Size) -> Floats:
@@ -157,6 +157,9 @@ class Measure(NamedTuple):
     A root is left to the end: terms, limits and totals are those of the sum below it, and `from_total` puts it on.
     Over a tree the terms are those of its nodes, each with its weight; the first of them are those of the bins. With a
     `smoother`, the matrix of a `SmoothedJS`, they are those of the smoothed histograms.
+
+    With `enough` the measure says how far the distance is from being large enough: terms are negated, and one that is
+    enough alone counts as `enough`. If only an infinite term is enough, such a term counts as -1 and any other as 0.
     """
 
     distance: Distance
@@ -165,6 +168,7 @@ class Measure(NamedTuple):
     size: float
     tree: Tree | None = None
     weight: Floats | None = None
+    enough: float | None = None
     smoother: Floats | None = None
 
     def terms(self, x: Floats) -> Floats:
@@ -173,7 +177,7 @@ class Measure(NamedTuple):
             reference = self.reference @ self.smoother.T
             return self.distance.terms(reference, x @ self.smoother.T, self.reference_size, self.size)
         if self.tree is None:
-            return self.distance.terms(self.reference, x, self.reference_size, self.size)
+            return self.counted(self.distance.terms(self.reference, x, self.reference_size, self.size))
         return self.node_terms(np.arange(len(self.tree.parent)), self.tree.sums(x))
 
     def node_terms(self, nodes: Ints, x: Floats) -> Floats:
@@ -185,7 +189,13 @@ class Measure(NamedTuple):
         reference = self.tree.sums(self.reference)[nodes[counts]]
         terms = np.zeros(len(nodes))
         terms[counts] = weight[counts] * self.distance.terms(reference, x[counts], self.reference_size, self.size)
-        return terms
+        return self.counted(terms)
+
+    def counted(self, terms: Floats) -> Floats:
+        """The terms as they are added up: as they are, unless the distance is to be large enough."""
+        if self.enough is None:
+            return terms
+        return -np.isinf(terms).astype(np.float64) if self.enough == math.inf else -np.minimum(terms, self.enough)
 
     @property
     def length(self) -> int:
@@ -195,7 +205,7 @@ class Measure(NamedTuple):
     def row(self, bin_: int, x: Floats) -> Floats:
         """The terms of one bin for many counts."""
         reference = np.asarray(self.reference[bin_])
-        return self.distance.terms(reference, x, self.reference_size, self.size)
+        return self.counted(self.distance.terms(reference, x, self.reference_size, self.size))
 
     def __call__(self, x: Floats) -> float:
         """The distance of the histogram x."""

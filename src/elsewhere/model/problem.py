@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -23,6 +24,8 @@ OptionalMeasure = TypeVar("OptionalMeasure", Measure, None)
 
 #: What rounding may hide of the room that a budget leaves a bin, relative to the budget plus one.
 ROOM = 1e-12
+#: What a privacy term is capped at, beyond what is enough, relative to that plus one.
+_HAIR = 1e-9
 
 
 class Problem(NamedTuple):
@@ -83,6 +86,25 @@ class Problem(NamedTuple):
         """The same problem with another limit on the quality loss."""
         return self._replace(limit=limit)
 
+    def swapped(self, wanted: float) -> Problem:
+        """The problem of least quality loss at a wanted privacy distance: that of resemble with its distances swapped.
+
+        The quality loss is minimised as a privacy distance is. What is limited is the privacy distance in resemble, and
+        in avoid how far that is from being large enough.
+        """
+        privacy = self.privacy
+        assert privacy is not None
+        if self.goal == "resemble":
+            return self._replace(quality=privacy, privacy=self.quality, limit=wanted)
+        target = privacy.to_total(max(0.0, wanted - 0.999 * slack(wanted)))
+        budget = -1.0 if target == math.inf else -target
+        # A hair more than what is wanted even if all other terms are as small as can be, lest rounding matters.
+        enough = (1.0 + _HAIR) * (target + _negative_part(self)) + _HAIR
+        distance = replace(privacy.distance, builtin=False, root=False, unbounded=False)
+        farther = privacy._replace(distance=distance, enough=enough)
+        limit = budget - 0.999 * slack(budget)  # which `budget` adds again
+        return self._replace(goal="resemble", quality=farther, privacy=self.quality, limit=limit)
+
     def quality_loss(self, counts: Ints) -> float:
         """d_q(H, H')."""
         terms = self.quality.terms(counts.astype(np.float64))
@@ -117,6 +139,19 @@ class Problem(NamedTuple):
             and bool((counts >= self.lower).all() and (counts <= self.upper).all())
             and self.allows(counts)
         )
+
+
+def _negative_part(problem: Problem) -> float:
+    """How far below 0 the finite privacy terms of all bins may be together; only those of a user's function are."""
+    privacy = problem.privacy
+    assert privacy is not None
+    if privacy.distance.builtin:
+        return 0.0
+    total = 0.0
+    for bin_, (low, high) in enumerate(zip(problem.lower.tolist(), problem.upper.tolist(), strict=True)):
+        terms = privacy.row(bin_, np.arange(low, high + 1, dtype=np.float64))
+        total -= float(terms[np.isfinite(terms)].min(initial=0.0))
+    return total
 
 
 def problem_of(question: Question) -> Problem:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Goal: TypeAlias = Literal["hide", "resemble", "avoid"]
 Method: TypeAlias = Literal["optimal", "heuristic"]
 Size: TypeAlias = Literal["original", "target"]
+Aim: TypeAlias = Literal["near", "far", "least-loss"]
 BoundsLike: TypeAlias = "Mapping[str, int] | None"
 
 #: The largest size that is worked with: sums of counts stay within 64 bits, whatever is added to them on the way.
@@ -28,6 +29,8 @@ LARGEST_SIZE = 4 * 10**18
 MEMORY_LIMIT = 2**30
 #: What callers name the privacy parameter c.
 DISTANCE_LIMITS = {"resemble": "max_distance", "avoid": "min_distance"}
+#: What resemble and avoid optimise within a limit on the quality loss.
+_DISTANCE_AIMS: dict[str, Aim] = {"resemble": "near", "avoid": "far"}
 
 
 class SearchLimits(NamedTuple):
@@ -88,6 +91,9 @@ class Question:
     watched: Iterable[str] = ()
     #: Clauses on how the question was understood; they become notes of the result.
     notes: tuple[str, ...] = ()
+    #: What is optimised: "near" or "far", the privacy distance; "least-loss", the quality loss that meets
+    #: `distance_limit`. None in hide; else the default is the privacy distance.
+    aim: Aim | None = None
 
     def __post_init__(self) -> None:
         check_size(self.history)
@@ -102,6 +108,13 @@ class Question:
                 )
         if self.distance_limit is not None:
             nonnegative(DISTANCE_LIMITS[self.goal], self.distance_limit)
+        if self.goal != "hide" and self.aim is None:
+            object.__setattr__(self, "aim", _DISTANCE_AIMS[self.goal])
+        if self.aim == "least-loss":
+            if self.distance_limit is None:
+                raise _no_distance(DISTANCE_LIMITS[self.goal])
+            if self.method == "heuristic":
+                raise InputError("method='heuristic' cannot search for the least quality loss", ("method",))
         nonnegative("gap", self.search.gap)
         nonnegative("memory_limit", self.search.memory_limit)
         if self.search.time_limit is not None:
@@ -136,6 +149,21 @@ class Question:
         other.__dict__["problem"] = self.problem.within(nonnegative("max_quality_loss", max_quality_loss))
         return other
 
+    def wanting(self, distance_limit: float | None, aim: Aim | None) -> Question:
+        """The same question with another privacy parameter and another aim."""
+        other = replace(self, distance_limit=distance_limit, aim=aim)
+        other.__dict__["problem"] = self.problem
+        return other
+
+    @property
+    def minimises_loss(self) -> bool:
+        """Whether the objective is the quality loss; else it is the privacy distance."""
+        return self.goal == "hide" or self.aim == "least-loss"
+
+    def objective(self, quality_loss: float, privacy_distance: float | None) -> float:
+        """The figure that is optimised."""
+        return quality_loss if self.minimises_loss or privacy_distance is None else privacy_distance
+
     def meets_distance(self, privacy_distance: float | None) -> bool:
         """Whether a release at this privacy distance is acceptable."""
         if self.distance_limit is None or privacy_distance is None:
@@ -148,6 +176,27 @@ def meets_distance(goal: Goal, privacy_distance: Any, limit: float) -> Any:
     if goal == "avoid":
         return privacy_distance >= limit - slack(limit)
     return privacy_distance <= limit + slack(limit)
+
+
+def chosen_aim(goal: Goal, max_quality_loss: float | None, distance_limit: float | None, aim: Any) -> Aim:
+    """What resemble or avoid optimises, given the limits; raises if one that it needs is missing."""
+    aims = (_DISTANCE_AIMS[goal], "least-loss")
+    if aim is None:
+        aim = aims[max_quality_loss is None]
+    if not isinstance(aim, str) or aim not in aims:
+        raise InputError(f"aim is {quote(aim)}; for {goal} it must be one of {', '.join(map(repr, aims))}", ("aim",))
+    limit = DISTANCE_LIMITS[goal]
+    if aim == "least-loss" and distance_limit is None:
+        if max_quality_loss is None:
+            raise InputError(f"{goal} needs max_quality_loss or {limit}", ("max_quality_loss", limit))
+        raise _no_distance(limit)
+    if aim != "least-loss" and max_quality_loss is None:
+        raise InputError(f"aim={aim!r} needs max_quality_loss", ("aim", "max_quality_loss"))
+    return "least-loss" if aim == "least-loss" else _DISTANCE_AIMS[goal]
+
+
+def _no_distance(limit: str) -> InputError:
+    return InputError(f"aim='least-loss' needs {limit}, the privacy distance to meet", ("aim", limit))
 
 
 def as_histogram(counts: TableLike) -> Histogram:

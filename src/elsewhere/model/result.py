@@ -45,6 +45,11 @@ class Certificate:
     there is no size multiplier. The bound of hide is then the loss itself: no move of one visit lowers it, which proves
     it least.
 
+    For the least quality loss that meets a privacy distance c the two distances change places: f is the quality term,
+    q the privacy term and B is c, so that `quality_multiplier` is the price of the privacy distance. In avoid, q is the
+    negative of the privacy term, or of the least number that is enough if the term is larger, and B is -c. Then x runs
+    over the counts that a histogram may have whose quality loss is no greater than that of the release.
+
     A smoothed distance couples the bins. Then let g be the slopes of f + :math:`\lambda` q at `point`, z. The bound is
 
     .. math:: f(z) + \lambda (q(z) - B) + \mu \Big( M - \sum_i z_i \Big) + \sum_i \min_x \left(
@@ -91,6 +96,11 @@ class Sanitized:
     notes: tuple[str, ...]
     #: What was asked.
     question: Question = field(repr=False, compare=False)
+
+    @property
+    def objective(self) -> float:
+        """What was optimised: the quality loss, or the privacy distance."""
+        return self.question.objective(self.quality_loss, self.privacy_distance)
 
     @property
     def unchanged(self) -> bool:
@@ -172,6 +182,8 @@ class Sanitized:
 class Frontier(list[Sanitized]):
     """A list of results, one for each limit in `budgets`, in the same order.
 
+    The limits are on the quality loss, or on the privacy distance if each result has the least quality loss.
+
     See Also
     --------
     frontier : Computes one.
@@ -248,7 +260,8 @@ class Frontier(list[Sanitized]):
             for budget, result in zip(self.budgets, self, strict=True)
         )
         goal: Literal["resemble", "avoid"] = "avoid" if self[0].goal == "avoid" else "resemble"
-        return Curve(goal, points, tuple(self._undominated()), marked, mark)
+        of_distance = self[0].question.aim == "least-loss"
+        return Curve(goal, points, tuple(self._undominated()), marked, mark, of_distance)
 
     def _knee(self) -> int:
         if not self:

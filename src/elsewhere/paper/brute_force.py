@@ -20,11 +20,11 @@ from elsewhere.model.distances import DistanceLike
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram, TableLike
 from elsewhere.model.names import name_key
-from elsewhere.model.question import Goal
+from elsewhere.model.question import Aim, Goal
 from elsewhere.model.smoothing import SmoothedJS
 from elsewhere.model.trees import KindDistance, TreeDistance
 from elsewhere.paper.setting import Size, counts_to_add, prepare
-from elsewhere.paper.terms import Node, Term, from_total, nodes, term, threshold
+from elsewhere.paper.terms import Node, Term, from_below, from_total, nodes, term, threshold
 
 #: Objectives that are this close count as equal.
 _TIE = 1e-12
@@ -35,13 +35,13 @@ _MOST_HISTOGRAMS = 10_000_000
 class BruteForce:
     """The best histograms and their objective."""
 
-    #: The quality loss in hide, else the privacy distance; None if no histogram satisfies the constraints.
+    #: The figure that is optimised; None if no histogram satisfies the constraints.
     objective: float | None
     #: The least quality loss of the optima; infinite if there are none.
     quality_loss: float
     #: All optima.
     histograms: list[Histogram]
-    #: The least quality loss of the histograms that satisfy all but the limit on it; infinite if there are none.
+    #: The least quality loss of the histograms that satisfy all but the limits on distances; infinite without any.
     least_quality_loss: float
 
 
@@ -51,6 +51,9 @@ def brute_force(
     *,
     target: TableLike | None = None,
     max_quality_loss: float = math.inf,
+    max_distance: float | None = None,
+    min_distance: float | None = None,
+    aim: Aim | None = None,
     quality: DistanceLike = "js",
     privacy: DistanceLike = "js",
     size: Size = "original",
@@ -77,6 +80,12 @@ def brute_force(
         The target H'' of resemble and avoid: a `Profile`, or nonnegative weights by location.
     max_quality_loss
         The limit on d_q(H, H'). Default: no limit.
+    max_distance
+        The greatest privacy distance allowed in resemble. Default: no limit.
+    min_distance
+        The least privacy distance allowed in avoid. Default: no limit.
+    aim
+        ``"least-loss"`` to minimise the quality loss in resemble and avoid. Default: the privacy distance is optimised.
     quality
         The distance d_q: its name, a `TreeDistance`, a `SmoothedJS`, or your own function of (original count, released
         count) for one location.
@@ -157,8 +166,15 @@ def brute_force(
     allowed &= (q_total < math.inf) & (minimised < math.inf)
     least = from_total(quality, float(q_total[allowed].min())) if allowed.any() else math.inf
 
-    # 3. The best within the limit.
+    # 3. The best within the limits.
     feasible = allowed & (q_total <= threshold(quality, max_quality_loss))
+    if max_distance is not None:
+        feasible &= p_total <= threshold(privacy, max_distance)
+    if min_distance is not None:
+        feasible &= p_total >= from_below(privacy, min_distance)
+    by_loss = goal == "hide" or aim == "least-loss"
+    if by_loss:
+        minimised = q_total
     if not feasible.any():
         return BruteForce(None, math.inf, [], least)
     best = float(minimised[feasible].min())
@@ -167,7 +183,7 @@ def brute_force(
     if best == -math.inf:
         optimal &= q_total <= best_q + _TIE
     return BruteForce(
-        objective=from_total(quality if goal == "hide" else privacy, -best if goal == "avoid" else best),
+        objective=from_total(quality if by_loss else privacy, -best if goal == "avoid" and not by_loss else best),
         quality_loss=from_total(quality, best_q),
         histograms=[Histogram(zip(locations, row, strict=True)) for row in x[optimal].tolist()],
         least_quality_loss=least,

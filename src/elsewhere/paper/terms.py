@@ -121,6 +121,12 @@ def threshold(distance: DistanceLike, limit: float) -> float:
     return limit * limit if find_distance(distance).root else limit
 
 
+def from_below(distance: DistanceLike, limit: float) -> float:
+    """What the terms must at least sum to if the distance has a lower limit, as `threshold` has it for an upper one."""
+    limit -= slack(limit)
+    return max(limit, 0.0) ** 2 if find_distance(distance).root else limit
+
+
 def from_total(distance: DistanceLike, total: float) -> float:
     """The distance whose terms sum to `total`."""
     return math.sqrt(total) if find_distance(distance).root else total

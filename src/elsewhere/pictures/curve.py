@@ -26,6 +26,15 @@ class Curve(NamedTuple):
     undominated: tuple[int, ...]
     marked: int
     mark: str
+    #: Whether the budgets are privacy distances that are to be met; else they are limits on the quality loss.
+    of_distance: bool = False
+
+    @property
+    def limit(self) -> str:
+        """What a budget is, in words."""
+        if not self.of_distance:
+            return "quality loss at most"
+        return f"privacy distance at {'most' if self.goal == 'resemble' else 'least'}"
 
     def in_words(self) -> str:
         """The marked point in one line."""

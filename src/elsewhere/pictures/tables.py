@@ -71,7 +71,7 @@ def curve_table(curve: Curve) -> str:
         limit = "no limit" if math.isinf(budget) else figure(budget)
         cells = [limit, figure(quality_loss), figure(privacy_distance), mark]
         body.append("".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells))
-    return _table(curve.in_words(), ["quality loss at most", "quality loss", "privacy distance", ""], body, [PRIVATE])
+    return _table(curve.in_words(), [curve.limit, "quality loss", "privacy distance", ""], body, [PRIVATE])
 
 
 def _table(caption: str, columns: Sequence[str], body: Sequence[str], lines: Sequence[str]) -> str:

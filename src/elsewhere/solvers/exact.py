@@ -205,6 +205,14 @@ def cheapest(
     return found.counts
 
 
+def loss_bound(
+    problem: Problem, choices: Choices, cost: Floats, budget: float, allowed: Flags, limits: Limits, *, known: Ints
+) -> float:
+    """The dual bound on what `least_quality` finds."""
+    tables = choices.tables(choices.quality, cost, allowed)
+    return knapsack.bounded(tables, problem.size, budget, known, limits).bound
+
+
 def least_quality(
     problem: Problem,
     choices: Choices,
@@ -220,10 +228,15 @@ def least_quality(
 
     If time ends the search, the loss may be above `most`.
     """
-    tables = choices.tables(choices.quality, cost, allowed)
-    if most < math.inf and knapsack.bounded(tables, problem.size, budget, known, limits).bound > most:
-        return None
-    found = knapsack.solve(tables, problem.size, budget, known=known, forbidden=problem.forbidden, limits=limits)
+    tables, guess = choices.tables(choices.quality, cost, allowed), (-1.0, 0.0)
+    if most < math.inf:
+        bounded = knapsack.bounded(tables, problem.size, budget, known, limits)
+        if bounded.bound > most:
+            return None
+        guess = bounded.cost_multiplier, bounded.size_multiplier
+    found = knapsack.solve(
+        tables, problem.size, budget, known=known, forbidden=problem.forbidden, limits=limits, guess=guess
+    )
     return found if found is not None and (found.objective <= most or not found.closed) else None
 
 

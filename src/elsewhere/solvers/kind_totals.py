@@ -14,11 +14,10 @@ import numpy as np
 from elsewhere.model.arrays import Floats, Ints
 from elsewhere.model.distances import Measure
 from elsewhere.model.problem import ROOM, Problem
-from elsewhere.solvers import choices, exact
+from elsewhere.solvers import choices, exact, required_loss
 from elsewhere.solvers.choices import Choices
 from elsewhere.solvers.knapsack import Limits, Solution
-from elsewhere.solvers.required_loss import RequiredLoss
-from elsewhere.solvers.required_loss import required_loss as flat_required_loss
+from elsewhere.solvers.required_loss import flat_search
 
 
 class KindChoices(NamedTuple):
@@ -46,20 +45,7 @@ class KindChoices(NamedTuple):
 
     def split(self, problem: Problem, solution: Solution) -> Solution:
         """The solution for totals as one for locations: each total is split at the least quality loss."""
-        counts = np.empty(len(self.kind), np.int64)
-        quality = problem.quality
-        by_kind = np.split(np.argsort(self.kind, kind="stable"), np.cumsum(np.bincount(self.kind))[:-1])
-        for bins, total in zip(by_kind, solution.counts.tolist(), strict=True):
-            if len(bins) == 1:
-                counts[bins] = total
-                continue
-            of_kind = problem._replace(
-                original=problem.original[bins], lower=problem.lower[bins], upper=problem.upper[bins], size=total,
-                quality=quality._replace(reference=quality.reference[bins], tree=None, weight=None),
-            )  # fmt: skip
-            counts[bins], _ = exact.spread(of_kind, quality.distance)
-        # Over a tree the multiplier for the size is not needed: its dynamic program keeps to the size.
-        return solution._replace(counts=counts, size_multiplier=0.0)
+        return _split(problem, self.kind, solution)
 
 
 def depends_on_totals(problem: Problem) -> bool:
@@ -79,10 +65,7 @@ def tabulate(problem: Problem, budget: float, limits: Limits, around: Ints | Non
 
     If there is too little room for all values of locations, these are not all totals either, nor the best splits.
     """
-    assert problem.tree is not None
-    bins = np.arange(len(problem.original))
-    parent = problem.tree.parent[bins]
-    _, kind = np.unique(np.where(parent < 0, bins, parent), return_inverse=True)
+    kind = _kinds(problem)
     single = choices.tabulate(problem.without_tree()._replace(privacy=None), budget, limits, around)
     over_kinds = _over_kinds(problem, kind, problem.original if around is None else around)
     low, rows = _rows(kind, single)
@@ -100,10 +83,42 @@ def tabulate(problem: Problem, budget: float, limits: Limits, around: Ints | Non
     return KindChoices(over_kinds, totals, kind)
 
 
-def required_loss(problem: Problem, wanted: float, limits: Limits) -> RequiredLoss:
-    """The least quality loss that meets a privacy distance, for a problem that depends on totals."""
-    of_kinds = tabulate(problem, problem.budget, limits).problem
-    return flat_required_loss(of_kinds, wanted, limits, lambda _, cap, limits: tabulate(problem, cap, limits).totals)
+def least_loss_at(problem: Problem, wanted: float, limits: Limits, least: float) -> Solution | None:
+    """What `required_loss.required_loss` finds, for a problem that depends on totals."""
+    kind = _kinds(problem)
+    of_kinds = _over_kinds(problem, kind, problem.original)
+    search = flat_search(of_kinds)._replace(tabulate=lambda _, cap, limits: tabulate(problem, cap, limits).totals)
+    if required_loss.entries_of(problem) > required_loss.FEW:
+        search = search._replace(bounded=None)
+    found = required_loss.required_loss(of_kinds, wanted, limits, least, search)
+    return None if found is None else _split(problem, kind, found)
+
+
+def _kinds(problem: Problem) -> Ints:
+    """The number of the kind of each bin."""
+    assert problem.tree is not None
+    bins = np.arange(len(problem.original))
+    parent = problem.tree.parent[bins]
+    kind: Ints = np.unique(np.where(parent < 0, bins, parent), return_inverse=True)[1]
+    return kind
+
+
+def _split(problem: Problem, kind: Ints, solution: Solution) -> Solution:
+    """The solution for totals as one for locations."""
+    counts = np.empty(len(kind), np.int64)
+    quality = problem.quality
+    by_kind = np.split(np.argsort(kind, kind="stable"), np.cumsum(np.bincount(kind))[:-1])
+    for bins, total in zip(by_kind, solution.counts.tolist(), strict=True):
+        if len(bins) == 1:
+            counts[bins] = total
+            continue
+        of_kind = problem._replace(
+            original=problem.original[bins], lower=problem.lower[bins], upper=problem.upper[bins], size=total,
+            quality=quality._replace(reference=quality.reference[bins], tree=None, weight=None),
+        )  # fmt: skip
+        counts[bins], _ = exact.spread(of_kind, quality.distance)
+    # Over a tree the multiplier for the size is not needed: its dynamic program keeps to the size.
+    return solution._replace(counts=counts, size_multiplier=0.0)
 
 
 def _over_kinds(problem: Problem, kind: Ints, known: Ints) -> Problem:

@@ -1,4 +1,4 @@
-"""What a privacy parameter would take: the least quality loss at which a wanted privacy distance is met.
+"""The least quality loss at which a wanted privacy distance is met.
 
 This is the search of resemble and avoid with quality and privacy swapped, among values that fit a guessed loss; if
 none of those does, the next guess is higher.
@@ -8,83 +8,89 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from elsewhere.model.arrays import Flags, Floats
-from elsewhere.model.distances import Measure, slack
+from elsewhere.model.arrays import Ints
 from elsewhere.model.problem import Problem
-from elsewhere.solvers.choices import Choices, tabulate
-from elsewhere.solvers.exact import cheapest, least_quality
-from elsewhere.solvers.knapsack import Limits, OutOfTime
-from elsewhere.solvers.tree_tables import TreeChoices
+from elsewhere.solvers import choices, exact
+from elsewhere.solvers.knapsack import Limits, OutOfTime, Solution
 
-FIRST_GUESS = 1e-6
-GROWTH = 4.0
-# The answer is wanted to 1e-9; the rest of the gap is left to rounding.
-GAP = 1e-10
-# It is advice: it may take a part of the memory, and so of the time, that the answer itself may take.
-SHARE = 8
+_FIRST_GUESS = 1e-6
+_GROWTH = 4.0
+#: With so many values or fewer, all are looked at for a bound on the loss; the loss itself is seldom far above it.
+FEW = 1 << 18
+_ABOVE_BOUND = 1.5
 
 
-Tabulate: TypeAlias = Callable[[Problem, float, Limits], Choices]
+class Search(NamedTuple):
+    """How a kind of problem is searched: `exact`'s functions or those of the same names for trees."""
+
+    #: Gives the values that fit a loss.
+    tabulate: Callable[[Problem, float, Limits], Any]
+    cheapest: Callable[..., Any]
+    least_quality: Callable[..., Solution | None]
+    #: How many values there are for any loss.
+    entries: int
+    #: Gives a bound on the least loss without a search; None if it takes too long.
+    bounded: Callable[..., float] | None = None
 
 
-class RequiredLoss(NamedTuple):
-    """A quality loss that is enough, and whether it is proven to be the least."""
+def flat_search(problem: Problem) -> Search:
+    """The search for flat distances."""
+    entries = entries_of(problem)
+    bounded = exact.loss_bound if entries <= FEW else None
+    return Search(choices.tabulate, exact.cheapest, exact.least_quality, entries, bounded)
 
-    loss: float
-    proven: bool
+
+def entries_of(problem: Problem) -> int:
+    """How many values the bins have."""
+    return int((problem.upper - problem.lower + 1).sum(dtype=np.float64))
 
 
-def required_loss(problem: Problem, wanted: float, limits: Limits, tabulate: Tabulate = tabulate) -> RequiredLoss:
-    """The least quality loss at which the privacy distance is at most (resemble) or at least (avoid) `wanted`.
+def required_loss(problem: Problem, wanted: float, limits: Limits, least: float, search: Search) -> Solution | None:
+    """The counts of least quality loss whose privacy distance is at most (resemble) or at least (avoid) `wanted`.
 
-    `tabulate` gives the values that fit a loss.
-
-    `SearchGaveUp` is raised if a limit is reached before any loss is found that is enough.
+    None if there are none. `least` is a sum of quality terms from which on some counts satisfy the constraints.
+    `SearchGaveUp` is raised if a limit is reached before any counts are found.
     """
-    limits = limits._replace(gap=GAP, memory=limits.memory // SHARE)
-    cap = max(2.0 * problem.budget, FIRST_GUESS)
-    enough: float | None = None
+    asked = problem.swapped(wanted)
+    cap = max(2.0 * least, _FIRST_GUESS)
+    best: Solution | None = None
+    guessing = search.bounded is not None and cap < math.inf
     while True:
         try:
-            choices = tabulate(problem, cap, limits)
-            cost, budget, allowed = swapped(problem, choices, wanted, cap)
-            start = cheapest(problem, choices, cost, budget, allowed, limits)
+            fitting = math.inf if guessing else cap
+            values = search.tabulate(problem, fitting, limits)
+            cost = asked.quality.counted(values.privacy)
+            allowed = values.within(fitting) & (cost < math.inf)
+            start = search.cheapest(problem, values, cost, asked.budget, allowed, limits)
         except OutOfTime:
-            if enough is None:
+            if best is None:
                 raise
-            return RequiredLoss(enough, proven=False)
+            return best
+        if guessing and search.bounded is not None:
+            if start is None:
+                return None
+            guessing, best = False, unproven(problem, start)
+            bound = search.bounded(problem, values, cost, asked.budget, allowed, limits, known=start)
+            cap = max(cap, _ABOVE_BOUND * bound)
+            continue
         if start is not None:
-            enough = problem.quality.from_total(float(choices.quality[choices.at(start)].sum()))
-            found = least_quality(problem, choices, cost, budget, allowed, limits, known=start, most=cap)
-            if found is not None and (found.objective <= cap or limits.passed):
-                loss = problem.quality.from_total(found.objective)
-                return RequiredLoss(loss, found.objective - found.bound <= 2.0 * GAP)
+            found = search.least_quality(problem, values, cost, asked.budget, allowed, limits, known=start, most=cap)
+            if found is not None and found.objective <= cap:
+                return found
+            if found is not None or best is None:
+                best = unproven(problem, start if found is None else found.counts)
+            if limits.passed:
+                return best
         if cap == math.inf:
-            return RequiredLoss(math.inf, proven=True)
-        everything = len(choices.quality) == int((problem.upper - problem.lower + 1).sum())
-        cap = math.inf if everything else GROWTH * cap
+            return None
+        cap = math.inf if len(values.quality) >= search.entries else _GROWTH * cap
 
 
-def swapped(problem: Problem, choices: Choices | TreeChoices, wanted: float, cap: float) -> tuple[Floats, float, Flags]:
-    """The wanted privacy distance as a cost and a budget, and the values that may be chosen."""
-    assert problem.privacy is not None
-    allowed = choices.within(cap)
-    if problem.goal == "avoid":
-        return *_farther(problem.privacy, choices, wanted), allowed
-    budget = problem.privacy.to_total(wanted + 0.999 * slack(wanted))
-    return choices.privacy, budget, allowed & (choices.privacy < math.inf)
-
-
-def _farther(measure: Measure, choices: Choices | TreeChoices, wanted: float) -> tuple[Floats, float]:
-    """A cost and a budget that say: the privacy distance is at least `wanted`."""
-    infinite = np.isinf(choices.privacy)
-    if wanted == math.inf:
-        return np.where(infinite, -1.0, 0.0), -1.0
-    target = measure.to_total(max(0.0, wanted - 0.999 * slack(wanted)))
-    finite = np.where(infinite, 0.0, choices.privacy)
-    enough = target + abs(float(np.minimum.reduceat(finite, choices.start[:-1]).clip(max=0.0).sum())) + 1.0
-    return np.where(infinite, -enough, -finite), -target
+def unproven(problem: Problem, counts: Ints) -> Solution:
+    """Counts that may have more loss than needed: nothing is proven but that a built-in distance is not negative."""
+    bound = 0.0 if problem.quality.distance.builtin else -math.inf
+    return Solution(counts, math.inf, bound, -math.inf, 0.0, 0.0, proven=False)

@@ -28,6 +28,7 @@ from elsewhere.solvers.smooth_search import enumeration
 _MATRICES = 8
 #: The form is computed anew once the distance to the bound has shrunk to this share.
 _SHRUNK = 0.8
+_ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
 
 
 class SmoothSolution(NamedTuple):
@@ -62,7 +63,8 @@ def optimum(problem: Problem, known: Ints | None, limits: Limits, search: bool =
     """
     if problem.privacy is None:
         return _minimise(_view(problem, problem.quality, None, limits), known, limits, search, -math.inf)
-    return _minimise(_view(problem, problem.privacy, problem.quality, limits), known, limits, search, -math.inf)
+    cost = problem.quality if problem.budget < math.inf else None
+    return _minimise(_view(problem, problem.privacy, cost, limits), known, limits, search, -math.inf)
 
 
 def least_loss(problem: Problem, limits: Limits) -> SmoothSolution:
@@ -124,6 +126,9 @@ def _solution(
     # No distance is negative, and what was found may be below the bound by rounding.
     objective, dual = found + view.constant, max(certified + view.constant, 0.0)
     bound = min(max(proven + view.constant, dual), objective)
+    # Where hardly any counts are feasible, prices are high, and their rounding matters to a certificate.
+    paid = tangent.price * (1.0 + abs(view.problem.budget)) if tangent.price > 0.0 else 0.0
+    dual = max(dual - _ROUNDING * (paid + abs(size_price) * view.problem.size), 0.0)
     return SmoothSolution(Solution(view.whole(x), objective, bound, dual, tangent.price, size_price), point, spread)
 
 

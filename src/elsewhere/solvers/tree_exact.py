@@ -9,9 +9,9 @@ import numpy as np
 from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.errors import InputError
 from elsewhere.model.problem import Problem
-from elsewhere.solvers import exact, tree_hide, tree_search
+from elsewhere.solvers import exact, tree_hide, tree_search, tree_tables
 from elsewhere.solvers.knapsack import Limits, SearchGaveUp, Solution, nothing_found
-from elsewhere.solvers.required_loss import FIRST_GUESS, GAP, GROWTH, SHARE, RequiredLoss, swapped
+from elsewhere.solvers.required_loss import Search
 from elsewhere.solvers.tree_tables import TreeChoices, tabulate
 
 #: As many forbidden histograms are told apart: one bit each.
@@ -106,27 +106,9 @@ def least_quality(
     return found if found is not None and (found.objective <= most or not found.closed) else None
 
 
-def required_loss(problem: Problem, wanted: float, limits: Limits) -> RequiredLoss:
-    """The least quality loss at which the privacy distance is at most (resemble) or at least (avoid) `wanted`.
-
-    `SearchGaveUp` is raised if a limit is reached before any loss is found that is enough.
-    """
-    limits = limits._replace(gap=GAP, memory=limits.memory // SHARE)
-    cap = max(2.0 * problem.budget, FIRST_GUESS)
-    entries = 0
-    while True:
-        choices = tabulate(problem, cap, limits)
-        cost, budget, allowed = swapped(problem, choices, wanted, cap)
-        start = cheapest(problem, choices, cost, budget, allowed, limits)
-        if start is not None:
-            found = least_quality(problem, choices, cost, budget, allowed, limits, known=start, most=cap)
-            if found is not None and (found.objective <= cap or limits.passed):
-                return RequiredLoss(problem.quality_loss(found.counts), found.objective - found.bound <= 2.0 * GAP)
-        if cap == math.inf:
-            return RequiredLoss(math.inf, proven=True)
-        # Once a larger loss lets no more values in, any loss is allowed.
-        cap = math.inf if len(choices.quality) == entries else GROWTH * cap
-        entries = len(choices.quality)
+def required_loss_search(problem: Problem) -> Search:
+    """How the least quality loss at a wanted privacy distance is searched for over a tree."""
+    return Search(tabulate, cheapest, least_quality, tree_tables.entries(problem))
 
 
 def _solved(

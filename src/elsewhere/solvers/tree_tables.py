@@ -85,12 +85,7 @@ def tabulate(problem: Problem, budget: float, limits: Limits, around: Ints | Non
     If memory does not suffice for that, the values nearest to the counts `around` must do. Without such counts
     `SearchGaveUp` is raised.
     """
-    tree = problem.tree
-    assert tree is not None
-    left, right, node = _mergers(tree)
-    low, high = _ranges(problem, tree, node, budget)
-    if not tree_labels.tighten(left, right, low, high):
-        raise AssertionError("the bounds have room for the size")
+    left, right, node, low, high = _fitting(problem, budget)
     entries = float((high - low + 1).sum(dtype=np.float64))
     most = limits.memory // _BYTES_PER_ENTRY
     short_of: Shortage = ""
@@ -111,6 +106,23 @@ def tabulate(problem: Problem, budget: float, limits: Limits, around: Ints | Non
     if problem.privacy is not None:
         privacy = _table(problem.privacy, np.zeros_like(problem.left_out), node, low, start)
     return TreeChoices(left, right, node, low, start, quality, privacy, short_of)
+
+
+def entries(problem: Problem) -> int:
+    """How many values there are if any loss is allowed."""
+    *_, low, high = _fitting(problem, math.inf)
+    return int((high - low + 1).sum())
+
+
+def _fitting(problem: Problem, budget: float) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """The mergers, and the least and the greatest value of each that fits the budget."""
+    tree = problem.tree
+    assert tree is not None
+    left, right, node = _mergers(tree)
+    low, high = _ranges(problem, tree, node, budget)
+    if not tree_labels.tighten(left, right, low, high):
+        raise AssertionError("the bounds have room for the size")
+    return left, right, node, low, high
 
 
 def _mergers(tree: Tree) -> tuple[Ints, Ints, Ints]:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from elsewhere.model.arrays import Flags, Floats, Ints
+from elsewhere.model.distances import Measure
 from elsewhere.model.problem import ROOM, Problem
 
 #: Labels after which the search for a better histogram is given up.
@@ -21,34 +22,46 @@ _MOST_FORBIDDEN = 62
 
 
 class Multipliers:
-    """A problem seen through a certificate's multipliers: what each count of each bin adds to the dual bound."""
+    """A problem seen through a certificate's multipliers: what each count of each bin adds to the dual bound.
 
-    def __init__(self, problem: Problem, quality: float, size: float) -> None:
+    Counts that no histogram with an objective of at most `most` has are left out.
+    """
+
+    def __init__(self, problem: Problem, quality: float, size: float, most: float = math.inf) -> None:
         self.problem = problem
         self.quality = quality
         self.size = size
         self.sign = -1.0 if problem.goal == "avoid" else 1.0
-        own = not problem.quality.distance.builtin
-        self.own = own or (problem.privacy is not None and not problem.privacy.distance.builtin)
+        measures = [problem.quality] if problem.privacy is None else [problem.quality, problem.privacy]
+        self.own = not all(measure.distance.builtin for measure in measures)
         self.low, self.high = problem.lower, problem.upper
-        self.room = np.full(len(self.low), math.inf)
+        self.room = self.objective_room = np.full(len(self.low), math.inf)
         if problem.privacy is not None:
-            self._keep_to_budget(own)
+            if most < math.inf:
+                self.objective_room = self._keep_within(problem.privacy, most)
+            self.room = self._keep_within(problem.quality, problem.budget)
 
-    def _keep_to_budget(self, own: bool) -> None:
-        """Leave out the counts that do not fit the budget even when all other bins are at their best."""
-        budget = self.problem.budget
-        if own:
-            least = np.array([self._quality_row(i).min() for i in range(len(self.low))])
-            self.room = budget - least.sum() + least + ROOM * (1.0 + abs(budget))
-            return
-        best = first_count(self.low, self.high, lambda x: self._q(self._next(x)) >= self._q(x))
-        least = self._q(best)
-        self.room = budget - least.sum() + least + ROOM * (1.0 + abs(budget))
+    def _keep_within(self, measure: Measure, budget: float) -> Floats:
+        """What a bin may add to a sum within the budget when all others are at their best.
+
+        The counts of convex terms that add more are left out at once.
+        """
+        if not measure.distance.builtin:
+            least = np.array([measure.row(i, self._counts(i)).min() for i in range(len(self.low))])
+            rooms: Floats = budget - least.sum() + least + ROOM * (1.0 + abs(budget))
+            return rooms
+
+        def terms(x: Ints) -> Floats:
+            return measure.terms(x.astype(np.float64))
+
+        best = first_count(self.low, self.high, lambda x: terms(self._next(x)) >= terms(x))
+        least = terms(best)
+        room: Floats = budget - least.sum() + least + ROOM * (1.0 + abs(budget))
         self.low, self.high = (
-            first_count(self.low, best, lambda x: self._q(x) <= self.room),
-            first_count(best, self.high, lambda x: self._q(self._next(x)) > self.room),
+            first_count(self.low, best, lambda x: terms(x) <= room),
+            first_count(best, self.high, lambda x: terms(self._next(x)) > room),
         )
+        return room
 
     @property
     def widest(self) -> int:
@@ -63,9 +76,8 @@ class Multipliers:
         terms[self.problem.left_out] = 0.0
         return terms
 
-    def _quality_row(self, bin_: int) -> Floats:
-        x = np.arange(self.problem.lower[bin_], self.problem.upper[bin_] + 1, dtype=np.float64)
-        return self.problem.quality.row(bin_, x)
+    def _counts(self, bin_: int) -> Floats:
+        return np.arange(self.low[bin_], self.high[bin_] + 1, dtype=np.float64)
 
     def _cost(self, x: Ints) -> Floats:
         """f + lambda q - mu x for one count a bin."""
@@ -84,6 +96,7 @@ class Multipliers:
         if self.problem.privacy is not None:
             objective = self.sign * self.problem.privacy.row(bin_, x.astype(np.float64))
         fits = (quality <= self.room[bin_]) & np.isfinite(objective) & np.isfinite(quality)
+        fits &= objective <= self.objective_room[bin_]
         return x[fits], objective[fits], quality[fits]
 
     def least(self, released: Ints) -> Floats:
@@ -111,7 +124,7 @@ class Multipliers:
     def rounding(self, least: Floats) -> float:
         """The size of the numbers that the dual bound is a sum of."""
         spent = self.quality * self.problem.budget if self.quality > 0.0 else 0.0
-        return float(np.abs(least).sum()) + spent + abs(self.size) * self.problem.size
+        return float(np.abs(least).sum()) + abs(spent) + abs(self.size) * self.problem.size
 
 
 def better_exists(view: Multipliers, least: Floats, objective: float, tolerance: float) -> bool | None:

@@ -140,12 +140,13 @@ def check_hidden(bins: Bins, distance: Distance, quality_loss: Floats) -> Proble
 def check_results(results: Sequence[Sanitized]) -> dict[int, str]:
     """Check results of one goal, each against the question that it answers: what is wrong, by number of the result.
 
-    Those whose distances sum over a tree are checked one by one.
+    Those whose distances sum over a tree, or that have the least quality loss at a privacy distance, are checked one by
+    one.
     """
     found: dict[int, str] = {}
     flat = []
     for at, result in enumerate(results):
-        if result.question.problem.tree is None:
+        if result.question.problem.tree is None and result.question.aim != "least-loss":
             flat.append(at)
         elif not (check := check_release(result.question, result)).ok:
             found[at] = check.problems[0]

@@ -50,15 +50,18 @@ class _Part(NamedTuple):
 
 
 class TreeMultiplier:
-    """A problem over a tree seen through a certificate's multiplier."""
+    """A problem over a tree seen through a certificate's multiplier.
 
-    def __init__(self, problem: Problem, multiplier: float) -> None:
+    Counts that no histogram with an objective of at most `most` has are left out.
+    """
+
+    def __init__(self, problem: Problem, multiplier: float, most: float = math.inf) -> None:
         assert problem.tree is not None
         self.problem, self.multiplier = problem, multiplier
         self.budget = problem.budget if problem.privacy is not None else math.inf
         self.spent = multiplier * self.budget if multiplier > 0.0 else 0.0
         self.parts: list[_Part] = []
-        rows = _rows(problem, self.budget)
+        rows = _rows(problem, self.budget, most)
         least = [float(quality[objective < math.inf].min(initial=math.inf)) for _, objective, quality in rows]
         self.spare = self.budget - sum(least) + ROOM * (1.0 + abs(self.budget))
         children: list[list[int]] = [[] for _ in range(len(rows) + 1)]
@@ -103,7 +106,7 @@ class TreeMultiplier:
     @property
     def rounding(self) -> float:
         """The size of the numbers that the bound is a sum of."""
-        return abs(self.bound) + 2.0 * self.spent
+        return abs(self.bound) + 2.0 * abs(self.spent)
 
     def outside(self) -> list[Floats]:
         """For each part the least cost of all that is not in it, for each of its counts."""
@@ -125,7 +128,7 @@ class TreeMultiplier:
         return outer
 
 
-def _rows(problem: Problem, budget: float) -> list[tuple[int, Floats, Floats]]:
+def _rows(problem: Problem, budget: float, most: float) -> list[tuple[int, Floats, Floats]]:
     """For each node its least count, and the objective and quality terms of its counts.
 
     The objective of a count that is not possible is infinite.
@@ -152,6 +155,9 @@ def _rows(problem: Problem, budget: float) -> list[tuple[int, Floats, Floats]]:
         allowed &= (counts >= low[nodes]) & (counts <= high[nodes])
         least = np.minimum.reduceat(np.where(allowed, quality, math.inf), start[:-1])
         allowed &= quality <= (budget - least.sum() + least + ROOM * (1.0 + abs(budget)))[nodes]
+        if most < math.inf:
+            least = np.minimum.reduceat(np.where(allowed, objective, math.inf), start[:-1])
+            allowed &= objective <= (most - least.sum() + least + ROOM * (1.0 + abs(most)))[nodes]
     objective, quality = np.where(allowed, objective, math.inf), np.where(allowed, quality, 0.0)
     return [
         (

@@ -5,7 +5,7 @@ import { Bars } from "./bars.js";
 import { Curve } from "./curve.js";
 import { $, button, element } from "./dom.js";
 import { choose } from "./protect.js";
-import { aimed, ground, limit, ofHistory, question, roundedUp, state, unit } from "./state.js";
+import { aimed, ground, leastLoss, limit, ofHistory, question, roundedUp, state, unit } from "./state.js";
 import { remember } from "./undo.js";
 import { figure, number, sentences, some } from "./words.js";
 
@@ -39,6 +39,11 @@ export function listenToSee(told) {
     remember();
     state.choices.wanted = entered("wanted");
     askAnew();
+  };
+  $("least").onchange = () => {
+    remember();
+    state.choices.least = $("least").checked;
+    askAgain();
   };
 }
 
@@ -80,7 +85,7 @@ function ask(job) {
 /** @param {number | null} chosen */
 function setLimit(chosen) {
   remember();
-  state.choices.limit = chosen;
+  Object.assign(state.choices, { limit: chosen, least: false });
   askAgain();
 }
 
@@ -89,7 +94,7 @@ function slid({ type, timeStamp }) {
   // All of one movement is taken back at once.
   if (!sliding) remember();
   sliding = type === "input";
-  state.choices.limit = curve.limitAt(Number($("slider").value));
+  Object.assign(state.choices, { limit: curve.limitAt(Number($("slider").value)), least: false });
   if (type === "input") moved = timeStamp;
   ask({ settled: type === "change" });
 }
@@ -219,6 +224,7 @@ function showAnswer(settled) {
   bars.show(shown.bars ?? historyAlone(), settled);
   $("key-target").hidden = !shown.bars?.some((bar) => bar.target !== null);
   showFigures(shown);
+  if (leastLoss() && answer.possible) state.choices.limit = roundedUp(answer.quality_loss);
   if (aimed()) showLimit(shown.privacy_distance);
   if (answer.possible) say(answer.words.join(" "), [], settled, answer.notes);
   else sayWhyNot(answer, settled);
@@ -233,16 +239,17 @@ function showParts() {
   $("key-target").hidden = true;
   $("proof").classList.add("blank");
   $("wanted").value = state.choices.wanted ?? "";
+  $("least").checked = state.choices.least;
+  $("least").disabled = state.choices.wanted === null;
   $("wanted-words").textContent = `Only if the distance is at ${state.choices.goal === "avoid" ? "least" : "most"}`;
 }
 
 /** Why there is no release, with a way on. @param {any} answer @param {boolean} settled */
 function sayWhyNot({ sentence, hint, needed_quality_loss: needed, best }, settled) {
   const notes = best?.notes ?? [];
+  const within = leastLoss() ? "The" : `With a quality loss of at most ${figure(limit())}, the`;
   const unmet =
-    best &&
-    `With a quality loss of at most ${figure(limit())}, the best distance is ${figure(best.privacy_distance)}, ` +
-      `not ${figure(state.choices.wanted)}`;
+    best && `${within} best distance is ${figure(best.privacy_distance)}, not ${figure(state.choices.wanted)}`;
   if (!aimed() || needed === null) {
     const never = unmet && "No quality loss is enough";
     return say(sentences(unmet ?? sentence, never, hint), [], settled, notes);

@@ -34,6 +34,8 @@ export function fresh() {
     limit: null,
     /** The privacy distance that must be met. @type {number | null} */
     wanted: null,
+    /** Change only as much as meets that distance. */
+    least: false,
     /** The kinds that the person gave to places. @type {Record<string, string>} */
     kinds: {},
     /** Whether the release shows the "name" of each place or its "kind". */
@@ -59,6 +61,7 @@ export function recall(question) {
     taxonomy: question.taxonomy === "shipped" ? null : (question.taxonomy ?? null),
     limit: question.max_quality_loss ?? null,
     wanted: question.max_distance ?? question.min_distance ?? null,
+    least: question.goal !== "hide" && (question.aim === "least-loss" || question.max_quality_loss == null),
     kinds: question.kinds ?? {},
     by: question.by ?? "name",
     depth: question.depth ?? null,
@@ -83,6 +86,9 @@ export const unit = () => (state.choices.by === "kind" ? "kind" : "place");
 /** Whether there is a target. */
 export const aimed = () => state.choices.goal !== "hide";
 
+/** Whether the smallest change is asked for that meets a distance. */
+export const leastLoss = () => aimed() && state.choices.least && state.choices.wanted !== null;
+
 /** @param {Record<string, string>} [parts] of the query */
 export function ofHistory(what = "", parts = {}) {
   const query = new URLSearchParams(parts).toString();
@@ -102,7 +108,8 @@ export function question() {
     ticked: [...ticks.places],
     taxonomy: choices.taxonomy ?? (branches ? "shipped" : null),
     target: aimed() ? choices.target : null,
-    max_quality_loss: aimed() ? limit() : null,
+    max_quality_loss: aimed() && !leastLoss() ? limit() : null,
+    aim: leastLoss() ? "least-loss" : null,
     max_distance: choices.goal === "resemble" ? choices.wanted : null,
     min_distance: choices.goal === "avoid" ? choices.wanted : null,
     kinds: choices.kinds,
