@@ -83,7 +83,7 @@ class Sanitized:
     bound: float
     #: How far the objective is from `bound`.
     gap: float
-    #: "optimal" when the gap is closed, "feasible" when a heuristic or a limit ended the search first.
+    #: "optimal" when the gap is closed, "feasible" when a heuristic or a limit ended the search first, or it was drawn.
     status: Status
     #: Multipliers that prove, without the search, a bound at most as strong as `bound`; None for an infinite objective.
     certificate: Certificate | None
@@ -91,6 +91,11 @@ class Sanitized:
     notes: tuple[str, ...]
     #: What was asked.
     question: Question = field(repr=False, compare=False)
+
+    @property
+    def regret(self) -> float | None:
+        """The quality loss above the least that is proven possible: 0 if a hide is optimal, None for other goals."""
+        return self.gap if self.goal == "hide" else None
 
     @property
     def unchanged(self) -> bool:
