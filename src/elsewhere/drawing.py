@@ -8,9 +8,11 @@ distribution; constraints (upper bounds, forbidden histograms, a limit on the qu
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, combinations_with_replacement
 from typing import NamedTuple
 
 import numpy as np
@@ -33,8 +35,8 @@ MOST_VISITS = 10**7
 #: Whole draws that are tried until one satisfies all conditions, and about how many visits they may have together.
 _TRIES = 1000
 _TRIED_VISITS = 1 << 21
-#: Above this many visits in all histograms that are possible, these are not listed.
-_LISTED_VISITS = 200_000
+#: The histograms that are possible are listed if they have no more counts and visits than this, all together.
+_LISTED = 200_000
 #: How often each visit is drawn anew on a walk, and how many steps it has at most.
 _ROUNDS = 30
 _STEPS = 100_000
@@ -109,7 +111,7 @@ def draw(question: Question, key: Key, least: Ints) -> Drawn:
         if allowed(counts):
             return Drawn(counts, exact=True)
     ways = math.comb(urn.visits + len(urn.bins) - 1, urn.visits)
-    if ways * urn.visits <= _LISTED_VISITS:
+    if ways * (urn.visits + len(problem.lower)) <= _LISTED:
         return Drawn(_chosen(problem, urn, own.numbers("list"), allowed), exact=True)
     return Drawn(_walked(problem, urn, own.numbers("walk"), allowed, least), exact=False)
 
@@ -166,28 +168,17 @@ def _chosen(problem: Problem, urn: _Urn, numbers: Numbers, allowed: Callable[[In
     possible: list[Ints] = []
     ends: list[int] = []
     total = 0
-    for received in _splits(urn.visits, len(urn.bins)):
+    for places in combinations_with_replacement(range(len(urn.bins)), urn.visits):
         counts = problem.lower.copy()
-        counts[urn.bins] += np.array(received)
+        np.add.at(counts, urn.bins[list(places)], 1)
         if allowed(counts):
             ways = math.factorial(urn.visits)
-            for weight, number in zip(urn.weights, received, strict=True):
-                ways = ways // math.factorial(number) * weight**number
+            for place, number in Counter(places).items():
+                ways = ways // math.factorial(number) * urn.weights[place] ** number
             total += ways
             possible.append(counts)
             ends.append(total)
-    at = numbers.large_below(total)
-    return next(counts for counts, end in zip(possible, ends, strict=True) if at < end)
-
-
-def _splits(visits: int, bins: int) -> Iterator[tuple[int, ...]]:
-    """All ways to split visits among bins."""
-    if bins == 1:
-        yield (visits,)
-        return
-    for first in range(visits + 1):
-        for rest in _splits(visits - first, bins - 1):
-            yield (first, *rest)
+    return possible[bisect_right(ends, numbers.large_below(total))]
 
 
 def _walked(problem: Problem, urn: _Urn, numbers: Numbers, allowed: Callable[[Ints], bool], least: Ints) -> Ints:
