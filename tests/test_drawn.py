@@ -163,6 +163,14 @@ def test_a_limit_near_the_least_loss_is_kept_and_one_below_is_refused() -> None:
         assert error.value.needed_quality_loss == pytest.approx(best.quality_loss, abs=1e-12)
 
 
+def test_draws_are_repeated_until_one_keeps_the_limit() -> None:
+    history = {f"place {at}": 5 + at for at in range(30)} | {"clinic": 60}
+    losses = sorted(ew.hide(history, {"clinic"}, method="drawn", key=key_number(at)).quality_loss for at in range(20))
+    for at in range(20):
+        result = ew.hide(history, {"clinic"}, method="drawn", key=key_number(at), max_quality_loss=losses[5])
+        assert (result.quality_loss <= losses[5] + 1e-12, result.notes) == (True, ())
+
+
 def test_an_earlier_release_as_lower_continues_it_so_that_no_count_falls() -> None:
     fell = 0
     for at in range(30):

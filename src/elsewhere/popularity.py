@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from elsewhere import profiles
 from elsewhere.model.histogram import TableLike, parse_weights
@@ -49,6 +49,7 @@ def _by_kind() -> dict[str, float]:
     return {node: math.fsum(found) / len(shipped) for node, found in shares.items()}
 
 
+@lru_cache(1 << 16)
 def _kind(name: str) -> str | None:
     """The kind of a place that the shipped table has: its own, or else the nearest above it."""
     taxonomy = Taxonomy.shipped()

@@ -163,17 +163,25 @@ def key_file() -> Path:
 
 def _make(file: Path) -> None:
     """Put a new key into a file that is not there; if another process is quicker, its key holds."""
-    try:
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"the key file {quote(str(file))} cannot be made: {one_line(error)}") from None
     whole = file.with_name(f".{file.name}-{secrets.token_hex(8)}")
     try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_atomic(whole, f"{secrets.token_hex(_BYTES)}\n".encode(), private=True)
-        with suppress(FileExistsError):
-            os.link(whole, file)
+        _name(whole, file)
+    except (OSError, InputError) as error:
+        raise InputError(f"the key file {quote(str(file))} cannot be made: {one_line(error)}") from None
     finally:
         whole.unlink(missing_ok=True)
+
+
+def _name(whole: Path, file: Path) -> None:
+    """Give a whole file its name, unless another one has it by now."""
+    try:
+        os.link(whole, file)
+    except FileExistsError:
+        pass
+    except OSError:  # not every file system has links
+        whole.replace(file)
 
 
 def _decoded(text: str, where: str) -> bytes:
