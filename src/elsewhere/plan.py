@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -15,6 +16,7 @@ from elsewhere.model.comparison import Comparison, Match, check_known, totals_by
 from elsewhere.model.distances import DistanceLike
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram, Profile, TableLike
+from elsewhere.model.keys import Key
 from elsewhere.model.names import NameIndex, name_key
 from elsewhere.model.places import Places
 from elsewhere.model.question import Covered, Question, SearchLimits, as_histogram
@@ -39,6 +41,8 @@ class Plan:
         self._types: tuple[Types, ...] = (
             {name: (NO_KIND if name_key(kind) == NO_KIND else kind,) for name, kind in policy.kinds.items()},
         )
+        self._popularity = None if policy.popularity is None else policy.weights("popularity")
+        self._key: Key | None = None
         self._lower, self._upper = _bounds(policy, policy.lower), _bounds(policy, policy.upper)
         self._forbidden = [read(policy._at(name)).histogram for name in policy.forbidden]
         self._check_kinds()
@@ -47,6 +51,25 @@ class Plan:
         """Return the same plan with other `choices`, by field of `Policy`. None of them may be a file or a kind."""
         # What is said about locations stays, so that no name is looked up twice.
         return self._changed(policy=replace(self.policy, **choices), _taxonomy=self._taxonomy, shipped=self.shipped)
+
+    def with_key(self, file: str | os.PathLike[str] | None = None) -> Plan:
+        """Return the same plan with the key that it draws with, if it does: that in `file`, or else your own.
+
+        A plan without one takes your own key when it draws. With one, it draws the same on other machines.
+        """
+        if self.policy.method != "drawn":
+            return self
+        if file is None and self._key is not None:
+            return self
+        return self._changed(_key=Key.own() if file is None else Key.at(file))
+
+    def key_of(self, whose: Sequence[str]) -> Key | None:
+        """Return the key for the user `whose` name this is: users with one history do not have the same draw."""
+        return None if self.policy.method != "drawn" else (self._key or Key.own()).derived("user", *whose)
+
+    def key_fingerprint(self) -> str | None:
+        """Return what tells whether two plans have the same key; None without one."""
+        return None if self._key is None else self._key.fingerprint()
 
     def about(self, history: TableLike) -> Plan:
         """Return the same plan, knowing what the export of `history` says about its locations."""
@@ -154,6 +177,8 @@ class Plan:
             watched=watched,
             notes=self._notes(match, sum(name in history for name in watched)),
             aim=policy.chosen_aim,
+            popularity=self._popularity,
+            key=self._key,
         )
 
     def _notes(self, match: Match, watched: int) -> tuple[str, ...]:

@@ -15,7 +15,17 @@ from elsewhere.files import read_bounded, write_atomic
 from elsewhere.histories import read_weights
 from elsewhere.model.distances import find_distance
 from elsewhere.model.errors import InputError
-from elsewhere.model.question import DISTANCE_LIMITS, MEMORY_LIMIT, Aim, Goal, Method, Size, chosen_aim, nonnegative
+from elsewhere.model.question import (
+    DISTANCE_LIMITS,
+    MEMORY_LIMIT,
+    METHODS,
+    Aim,
+    Goal,
+    Method,
+    Size,
+    chosen_aim,
+    nonnegative,
+)
 from elsewhere.text import closest, one_line, quote
 
 if TYPE_CHECKING:
@@ -23,11 +33,11 @@ if TYPE_CHECKING:
     from elsewhere.plan import Plan
 
 By: TypeAlias = Literal["name", "kind"]
+Weights: TypeAlias = Literal["target", "popularity"]
 
 _GOALS: tuple[Goal, ...] = ("hide", "resemble", "avoid")
-_FOR_TARGETS = (
-    "target", "max_quality_loss", "aim", "privacy", "method", "size", "allow_mismatch", "allow_sensitive_rise"
-)  # fmt: skip
+_FOR_TARGETS = ("target", "aim", "privacy", "size", "allow_mismatch", "allow_sensitive_rise")
+_WEIGHTS: tuple[Weights, ...] = ("target", "popularity")
 _FOR_ONE_GOAL = {"redistribute": "hide", "max_distance": "resemble", "min_distance": "avoid"}
 #: What a policy calls the taxonomy that comes with this package.
 SHIPPED = "shipped"
@@ -80,6 +90,8 @@ class Policy:
     quality: str = "js"
     privacy: str = "js"
     method: Method = "optimal"
+    #: A file with weights by location, or the name of a profile, for method = "drawn".
+    popularity: str | None = None
     size: Size = "original"
     redistribute: int | None = None
     visited_only: bool = False
@@ -162,30 +174,30 @@ class Policy:
     def fingerprint(self) -> dict[str, Any]:
         """Return a value that changes when the policy or one of its files changes."""
         contents: dict[str, Any] = {}
-        for name in ("taxonomy", "target", "lower", "upper"):
+        for name in ("taxonomy", "target", "popularity", "lower", "upper"):
             value = getattr(self, name)
             if isinstance(value, str) and self._at(value).exists():
                 contents[name] = _content_hash(self._at(value))
-            elif name == "target" and value is not None:  # a stored profile, which may be the user's own
-                weights = self.weights()
-                contents[name] = sha256(repr(sorted(weights.items())).encode()).hexdigest()
+        for what in _WEIGHTS:
+            if getattr(self, what) is not None and what not in contents:  # a stored profile, perhaps the user's own
+                weights = self.weights(what)
+                contents[what] = sha256(repr(sorted(weights.items())).encode()).hexdigest()
         contents["forbidden"] = [_content_hash(self._at(name)) for name in self.forbidden]
         return {**self.chosen(), "contents": contents}
 
-    def weights(self) -> Mapping[str, Any]:
-        """Read the target: the weights in a file, or the stored profile of that name."""
-        assert self.target is not None
-        path = self._at(self.target)
+    def weights(self, what: Weights = "target") -> Mapping[str, Any]:
+        """Read the policy's target or popularity, as `what` says: the weights in a file, or a stored profile."""
+        name = self.target if what == "target" else self.popularity
+        assert name is not None
+        path = self._at(name)
         if path.suffix == ".toml" and path.is_file():
             return profiles.load(path).profile
-        if path.exists() or self.target == "-":
+        if path.exists() or name == "-":
             return read_weights(path)
         known = profiles.all_profiles()
-        if self.target not in known:
-            raise InputError(
-                f"the target {quote(self.target)} is neither a file nor a profile{closest(self.target, known)}"
-            )
-        return known[self.target].profile
+        if name not in known:
+            raise InputError(f"the {what} {quote(name)} is neither a file nor a profile{closest(name, known)}")
+        return known[name].profile
 
     def plan(self, *, target: Mapping[str, Any] | None = None, taxonomy: Taxonomy | None = None) -> Plan:
         """Read the policy's files and return a `Plan` for any number of histories.
@@ -205,22 +217,26 @@ class Policy:
         def changed(value: Any) -> Any:
             return change(value) if isinstance(value, str) else value
 
+        def changed_file(value: str | None) -> str | None:
+            return change(value) if value is not None and self._at(value).exists() else value
+
         return replace(
             self,
             taxonomy=self.taxonomy if self.taxonomy == SHIPPED else changed(self.taxonomy),
-            target=changed(self.target) if self.target is not None and self._at(self.target).exists() else self.target,
+            target=changed_file(self.target),
+            popularity=changed_file(self.popularity),
             lower=changed(self.lower),
             upper=changed(self.upper),
             forbidden=tuple(map(change, self.forbidden)),
         )
 
 
-_TEXTS = ("taxonomy", "target", "quality", "privacy")
+_TEXTS = ("taxonomy", "target", "quality", "privacy", "popularity")
 _LISTS = ("sensitive", "spared", "candidates", "forbidden")
 _NUMBERS = ("max_quality_loss", "max_distance", "min_distance", "time_limit", "gap", "redistribute", "memory_limit")
 _CHOICES = {
     "goal": _GOALS,
-    "method": ("optimal", "heuristic"),
+    "method": ("optimal", "heuristic", "drawn"),
     "size": ("original", "target"),
     "by": ("name", "kind"),
     "visited_only": (True, False),
@@ -299,6 +315,12 @@ def _check_goal(values: Mapping[str, Any]) -> None:
     for key, only in _FOR_ONE_GOAL.items():
         if goal != only and values[key] is not None:
             raise InputError(f"{key} is for {only}, not for {goal}", (key,))
+    if values["method"] not in METHODS[goal]:
+        raise InputError(
+            f"method is {quote(values['method'])}; for {goal} it must be one of {', '.join(METHODS[goal])}", ("method",)
+        )
+    if values["popularity"] is not None and values["method"] != "drawn":
+        raise InputError("popularity is for the method 'drawn' only", ("popularity",))
     if goal == "hide":
         return
     if values["target"] is None:

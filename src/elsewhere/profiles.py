@@ -36,6 +36,7 @@ __all__ = [
     "load",
     "parse",
     "save",
+    "shipped",
     "stored",
 ]
 
@@ -90,6 +91,11 @@ def all_profiles() -> Repository:
         except InputError as error:
             notes.append(str(error))
     return Repository(found, notes)
+
+
+def shipped() -> list[StoredProfile]:
+    """Return the profiles that come with this package, by name, whatever is in your `folder`."""
+    return [_read(file) for file in sorted(_shipped(), key=_name) if file.name.endswith(_ENDING)]
 
 
 def stored(name: str) -> StoredProfile:

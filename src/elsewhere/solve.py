@@ -13,10 +13,14 @@ from dataclasses import replace
 from functools import wraps
 from typing import ParamSpec, TypeAlias, TypeVar
 
+import numpy as np
+
+from elsewhere import drawing
 from elsewhere.model.arrays import Ints
 from elsewhere.model.distances import align, find_distance, slack
-from elsewhere.model.errors import ElsewhereError, Infeasible, PrivacyNotMet
+from elsewhere.model.errors import ElsewhereError, Infeasible, InputError, PrivacyNotMet
 from elsewhere.model.histogram import Histogram
+from elsewhere.model.keys import Key
 from elsewhere.model.names import spelling_note
 from elsewhere.model.problem import Problem
 from elsewhere.model.question import DISTANCE_LIMITS, Question
@@ -70,18 +74,15 @@ def solve(question: Question, explain: bool = True) -> Sanitized:
     """The best release, unless it misses the wanted privacy distance; `explain` says what it would take then."""
     problem = question.problem
     limits = _limits(question)
+    if question.goal == "hide":
+        return _hidden(question, problem, limits)
     if question.aim == "least-loss":
         return _just_enough(question, limits)
     if problem.smoothed:
-        best = _smoothed(question, problem, None if question.goal == "hide" else _known(problem, limits), limits)
+        best = _smoothed(question, problem, _known(problem, limits), limits)
         if not question.meets_distance(best.privacy_distance):
             raise _privacy_not_met(question, best, "a larger max_quality_loss may meet it", math.nan)
         return best
-    if question.goal == "hide":
-        solution = _least_loss(problem, limits)
-        if solution is None:
-            raise _nothing()
-        return _sanitized(question, problem, solution)
     known = _known(problem, limits)
     choices = _choices(problem, limits, known)
     if question.method == "heuristic":
@@ -145,6 +146,25 @@ def find_better(question: Question, quality_loss: float, privacy_distance: float
     return best if gain > _NOTICEABLE * (1.0 + abs(found)) else None
 
 
+def _hidden(question: Question, problem: Problem, limits: Limits) -> Sanitized:
+    """The release of least quality loss, or a drawn one whose loss is compared with it."""
+    drawn = question.method == "drawn"
+    if problem.smoothed:
+        if drawn:
+            raise InputError(
+                "the method 'drawn' does not support a SmoothedJS; use 'js' or a TreeDistance", ("method",)
+            )
+        best = _smoothed(question, problem.within(math.inf), None, limits)
+    else:
+        solution = _least_loss(problem, limits) if drawn else _least_loss_by_key(problem, limits, question.key)
+        if solution is None:
+            raise _nothing()
+        best = _sanitized(question, problem, solution)
+    if best.quality_loss > problem.limit + slack(problem.limit):
+        raise _above_limit(problem, best.quality_loss, proven=best.status == "optimal")
+    return drawing.drawn(question, best) if drawn else best
+
+
 def _smoothed(question: Question, problem: Problem, known: Ints | None, limits: Limits) -> Sanitized:
     """The answer for a distance that couples the bins; its certificate has a point and a curvature as well."""
     optimal = question.method == "optimal"
@@ -171,6 +191,24 @@ def _least_loss(problem: Problem, limits: Limits) -> Solution | None:
     if problem.quality.smoother is not None:
         return smooth_exact.least_loss(problem, limits).solution
     return (exact.least_loss if problem.tree is None else tree_exact.least_loss)(problem, limits)
+
+
+def _least_loss_by_key(problem: Problem, limits: Limits, key: Key | None) -> Solution | None:
+    """The least loss with ties broken in an order that only the key tells; without one, or over a tree, by name."""
+    if key is None or problem.tree is not None:
+        return _least_loss(problem, limits)
+    order = drawing.keyed_order(problem.names, key)
+    shuffled = problem._replace(
+        original=problem.original[order],
+        lower=problem.lower[order],
+        upper=problem.upper[order],
+        forbidden=np.ascontiguousarray(problem.forbidden[:, order]),
+        sensitive=problem.sensitive[order],
+        quality=problem.quality._replace(reference=problem.quality.reference[order]),
+        left_out=problem.left_out[order],
+    )
+    solution = _least_loss(shuffled, limits)
+    return None if solution is None else solution._replace(counts=solution.counts[np.argsort(order)])
 
 
 def _approximate(problem: Problem, choices: AnyChoices, known: Ints, limits: Limits) -> Solution:
@@ -236,13 +274,17 @@ def _known(problem: Problem, limits: Limits) -> Ints:
         # A smoothed loss may be known to be too great before the least one is known.
         if not solution.closed and not solution.bound > problem.budget:
             raise nothing_found(limits)
-        least = "the least that one has" if solution.closed else "the least found"
-        raise Infeasible(
-            f"no histogram within the constraints has a quality loss of at most {problem.limit:.10g}; "
-            f"{least} is {needed:.10g}",
-            needed,
-        )
+        raise _above_limit(problem, needed, solution.closed)
     return solution.counts
+
+
+def _above_limit(problem: Problem, needed: float, proven: bool) -> Infeasible:
+    least = "the least that one has" if proven else "the least found"
+    return Infeasible(
+        f"no histogram within the constraints has a quality loss of at most {problem.limit:.10g}; "
+        f"{least} is {needed:.10g}",
+        needed,
+    )
 
 
 def _nothing() -> Infeasible:

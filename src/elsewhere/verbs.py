@@ -12,6 +12,7 @@ from typing import Literal
 from elsewhere.model.distances import DistanceLike, over_taxonomy
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import TableLike
+from elsewhere.model.keys import KeyLike, as_key
 from elsewhere.model.question import (
     MEMORY_LIMIT,
     Aim,
@@ -46,6 +47,10 @@ def hide(
     memory_limit: int = MEMORY_LIMIT,
     taxonomy: Taxonomy | None = None,
     levels: Sequence[float] | None = None,
+    method: Literal["optimal", "drawn"] = "optimal",
+    max_quality_loss: float | None = None,
+    popularity: TableLike | None = None,
+    key: KeyLike | None = None,
 ) -> Sanitized:
     r"""Remove every visit to the sensitive locations, at the least possible quality loss.
 
@@ -95,19 +100,32 @@ def hide(
         the formula. Default: places are alike or different, nothing in between.
     levels
         The weights of the taxonomy's levels, from the top down to the locations. Default: equal shares.
+    method
+        ``"optimal"`` (the paper's LHO, the default) or ``"drawn"``: each visit that is moved goes to a place chosen at
+        random, so that knowing the method does not help to undo it. Only the least quality loss is given up.
+    max_quality_loss
+        The limit on d_q(H, H'). A drawn release satisfies it, too. Default: no limit.
+    popularity
+        Weights by location, such as a `Profile`, for ``method="drawn"``: what everybody does. A place without a weight
+        has 0. Default: weights by kind of place, the mean of the shipped profiles, which are made up.
+    key
+        The secret that is used to draw, or to break ties if the method is ``"optimal"``: bytes, 32 random ones at best.
+        Default: to draw, your own key: ``$ELSEWHERE_KEY``, or your private key file, which is made on first use; ties
+        are broken by name.
 
     Returns
     -------
     Sanitized
-        The release, its quality loss, and a proven bound. ``result.save(path)`` writes the release. It raises
-        `Unchanged` if the release protects nothing.
+        The release, its quality loss, and a proven bound. Its `regret` is the quality loss above the least possible
+        one. ``result.save(path)`` writes the release. It raises `Unchanged` if the release protects nothing.
 
     Raises
     ------
     InputError
         An argument is not valid; the message names the value.
     Infeasible
-        No histogram satisfies the constraints, for example because every visit is sensitive.
+        No histogram satisfies the constraints, for example because every visit is sensitive. If only the limit on the
+        quality loss is missed, `needed_quality_loss` is the least that would do.
 
     See Also
     --------
@@ -123,6 +141,14 @@ def hide(
 
     .. math:: \sum_{v \text{ at or above } i} w_v \left( \mathrm{term}(H(v), H'(v) + 1) - \mathrm{term}(H(v), H'(v))
         \right)
+
+    A drawn visit goes to a place with the probability
+
+    .. math:: 0.8 \, \frac{H[i]}{\sum_j H[j]} + 0.2 \, \frac{g[i]}{\sum_j g[j]}
+
+    where the sums run over the places that may receive visits, and g is the popularity. Limits and forbidden histograms
+    are conditions on the draw. It depends on the key and the history alone: the same question has the same answer on
+    any machine. A history that has grown has another draw; pass the earlier release as `lower` to continue it.
 
     References
     ----------
@@ -146,6 +172,12 @@ def hide(
     {'Cinema': 7, 'French Restaurant': 7}
     >>> dict(hide(evenings, sensitive={"Italian Restaurant"}, taxonomy=kinds).histogram)
     {'Cinema': 6, 'French Restaurant': 8}
+
+    A drawn release costs more, and says how much:
+
+    >>> result = hide(alice, sensitive={"g", "h"}, method="drawn", key=bytes(32))
+    >>> dict(result.histogram), round(result.quality_loss, 4), round(result.regret, 4)
+    ({'a': 8, 'b': 4, 'c': 4, 'd': 2, 'e': 17, 'f': 15}, 0.1227, 0.0023)
     """
     from elsewhere.solve import solve
 
@@ -154,7 +186,9 @@ def hide(
         Question(
             "hide",
             as_histogram(histogram),
+            max_quality_loss=math.inf if max_quality_loss is None else max_quality_loss,
             quality=over_taxonomy(quality, taxonomy, levels),
+            method=method,
             redistribute=redistribute,
             sensitive=sensitive,
             visited_only=visited_only,
@@ -163,6 +197,8 @@ def hide(
             forbidden=forbidden,
             candidates=candidates,
             search=SearchLimits(time_limit, gap, memory_limit),
+            popularity=popularity,
+            key=None if key is None else as_key(key),
         )
     )
 

@@ -183,7 +183,7 @@ def test_a_saved_policy_gives_the_same_bytes(run: Run) -> None:
         ('goal = "forget"', "goal is 'forget'"),
         ('goal = "hide"\nsensitive = "casino"', "sensitive is 'casino'; it must be a list of strings"),
         ('goal = "hide"\nvisited_only = 1', "visited_only is 1"),
-        ('goal = "hide"\nmax_quality_loss = 0.1', "max_quality_loss is for resemble and avoid, not for hide"),
+        ('goal = "hide"\nprivacy = "l2"', "privacy is for resemble and avoid, not for hide"),
         ('goal = "avoid"\ntarget = "t"\nmax_quality_loss = "much"', "max_quality_loss is 'much'"),
         ('goal = "avoid"\ntarget = "t"\nmax_quality_loss = 1\nmax_distance = 1', "max_distance is for resemble"),
         ('goal = "hide"\nlower = 3', "lower is 3; it must be a file or a table of counts"),

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -87,9 +88,10 @@ def test_all_is_as_on_one_machine(cluster: Cluster, data: Path, monkeypatch: pyt
 
     from elsewhere.engines import spark
 
+    monkeypatch.setenv("ELSEWHERE_KEY", "5f" * 32)  # which the executors do not have
     hide = ew.Policy("hide", sensitive=("clinic", "preset:gambling"))
     asked: list[tuple[Any, dict[str, Any]]] = [
-        (hide, {}), (data / "policy.toml", {"personal": data / "own.parquet"})
+        (hide, {}), (data / "policy.toml", {"personal": data / "own.parquet"}), (replace(hide, method="drawn"), {})
     ]  # fmt: skip
     session = SparkSession.builder.master(cluster.url).config("spark.log.level", "OFF").getOrCreate()
     try:

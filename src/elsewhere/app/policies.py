@@ -21,7 +21,10 @@ def as_question(session: Session, opened: OpenHistory, policy: Policy, loaded: M
     `loaded` has the ids of the target and the taxonomy that were loaded as the files that the policy names.
     """
     choices = policy.chosen()
-    if beyond := [key for key in choices if key not in QUESTION["properties"]]:
+    beyond = [key for key in choices if key not in QUESTION["properties"]]
+    beyond += ["method"] if policy.method == "drawn" else []
+    beyond += ["max_quality_loss"] if policy.goal == "hide" and policy.max_quality_loss is not None else []
+    if beyond:
         raise InputError(
             f"the page cannot apply {name_list(beyond)}; run the policy with: elsewhere {policy.goal} --policy FILE"
         )

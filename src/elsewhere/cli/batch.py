@@ -46,6 +46,9 @@ _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 @click.option("--allow-unchanged", is_flag=True, help="Go on even if a sensitive name covers no visited place.")
 @click.option("--min-released", metavar="SHARE", default="0%", show_default=True,
               help="Exit with status 3, without _SUCCESS, if fewer users can have a release.")  # fmt: skip
+@click.option("--key-file", metavar="FILE",
+              help="Draw with the secret key in this file; it is made if it is missing. Only for method = 'drawn'. "
+              "Default: $ELSEWHERE_KEY, or your own key file.")  # fmt: skip
 @click.option("--threads", type=click.IntRange(1), metavar="COUNT", help="Use this many cores. Default: all.")
 @click.option("--memory", metavar="SIZE", default="1GB", show_default=True, help="Use about this much memory.")
 @click.option("--json", "as_json", is_flag=True, help="Print the private summary as JSON on standard output.")

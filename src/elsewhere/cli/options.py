@@ -137,7 +137,7 @@ _LIMITS = (
 #: A release is checked in the same way however it was searched for.
 _SEARCH_IGNORED = tuple(
     click.option(name, hidden=True, expose_value=False, default=None)
-    for name in ("--method", "--time-limit", "--gap", "--memory-limit")
+    for name in ("--method", "--popularity", "--key-file", "--time-limit", "--gap", "--memory-limit")
 )
 _TARGET = (
     click.option(
@@ -251,7 +251,7 @@ def chosen_policy(goal: Goal, given: Mapping[str, Any], recorded: Policy | None 
     return Policy(goal=goal, **choices) if recorded is None else replace(recorded, **choices)
 
 
-_READ = ("policy", "target", "taxonomy", "labels", "lower", "upper", "forbidden")
+_READ = ("policy", "target", "taxonomy", "labels", "lower", "upper", "forbidden", "popularity", "key_file")
 
 
 def check_paths(history: str, given: Mapping[str, Any], written: Iterable[str]) -> None:
@@ -260,7 +260,7 @@ def check_paths(history: str, given: Mapping[str, Any], written: Iterable[str]) 
     for name in _READ:
         value = given.get(name) or ()
         for path in (value,) if isinstance(value, str) else value:
-            taken[os.path.realpath(path)] = "--" + name
+            taken[os.path.realpath(path)] = "--" + name.replace("_", "-")
     for name in written:
         path, option = given[name], "--" + name.replace("_", "-")
         if path is None or (path == "-" and name == "output"):

@@ -28,6 +28,13 @@ _METHOD = click.option(
 @options.asking
 @click.option("--redistribute", type=int, metavar="COUNT", help="Add this many visits to the other places; 0 only "
               "deletes. Default: as many as are hidden.")  # fmt: skip
+@click.option("--method", type=click.Choice(["optimal", "drawn"]), help="Take the least quality loss, or draw where "
+              "visits go with a secret key. Default: optimal.")  # fmt: skip
+@click.option("--max-quality-loss", type=float, metavar="NUMBER", help="Limit on the quality loss. Default: none.")
+@click.option("--popularity", metavar="FILE", help="With --method drawn: weights of places by location, or the name "
+              "of a profile. Default: by kind of place.")  # fmt: skip
+@click.option("--key-file", metavar="FILE", help="With --method drawn: the secret key; it is made if it is missing. "
+              "Default: $ELSEWHERE_KEY, or your own key file.")  # fmt: skip
 @options.limits
 @options.reading
 @options.output
@@ -42,6 +49,7 @@ def hide(history: str, **given: Any) -> None:
       elsewhere hide history.csv --sensitive clinic -o release.csv
       elsewhere hide history.csv --sensitive '*church*' -o release.csv
       elsewhere hide Takeout.zip --sensitive preset:health -o release.csv
+      elsewhere hide history.csv --sensitive clinic --method drawn -o release.csv
     """
     _release("hide", history, given)
 
@@ -112,7 +120,8 @@ def _release(goal: Goal, path: str, given: dict[str, Any]) -> None:
         given["output"] = "-"
     policy = _checked_options(goal, path, given)
     say, notes = options.speaker(given), list[str]()
-    question = policy.plan().question(options.read_history(path, given, notes.append))
+    plan = policy.plan().with_key(given.get("key_file"))
+    question = plan.question(options.read_history(path, given, notes.append))
     result = _checked_result(question, given["allow_unchanged"])
     # A command that fails says one sentence, so that all the others come after what may fail.
     for note in notes:
@@ -129,7 +138,10 @@ def _checked_options(goal: Goal, path: str, given: dict[str, Any]) -> Policy:
         raise InputError("there is nothing to hide; name sensitive places with --sensitive")
     if given["output"] is not None:
         release_format(given["output"])
-    return options.chosen_policy(goal, given)
+    policy = options.chosen_policy(goal, given)
+    if given.get("key_file") is not None and policy.method != "drawn":
+        raise InputError("--key-file is for --method drawn only")
+    return policy
 
 
 def _checked_result(question: Question, allow_unchanged: bool) -> Sanitized:

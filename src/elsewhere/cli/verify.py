@@ -118,6 +118,8 @@ def _better(question: Question, check: Check) -> float | None:
     from elsewhere.solve import find_better
     from elsewhere.verification.verify import check_release
 
+    if question.method == "drawn":  # which gives up the least loss on purpose
+        return None
     if not check.ok or (not question.minimises_loss and question.max_quality_loss == math.inf):
         return None
     asked = replace(question, search=question.search._replace(time_limit=_SECONDS))

@@ -42,6 +42,7 @@ def batch(
     on_error: Literal["stop", "skip"] = "stop",
     allow_unchanged: bool = False,
     min_released: float = 0.0,
+    key_file: str | os.PathLike[str] | None = None,
     threads: int | None = None,
     memory: int = MEMORY,
     progress: Callable[[Progress], None] | None = None,
@@ -87,6 +88,10 @@ def batch(
     min_released
         The share of users who must have a release, such as 0.99. With fewer, or none at all, `TooFewReleased` is
         raised and there is no ``_SUCCESS``.
+    key_file
+        The file with the secret key of a policy with ``method = "drawn"``; it is made if it is missing. Default:
+        ``$ELSEWHERE_KEY``, or else your own key file. A user's draw depends on the key, the user's name and rows, and
+        the policy.
     threads, memory
         How many cores and, by and large, how many bytes the local engine takes.
     progress
@@ -107,7 +112,7 @@ def batch(
     request = Request(
         asked, input, output, report, personal, user_column, location_column, count_column, rows_are_visits,
         _listed("keys", keys), _listed("partition_by", partition_by), part_rows, on_error, allow_unchanged,
-        min_released,
+        min_released, key_file,
     )  # fmt: skip
     if engine == "spark" or type(input).__module__.partition(".")[0] == "pyspark":
         from elsewhere.engines.on_spark import run_batch as run_on_spark

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 
@@ -40,7 +40,8 @@ def sanitize_batches(
     and a reason. So has one who names a sensitive place that is not among the user's own, unless `allow_unchanged`.
     """
     check_keys(keys)
-    plans, seen = Plans(policy if isinstance(policy, Plan) else policy.plan(), allow_unchanged), Seen()
+    plan = policy if isinstance(policy, Plan) else policy.plan()
+    plans, seen = Plans(plan.with_key(), allow_unchanged), Seen()
     for table in whole_users(batches, keys, _CHUNK_ROWS):
         results = sanitize_users(plans, table, keys)
         whose = results.select(list(keys))
@@ -177,7 +178,9 @@ def _rows_of(users: Users, members: Ints) -> Ints:
 def is_plain(policy: Policy) -> bool:
     """Whether nothing is asked but to hide, so that all users can be answered at once."""
     usual = {item.name: item.default for item in fields(Policy)}
-    constraints = ("visited_only", "lower", "upper", "candidates", "forbidden", "levels", "by")
+    constraints = (
+        "method", "max_quality_loss", "visited_only", "lower", "upper", "candidates", "forbidden", "levels", "by"
+    )  # fmt: skip
     return policy.goal == "hide" and all(getattr(policy, name) == usual[name] for name in constraints)
 
 
@@ -210,7 +213,11 @@ def _one_by_one(plan: Plan, users: Users, members: Ints, sensitive: Flags, outco
             history = Histogram(zip(locations, users.counts[rows].tolist(), strict=True))
             # The kinds that are sensitive to a user depend on the user's own places.
             closed = Selection(covered) if plan.policy.by == "name" else plan.covered_in(history)
-            result = solve(plan.question_about(history, closed), explain=False)
+            question = plan.question_about(history, closed)
+            if plan.policy.method == "drawn":
+                whose = [str(column[user].as_py()) for column in users.keys.columns]
+                question = replace(question, key=plan.key_of(whose))
+            result = solve(question, explain=False)
         except ElsewhereError as error:
             outcome.reason[user] = str(error)
             continue

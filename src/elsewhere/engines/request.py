@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from elsewhere.model.errors import InputError
+from elsewhere.plan import Plan
 from elsewhere.policy import Policy
 from elsewhere.text import quote
 
@@ -33,6 +34,7 @@ class Request:
     on_error: Literal["stop", "skip"]
     allow_unchanged: bool
     min_released: float
+    key_file: str | os.PathLike[str] | None
 
     def __post_init__(self) -> None:
         if self.on_error not in ("stop", "skip"):
@@ -56,9 +58,15 @@ class Request:
         if self.rows_are_visits and self.count_column is not None:
             told = f"count_column is {quote(self.count_column)}, but rows_are_visits says that there are no counts"
             raise InputError(told, ("count_column", "rows_are_visits"))
+        if self.key_file is not None and self.policy.method != "drawn":
+            raise InputError("key_file is for a policy with method = 'drawn' only", ("key_file",))
         if self.output is None and (self.report is not None or self.partition_by):
             name = "partition_by" if self.report is None else "report"
             raise InputError(f"{name} needs an output", (name, "output"))
+
+    def plan(self) -> Plan:
+        """The policy with its files read, and with the key if it draws."""
+        return self.policy.plan().with_key(self.key_file)
 
     @property
     def columns(self) -> dict[str, str | None]:

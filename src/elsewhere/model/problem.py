@@ -164,6 +164,7 @@ def problem_of(question: Question) -> Problem:
 def _hiding(question: Question) -> Problem:
     """The SLH problem, or SLH_r when `redistribute` is given: every bin but the sensitive ones may receive counts."""
     measure = find_distance(question.quality)
+    limit = nonnegative("max_quality_loss", question.max_quality_loss)
     index, original = union_of(question, None)
     sensitive = sensitive_in(question, index)
     hidden = int(original[sensitive].sum())
@@ -187,7 +188,7 @@ def _hiding(question: Question) -> Problem:
         left_out = hidden_nodes & np.isinf(quality.terms(np.zeros(len(original))))
     forbidden = forbidden_rows(question, index)
     return _with_room(
-        Problem("hide", index, original, size, lower, upper, forbidden, sensitive, quality, None, math.inf, left_out)
+        Problem("hide", index, original, size, lower, upper, forbidden, sensitive, quality, None, limit, left_out)
     )
 
 

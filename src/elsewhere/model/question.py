@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -15,10 +15,11 @@ from elsewhere.model.histogram import Histogram, TableLike
 from elsewhere.text import quote
 
 if TYPE_CHECKING:
+    from elsewhere.model.keys import Key
     from elsewhere.model.problem import Problem
 
 Goal: TypeAlias = Literal["hide", "resemble", "avoid"]
-Method: TypeAlias = Literal["optimal", "heuristic"]
+Method: TypeAlias = Literal["optimal", "heuristic", "drawn"]
 Size: TypeAlias = Literal["original", "target"]
 Aim: TypeAlias = Literal["near", "far", "least-loss"]
 BoundsLike: TypeAlias = "Mapping[str, int] | None"
@@ -27,6 +28,12 @@ BoundsLike: TypeAlias = "Mapping[str, int] | None"
 LARGEST_SIZE = 4 * 10**18
 #: Bytes that a search may take by default.
 MEMORY_LIMIT = 2**30
+#: How each goal can be met.
+METHODS: dict[str, tuple[Method, ...]] = {
+    "hide": ("optimal", "drawn"),
+    "resemble": ("optimal", "heuristic"),
+    "avoid": ("optimal", "heuristic"),
+}
 #: What callers name the privacy parameter c.
 DISTANCE_LIMITS = {"resemble": "max_distance", "avoid": "min_distance"}
 #: What resemble and avoid optimise within a limit on the quality loss.
@@ -94,18 +101,24 @@ class Question:
     #: What is optimised: "near" or "far", the privacy distance; "least-loss", the quality loss that meets
     #: `distance_limit`. None in hide; else the default is the privacy distance.
     aim: Aim | None = None
+    #: Weights by location that a drawn release follows beside the history; by default those of kinds of place.
+    popularity: TableLike | None = None
+    #: The secret that draws are made with, or ties broken.
+    key: Key | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         check_size(self.history)
         for name, value, choices in (
             ("goal", self.goal, ("hide", "resemble", "avoid")),
-            ("method", self.method, ("optimal", "heuristic")),
+            ("method", self.method, METHODS.get(self.goal, ())),
             ("size", self.size, ("original", "target")),
         ):
             if not isinstance(value, str) or value not in choices:
                 raise InputError(
                     f"{name} is {quote(value)}; it must be one of {', '.join(map(repr, choices))}", (name,)
                 )
+        if self.popularity is not None and self.method != "drawn":
+            raise InputError("popularity is for the method 'drawn' only", ("popularity",))
         if self.distance_limit is not None:
             nonnegative(DISTANCE_LIMITS[self.goal], self.distance_limit)
         if self.goal != "hide" and self.aim is None:

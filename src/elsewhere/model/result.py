@@ -88,7 +88,7 @@ class Sanitized:
     bound: float
     #: How far the objective is from `bound`.
     gap: float
-    #: "optimal" when the gap is closed, "feasible" when a heuristic or a limit ended the search first.
+    #: "optimal" when the gap is closed, "feasible" when a heuristic or a limit ended the search first, or it was drawn.
     status: Status
     #: Multipliers that prove, without the search, a bound at most as strong as `bound`; None for an infinite objective.
     certificate: Certificate | None
@@ -101,6 +101,11 @@ class Sanitized:
     def objective(self) -> float:
         """What was optimised: the quality loss, or the privacy distance."""
         return self.question.objective(self.quality_loss, self.privacy_distance)
+
+    @property
+    def regret(self) -> float | None:
+        """The quality loss above the least that is proven possible: 0 if a hide is optimal, None for other goals."""
+        return self.gap if self.goal == "hide" else None
 
     @property
     def unchanged(self) -> bool:

@@ -32,6 +32,7 @@ def summary(result: Sanitized, asked: Mapping[str, Any]) -> dict[str, Any]:
         "privacy_distance": result.privacy_distance,
         "bound": result.bound,
         "gap": result.gap,
+        "regret": result.regret,
         "certificate": None
         if certificate is None
         else {

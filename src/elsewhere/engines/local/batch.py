@@ -37,7 +37,7 @@ def _into_folder(
     request: Request, threads: int, memory: int, progress: Callable[[Progress], None] | None
 ) -> BatchResult:
     assert request.output is not None
-    plan = request.policy.plan()
+    plan = request.plan()
     folder, report = output_places(request.output, request.report)
     for argument, place in (("output", folder), ("report", report)):
         check_outside(argument, place, request.input)
@@ -76,6 +76,7 @@ def _question(connection: Any, request: Request, job: Job) -> dict[str, Any]:
     rows, personal = job.rows, job.personal
     return {
         "policy": request.policy.fingerprint(),
+        "key": job.plan.key_fingerprint(),
         "input": _fingerprint(rows.source) or content_hash(connection, rows),
         "columns": [rows.keys, rows.columns.location, rows.columns.count],
         "personal": personal and (_fingerprint(personal.source) or personal.content_hash(connection)),

@@ -86,7 +86,7 @@ def checked_results(
     allow_unchanged: bool = False,
 ) -> DataFrame:
     """One row per user, and rows that say what was found out about the input: one scan, and one shuffle of it."""
-    plan = policy if isinstance(policy, Plan) else policy.plan()
+    plan = (policy if isinstance(policy, Plan) else policy.plan()).with_key()
     rows = rows_of(table, roles)
     # Few rows are gathered in few partitions, unless each user takes a search.
     usual = rows.sparkSession.conf.get("spark.sql.shuffle.partitions") or "200"

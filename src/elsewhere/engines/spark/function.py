@@ -13,6 +13,7 @@ from elsewhere.engines.kernel import sanitize_users
 from elsewhere.engines.names import check_named
 from elsewhere.engines.plans import Plans
 from elsewhere.engines.rows import whole_users
+from elsewhere.model.errors import InputError
 from elsewhere.plan import Plan
 from elsewhere.policy import Policy
 
@@ -31,6 +32,8 @@ def register(spark: SparkSession, policy: Policy | Plan, name: str = "sanitize")
     only `run` and `sanitize` tell.
     """
     plan = policy if isinstance(policy, Plan) else policy.plan()
+    if plan.policy.method == "drawn":
+        raise InputError("a function of SQL does not know whose histogram it gets, so that it cannot draw", ("policy",))
     check_named(plan)
     spark.udf.register(name, _udf.pandas_udf(_function(plan), _HISTOGRAM))
 

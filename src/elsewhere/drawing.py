@@ -1,0 +1,203 @@
+"""Releases that are drawn: each hidden visit goes to a place that is chosen at random, with a secret key.
+
+A visit goes to place i with probability 0.8 h_i + 0.2 g_i, where h are the person's own shares of the places that may
+receive visits, and g the popularity of these places. The visits are independent, so that they follow a multinomial
+distribution; constraints (upper bounds, forbidden histograms, a limit on the quality loss) are conditions on it.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import chain, combinations_with_replacement
+from typing import NamedTuple
+
+import numpy as np
+
+from elsewhere.model.arrays import Ints, exact_sum
+from elsewhere.model.distances import align, slack
+from elsewhere.model.errors import InputError
+from elsewhere.model.histogram import Histogram
+from elsewhere.model.keys import SHORTEST, Key, Numbers
+from elsewhere.model.names import NameIndex
+from elsewhere.model.problem import Problem
+from elsewhere.model.question import Question
+from elsewhere.model.result import Sanitized
+from elsewhere.popularity import popularity_of
+
+#: The part of a draw that follows the person's own shares.
+OWN_SHARE = 0.8
+#: More visits than this are not drawn.
+MOST_VISITS = 10**7
+#: Whole draws that are tried until one satisfies all conditions, and about how many visits they may have together.
+_TRIES = 1000
+_TRIED_VISITS = 1 << 21
+#: The histograms that are possible are listed if they have no more counts and visits than this, all together.
+_LISTED = 200_000
+#: How often each visit is drawn anew on a walk, and how many steps it has at most.
+_ROUNDS = 30
+_STEPS = 100_000
+#: Probabilities are whole numbers of this part of 1, so that they are the same on every machine.
+_UNIT = 2.0**-40
+_CHUNK = 1 << 20
+
+
+class Drawn(NamedTuple):
+    """Counts that were drawn, and whether exactly as asked or by a walk that comes near it."""
+
+    counts: Ints
+    exact: bool
+
+
+class _Urn(NamedTuple):
+    """What a visit is drawn from: the bins that may receive one, in the order of their keys, and their weights."""
+
+    bins: Ints
+    weights: tuple[int, ...]
+    visits: int
+
+
+def drawn(question: Question, best: Sanitized) -> Sanitized:
+    """A drawn release in the place of the best one, whose proof then says how much more it costs."""
+    problem, key = question.problem, question.key or Key.own()
+    counts, exact = draw(question, key, align(problem.names, best.histogram.index, best.histogram.counts))
+    loss = problem.quality_loss(counts)
+    bound = min(best.bound, loss)
+    notes = list(best.notes)
+    if not exact:
+        notes.append(
+            "few draws satisfy all limits: visits were drawn anew one by one, which only comes near a real draw"
+        )
+    if key.short:
+        notes.append(f"warning: the key has fewer than {SHORTEST} bytes and may be guessed")
+    return replace(
+        best,
+        histogram=Histogram._of(tuple(problem.locations), counts),
+        quality_loss=loss,
+        bound=bound,
+        gap=loss - bound,
+        status="feasible",
+        notes=tuple(notes),
+    )
+
+
+def keyed_order(names: NameIndex, key: Key) -> Ints:
+    """The places in an order that only the key tells, and that stays when others are added."""
+    numbers = [int(key.numbers("ties", name).words(1)[0]) for name in names.keys]
+    return np.array(sorted(range(len(numbers)), key=numbers.__getitem__), np.int64)
+
+
+def draw(question: Question, key: Key, least: Ints) -> Drawn:
+    """Counts for the question of a hiding, whose least loss has the counts `least`, which satisfy all conditions.
+
+    The numbers depend on the key and the history alone. So questions that differ in little have draws that differ in
+    little, and asking many of them is of no use to average the draws.
+    """
+    problem = question.problem
+    urn = _urn(question)
+    own = _key_of(question.history, key)
+
+    def allowed(counts: Ints) -> bool:
+        within = bool((counts <= problem.upper).all()) and problem.allows(counts)
+        return within and problem.quality_loss(counts) <= problem.limit + slack(problem.limit)
+
+    if urn.visits == 0:
+        return Drawn(problem.lower.copy(), exact=True)
+    for attempt in range(max(1, min(_TRIES, _TRIED_VISITS // urn.visits))):
+        counts = problem.lower + _thrown(urn, own.numbers("draw", attempt), len(problem.lower))
+        if allowed(counts):
+            return Drawn(counts, exact=True)
+    ways = math.comb(urn.visits + len(urn.bins) - 1, urn.visits)
+    if ways * (urn.visits + len(problem.lower)) <= _LISTED:
+        return Drawn(_chosen(problem, urn, own.numbers("list"), allowed), exact=True)
+    return Drawn(_walked(problem, urn, own.numbers("walk"), allowed, least), exact=False)
+
+
+def _key_of(history: Histogram, key: Key) -> Key:
+    """The key for one history, in whatever spelling and order its places are given."""
+    counts = zip(history.index.keys, history.counts.tolist(), strict=True)
+    return key.derived("hide", *chain.from_iterable((name, str(count)) for name, count in sorted(counts) if count))
+
+
+def _urn(question: Question) -> _Urn:
+    problem = question.problem
+    visits = problem.size - exact_sum(problem.lower)
+    if visits > MOST_VISITS:
+        raise InputError(
+            f"{visits:,} visits would have to be drawn; at most {MOST_VISITS:,} are supported", ("method",)
+        )
+    bins = sorted(np.flatnonzero(problem.upper > problem.lower).tolist(), key=problem.names.keys.__getitem__)
+    popularity = popularity_of(NameIndex([problem.locations[at] for at in bins]), question.popularity)
+    return _Urn(np.array(bins, np.int64), mixture(problem.original[bins].tolist(), popularity), visits)
+
+
+def mixture(own: list[int], popularity: list[float]) -> tuple[int, ...]:
+    """The probabilities of places in units of `_UNIT`, from the person's own counts and the popularity.
+
+    Where no place has a popularity, all visited ones have the same. No probability is 0, because constraints may leave
+    a visit nowhere else to go.
+
+    >>> [round(weight / 2**40, 3) for weight in mixture([3, 1, 0], [0.0, 5.0, 5.0])]
+    [0.6, 0.3, 0.1]
+    """
+    if not any(popularity):
+        popularity = [float(count > 0) for count in own] if any(own) else [1.0] * len(own)
+    pairs = zip(_shares(own), _shares(popularity), strict=True)
+    return tuple(max(1, round((OWN_SHARE * h + (1.0 - OWN_SHARE) * g) / _UNIT)) for h, g in pairs)
+
+
+def _shares(weights: Sequence[float]) -> list[float]:
+    total = math.fsum(weights) or 1.0
+    return [weight / total for weight in weights]
+
+
+def _thrown(urn: _Urn, numbers: Numbers, length: int) -> Ints:
+    """How many of the visits each bin receives, if nothing but chance decides."""
+    ends, received = np.cumsum(np.array(urn.weights, np.int64)), np.zeros(length, np.int64)
+    for first in range(0, urn.visits, _CHUNK):
+        places = np.searchsorted(ends, numbers.below(int(ends[-1]), min(_CHUNK, urn.visits - first)), side="right")
+        received += np.bincount(urn.bins[places], minlength=length)
+    return received
+
+
+def _chosen(problem: Problem, urn: _Urn, numbers: Numbers, allowed: Callable[[Ints], bool]) -> Ints:
+    """One of all counts that are allowed, each as likely as the multinomial distribution has it, without rounding."""
+    possible: list[Ints] = []
+    ends: list[int] = []
+    total = 0
+    for places in combinations_with_replacement(range(len(urn.bins)), urn.visits):
+        counts = problem.lower.copy()
+        np.add.at(counts, urn.bins[list(places)], 1)
+        if allowed(counts):
+            ways = math.factorial(urn.visits)
+            for place, number in Counter(places).items():
+                ways = ways // math.factorial(number) * urn.weights[place] ** number
+            total += ways
+            possible.append(counts)
+            ends.append(total)
+    return possible[bisect_right(ends, numbers.large_below(total))]
+
+
+def _walked(problem: Problem, urn: _Urn, numbers: Numbers, allowed: Callable[[Ints], bool], least: Ints) -> Ints:
+    """Counts after a random walk from the least loss, which draws one visit anew at a time and stays within conditions.
+
+    It would be an exact draw after endlessly many steps.
+    """
+    counts = least.copy()
+    steps = min(_STEPS, _ROUNDS * urn.visits)
+    ends = np.cumsum(np.array(urn.weights, np.int64))
+    destinations = urn.bins[np.searchsorted(ends, numbers.below(int(ends[-1]), steps), side="right")]
+    for visit, to in zip(numbers.below(urn.visits, steps).tolist(), destinations.tolist(), strict=True):
+        received = np.cumsum(counts - problem.lower)
+        source = int(np.searchsorted(received, visit, side="right"))
+        if source == to:
+            continue
+        counts[source] -= 1
+        counts[to] += 1
+        if not allowed(counts):
+            counts[source] += 1
+            counts[to] -= 1
+    return counts
