@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise, product
 from pathlib import Path
@@ -161,6 +162,18 @@ def test_a_limit_near_the_least_loss_is_kept_and_one_below_is_refused() -> None:
         with pytest.raises(ew.Infeasible, match="the least that one has is") as error:
             ew.hide(history, {"clinic"}, method=method, key=KEY, max_quality_loss=0.01)
         assert error.value.needed_quality_loss == pytest.approx(best.quality_loss, abs=1e-12)
+
+
+def test_a_bound_that_is_too_high_is_found_out() -> None:
+    kinds = ew.Taxonomy.parse("kinds.txt", b"Food\n  Italian\n  French\nArts\n  Cinema\n  Museum\n")
+    history = {"Italian": 40, "French": 5, "Cinema": 5, "Museum": 9}
+    for taxonomy in (None, kinds):
+        result = ew.hide(history, {"Italian"}, method="drawn", key=KEY, taxonomy=taxonomy)
+        assert ew.verify(history, result, sensitive={"Italian"}, taxonomy=taxonomy).ok
+        assert result.regret is not None
+        assert result.regret > 1e-4
+        claimed = replace(result, bound=result.bound + result.regret / 2, gap=result.regret / 2)
+        assert not ew.verify(history, claimed, sensitive={"Italian"}, taxonomy=taxonomy).ok
 
 
 def test_draws_are_repeated_until_one_keeps_the_limit() -> None:

@@ -15,6 +15,21 @@ _ROUNDING = 1e-9
 _ROUNDED_TERM = 64.0 * float(np.finfo(np.float64).eps)
 
 
+#: Moves that are made at most to find a better histogram.
+_MOST_MOVES = 1000
+
+
+def loss_after_exchanges(problem: Problem, counts: Ints) -> float:
+    """The quality loss after exchanges that lower it: the least one, unless that takes too many."""
+    counts = counts.copy()
+    for _ in range(_MOST_MOVES):
+        move = best_exchange(problem, counts)
+        if move is None:
+            break
+        counts[list(move)] += np.array([-1, 1])
+    return problem.quality_loss(counts)
+
+
 def best_exchange(problem: Problem, counts: Ints) -> tuple[int, int] | None:
     """Bins between which moving one count lowers the quality loss; None if there are none.
 

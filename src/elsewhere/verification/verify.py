@@ -28,7 +28,7 @@ from elsewhere.model.result import Certificate, Sanitized
 from elsewhere.model.taxonomy import Taxonomy, informed
 from elsewhere.text import plural, quote
 from elsewhere.verification.bounds import Multipliers, better_exists
-from elsewhere.verification.exchanges import best_exchange
+from elsewhere.verification.exchanges import best_exchange, loss_after_exchanges
 from elsewhere.verification.smoothed_bounds import SmoothedView, better_smoothed
 from elsewhere.verification.tree_bounds import TreeMultiplier, better_on_tree
 
@@ -385,6 +385,8 @@ def _check_exchanges(problem: Problem, counts: Ints, claims: Sanitized, check: C
     if move is not None and claims.status == "optimal":
         source, destination = (quote(problem.locations[at]) for at in move)
         check.problems.append(f"moving a visit from {source} to {destination} would lower the quality loss")
+    elif claims.status != "optimal" and loss_after_exchanges(problem, counts) < claims.bound - _tolerance(claims.bound):
+        check.problems.append(f"a histogram with a better objective than the bound {claims.bound:.10g} exists")
 
 
 def _compare(what: str, claimed: float, true: float, check: Check) -> None:
