@@ -8,34 +8,36 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import wraps
-from typing import ParamSpec, TypeAlias, TypeVar
-
-import numpy as np
+from typing import ParamSpec, TypeVar
 
 from elsewhere import drawing
 from elsewhere.model.arrays import Ints
 from elsewhere.model.distances import align, find_distance, slack
-from elsewhere.model.errors import ElsewhereError, Infeasible, InputError, PrivacyNotMet
+from elsewhere.model.errors import ElsewhereError, InputError, PrivacyNotMet
 from elsewhere.model.histogram import Histogram
-from elsewhere.model.keys import Key
 from elsewhere.model.names import spelling_note
 from elsewhere.model.problem import Problem
 from elsewhere.model.question import DISTANCE_LIMITS, Question
 from elsewhere.model.result import Certificate, Frontier, Sanitized, Status
-from elsewhere.solvers import exact, kind_totals, smooth_exact, tree_exact, tree_tables
-from elsewhere.solvers.choices import Choices, tabulate
-from elsewhere.solvers.heuristic import heuristic
-from elsewhere.solvers.kind_totals import KindChoices
+from elsewhere.searches import (
+    AnyChoices,
+    above_limit,
+    approximate,
+    known_counts,
+    least_loss,
+    least_loss_by_key,
+    nothing_left,
+    required_loss_of,
+    searched,
+    tabulated,
+)
+from elsewhere.solvers import exact, smooth_exact
 from elsewhere.solvers.knapsack import Limits, OutOfTime, SearchGaveUp, Solution, nothing_found
-from elsewhere.solvers.required_loss import flat_search, required_loss, unproven
-from elsewhere.solvers.tree_tables import TreeChoices
+from elsewhere.solvers.required_loss import unproven
 from elsewhere.text import name_list
 
-#: The part of the time that is the search's; most are over long before, and need no heuristic.
-_SEARCH_SHARE = 0.75
 #: A gain below this, relative to the objective plus one, is rounding.
 _NOTICEABLE = 1e-9
 #: The time for advice on what would meet a privacy distance, even if the search for an answer has used up its own.
@@ -44,8 +46,6 @@ _ADVICE_SECONDS = 0.1
 #: the time, that the answer itself may take.
 _ADVICE_GAP = 1e-10
 _ADVICE_SHARE = 8
-
-AnyChoices: TypeAlias = Choices | TreeChoices | KindChoices
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -79,16 +79,16 @@ def solve(question: Question, explain: bool = True) -> Sanitized:
     if question.aim == "least-loss":
         return _just_enough(question, limits)
     if problem.smoothed:
-        best = _smoothed(question, problem, _known(problem, limits), limits)
+        best = _smoothed(question, problem, known_counts(problem, limits), limits)
         if not question.meets_distance(best.privacy_distance):
             raise _privacy_not_met(question, best, "a larger max_quality_loss may meet it", math.nan)
         return best
-    known = _known(problem, limits)
-    choices = _choices(problem, limits, known)
+    known = known_counts(problem, limits)
+    choices = tabulated(problem, limits, known)
     if question.method == "heuristic":
-        best = _sanitized(question, problem, _approximate(problem, choices, known, limits), choices, proven=False)
+        best = _sanitized(question, problem, approximate(problem, choices, known, limits), choices, proven=False)
     else:
-        best = _sanitized(question, problem, _searched(problem, choices, known, limits), choices)
+        best = _sanitized(question, problem, searched(problem, choices, known, limits), choices)
     if not question.meets_distance(best.privacy_distance):
         raise _privacy_not_met(question, best, *(_advice(question, limits) if explain else ("", math.nan)))
     return best
@@ -108,7 +108,7 @@ def solve_frontier(question: Question, budgets: Sequence[float]) -> Frontier:
     if not budgets:
         return Frontier([], [])
     limits = _limits(question)
-    known = _known(problem.within(min(budgets)), limits)
+    known = known_counts(problem.within(min(budgets)), limits)
     if problem.smoothed:
         found: dict[float, Sanitized] = {}
         for budget in sorted(set(budgets)):
@@ -116,12 +116,12 @@ def solve_frontier(question: Question, budgets: Sequence[float]) -> Frontier:
             known = align(problem.names, point.histogram.index, point.histogram.counts)
             found[budget] = point
         return Frontier([found[budget] for budget in budgets], budgets)
-    choices = _choices(problem, limits, known)
+    choices = tabulated(problem, limits, known)
     solutions: dict[float, Solution] = {}
     guess = (-1.0, 0.0)
     for budget in sorted(set(budgets), reverse=True):
         limits = _limits(question)
-        solutions[budget] = solution = _searched(problem.within(budget), choices, known, limits, guess)
+        solutions[budget] = solution = searched(problem.within(budget), choices, known, limits, guess)
         guess = (solution.cost_multiplier, solution.size_multiplier)
     answers: dict[float, Sanitized] = {}
     for budget in sorted(solutions):
@@ -156,12 +156,12 @@ def _hidden(question: Question, problem: Problem, limits: Limits) -> Sanitized:
             )
         best = _smoothed(question, problem.within(math.inf), None, limits)
     else:
-        solution = _least_loss(problem, limits) if drawn else _least_loss_by_key(problem, limits, question.key)
+        solution = least_loss(problem, limits) if drawn else least_loss_by_key(problem, limits, question.key)
         if solution is None:
-            raise _nothing()
+            raise nothing_left()
         best = _sanitized(question, problem, solution)
     if best.quality_loss > problem.limit + slack(problem.limit):
-        raise _above_limit(problem, best.quality_loss, proven=best.status == "optimal")
+        raise above_limit(problem, best.quality_loss, proven=best.status == "optimal")
     return drawing.drawn(question, best) if drawn else best
 
 
@@ -174,121 +174,6 @@ def _smoothed(question: Question, problem: Problem, known: Ints | None, limits: 
         return found
     certificate = replace(found.certificate, point=tuple(point.tolist()), curvature=tuple(curvature.tolist()))
     return replace(found, certificate=certificate)
-
-
-def _choices(problem: Problem, limits: Limits, known: Ints) -> AnyChoices:
-    """What the search chooses from."""
-    if kind_totals.depends_on_totals(problem):
-        totals = kind_totals.tabulate(problem, problem.budget, limits, known)
-        if totals.whole:
-            return totals
-    if problem.tree is not None:
-        return tree_tables.tabulate(problem, problem.budget, limits, around=known)
-    return tabulate(problem, problem.budget, limits, around=known)
-
-
-def _least_loss(problem: Problem, limits: Limits) -> Solution | None:
-    if problem.quality.smoother is not None:
-        return smooth_exact.least_loss(problem, limits).solution
-    return (exact.least_loss if problem.tree is None else tree_exact.least_loss)(problem, limits)
-
-
-def _least_loss_by_key(problem: Problem, limits: Limits, key: Key | None) -> Solution | None:
-    """The least loss with ties broken in an order that only the key tells; without one, or over a tree, by name."""
-    if key is None or problem.tree is not None:
-        return _least_loss(problem, limits)
-    order = drawing.keyed_order(problem.names, key)
-    shuffled = problem._replace(
-        original=problem.original[order],
-        lower=problem.lower[order],
-        upper=problem.upper[order],
-        forbidden=np.ascontiguousarray(problem.forbidden[:, order]),
-        sensitive=problem.sensitive[order],
-        quality=problem.quality._replace(reference=problem.quality.reference[order]),
-        left_out=problem.left_out[order],
-    )
-    solution = _least_loss(shuffled, limits)
-    return None if solution is None else solution._replace(counts=solution.counts[np.argsort(order)])
-
-
-def _approximate(problem: Problem, choices: AnyChoices, known: Ints, limits: Limits) -> Solution:
-    """What a heuristic finds, with a bound. Over a tree the solution that the multiplier leads to is near enough."""
-    if isinstance(choices, TreeChoices):
-        return tree_exact.optimum(problem, choices, known, limits.ending_in(0.0))
-    if isinstance(choices, KindChoices):
-        return choices.split(problem, _approximate(choices.problem, choices.totals, choices.of(known), limits))
-    return exact.bounded(problem, choices, heuristic(problem, choices, known, limits), limits)
-
-
-def _searched(
-    problem: Problem, choices: AnyChoices, known: Ints, limits: Limits, guess: tuple[float, float] = (-1.0, 0.0)
-) -> Solution:
-    """The optimum, or what was found when time ended the search; ties are broken by name."""
-    if isinstance(choices, TreeChoices):
-        return tree_exact.optimum(problem, choices, known, limits)
-    if isinstance(choices, KindChoices):
-        of_kinds = choices.problem.within(problem.limit)
-        found = _searched_flat(of_kinds, choices.totals, choices.of(known), limits, guess)
-        solution = choices.split(problem, found)
-        return solution._replace(counts=tree_exact.ordered(problem, solution.counts))
-    solution = _searched_flat(problem, choices, known, limits, guess)
-    return solution._replace(counts=exact.ordered(problem, solution.counts))
-
-
-def _searched_flat(
-    problem: Problem, choices: Choices, known: Ints, limits: Limits, guess: tuple[float, float]
-) -> Solution:
-    """The optimum; if time ends the search for it, then no worse than what the heuristic finds in the rest of it."""
-    left = limits.seconds
-    solution = exact.optimum(problem, choices, known, limits.ending_in(_SEARCH_SHARE * left), guess)
-    near_enough = solution.objective - solution.bound <= limits.tolerance(solution.objective)
-    if limits.deadline == math.inf or near_enough or solution.closed:
-        return solution
-    with suppress(SearchGaveUp):
-        rest = limits.ending_in((1.0 - _SEARCH_SHARE) * left)  # even if the search's last step took long
-        return exact.better(problem, solution, heuristic(problem, choices, known, rest))
-    return solution
-
-
-def _known(problem: Problem, limits: Limits) -> Ints:
-    """Counts within all constraints to start from: the original, or else those of least quality loss."""
-    # At a built-in distance the original, if it has the right size, has no loss at all.
-    if problem.is_within(problem.original) and (
-        problem.quality.distance.builtin or problem.quality_loss(problem.original) <= problem.limit
-    ):
-        return problem.original
-    if limits.deadline < math.inf and problem.tree is None and not problem.smoothed:
-        counts = exact.quick_counts(problem)
-        if counts is not None and problem.quality_loss(counts) <= problem.limit:
-            return counts
-    limits = limits._replace(gap=0.0)
-    solution = _least_loss(problem, limits)
-    above = solution is not None and problem.quality_loss(solution.counts) > problem.limit
-    if solution is not None and not solution.closed and above and not problem.smoothed:
-        limits = limits.without_deadline()
-        solution = _least_loss(problem, limits)
-    if solution is None:
-        raise _nothing()
-    needed = problem.quality_loss(solution.counts)
-    if needed > problem.limit + slack(problem.limit):
-        # A smoothed loss may be known to be too great before the least one is known.
-        if not solution.closed and not solution.bound > problem.budget:
-            raise nothing_found(limits)
-        raise _above_limit(problem, needed, solution.closed)
-    return solution.counts
-
-
-def _above_limit(problem: Problem, needed: float, proven: bool) -> Infeasible:
-    least = "the least that one has" if proven else "the least found"
-    return Infeasible(
-        f"no histogram within the constraints has a quality loss of at most {problem.limit:.10g}; "
-        f"{least} is {needed:.10g}",
-        needed,
-    )
-
-
-def _nothing() -> Infeasible:
-    return Infeasible("no histogram satisfies the constraints: all are forbidden or at an infinite distance", math.inf)
 
 
 def _just_enough(question: Question, limits: Limits) -> Sanitized:
@@ -312,11 +197,11 @@ def _least_separable(question: Question, limits: Limits) -> Sanitized | None:
     """The release of least quality loss that meets the privacy parameter, whatever that loss is; None if none does."""
     problem, wanted = question.problem, question.distance_limit
     assert wanted is not None
-    least = problem.quality.to_total(problem.quality_loss(_known(problem.within(math.inf), limits)))
+    least = problem.quality.to_total(problem.quality_loss(known_counts(problem.within(math.inf), limits)))
     try:
-        solution = _required_loss(problem, wanted, limits, least)
+        solution = required_loss_of(problem, wanted, limits, least)
     except OutOfTime:  # then any counts will do
-        solution = _required_loss(problem, wanted, Limits(math.inf, math.inf, limits.memory), least)
+        solution = required_loss_of(problem, wanted, Limits(math.inf, math.inf, limits.memory), least)
     return None if solution is None else _sanitized(question, problem, solution)
 
 
@@ -350,7 +235,7 @@ def _advice(question: Question, limits: Limits) -> tuple[str, float]:
     limits = limits.ending_in(max(limits.seconds, _ADVICE_SECONDS))
     limits = limits._replace(gap=_ADVICE_GAP, memory=limits.memory // _ADVICE_SHARE)
     try:
-        found = _required_loss(problem, wanted, limits, problem.budget)
+        found = required_loss_of(problem, wanted, limits, problem.budget)
     except SearchGaveUp as error:
         short_of = "time" if isinstance(error, OutOfTime) else "memory"
         return f"the {short_of} limit leaves no room to find a quality loss that would meet it", math.nan
@@ -369,19 +254,6 @@ def _privacy_not_met(question: Question, best: Sanitized, remedy: str, needed: f
         f"the {found} privacy distance{within} is {reached:.10g}, {side} {DISTANCE_LIMITS[question.goal]} {wanted:.10g}"
     )
     return PrivacyNotMet(f"{sentence}; {remedy}" if remedy else sentence, best, needed)
-
-
-def _required_loss(problem: Problem, wanted: float, limits: Limits, least: float) -> Solution | None:
-    """The counts of least quality loss that meet a privacy distance, if any do; `least` is a loss to begin with."""
-    if kind_totals.depends_on_totals(problem):
-        found = kind_totals.least_loss_at(problem, wanted, limits, least)
-    else:
-        search = flat_search(problem) if problem.tree is None else tree_exact.required_loss_search(problem)
-        found = required_loss(problem, wanted, limits, least, search)
-    if found is None:
-        return None
-    ordered = exact.ordered if problem.tree is None else tree_exact.ordered
-    return found._replace(counts=ordered(problem, found.counts))
 
 
 def _sanitized(

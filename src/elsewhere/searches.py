@@ -1,0 +1,159 @@
+"""Which solver searches for what: flat, over a tree, by totals of kinds, smoothed, or by a heuristic."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from typing import TypeAlias
+
+import numpy as np
+
+from elsewhere import drawing
+from elsewhere.model.arrays import Ints
+from elsewhere.model.distances import slack
+from elsewhere.model.errors import Infeasible
+from elsewhere.model.keys import Key
+from elsewhere.model.problem import Problem
+from elsewhere.solvers import exact, kind_totals, smooth_exact, tree_exact, tree_tables
+from elsewhere.solvers.choices import Choices, tabulate
+from elsewhere.solvers.heuristic import heuristic
+from elsewhere.solvers.kind_totals import KindChoices
+from elsewhere.solvers.knapsack import Limits, SearchGaveUp, Solution, nothing_found
+from elsewhere.solvers.required_loss import flat_search, required_loss
+from elsewhere.solvers.tree_tables import TreeChoices
+
+#: The part of the time that is the search's; most are over long before, and need no heuristic.
+_SEARCH_SHARE = 0.75
+
+AnyChoices: TypeAlias = Choices | TreeChoices | KindChoices
+
+
+def tabulated(problem: Problem, limits: Limits, known: Ints) -> AnyChoices:
+    """What the search chooses from."""
+    if kind_totals.depends_on_totals(problem):
+        totals = kind_totals.tabulate(problem, problem.budget, limits, known)
+        if totals.whole:
+            return totals
+    if problem.tree is not None:
+        return tree_tables.tabulate(problem, problem.budget, limits, around=known)
+    return tabulate(problem, problem.budget, limits, around=known)
+
+
+def least_loss(problem: Problem, limits: Limits) -> Solution | None:
+    """The counts of least quality loss; None if the constraints leave none."""
+    if problem.quality.smoother is not None:
+        return smooth_exact.least_loss(problem, limits).solution
+    return (exact.least_loss if problem.tree is None else tree_exact.least_loss)(problem, limits)
+
+
+def least_loss_by_key(problem: Problem, limits: Limits, key: Key | None) -> Solution | None:
+    """The least loss with ties broken in an order that only the key tells; without one, or over a tree, by name."""
+    if key is None or problem.tree is not None:
+        return least_loss(problem, limits)
+    order = drawing.keyed_order(problem.names, key)
+    shuffled = problem._replace(
+        original=problem.original[order],
+        lower=problem.lower[order],
+        upper=problem.upper[order],
+        forbidden=np.ascontiguousarray(problem.forbidden[:, order]),
+        sensitive=problem.sensitive[order],
+        quality=problem.quality._replace(reference=problem.quality.reference[order]),
+        left_out=problem.left_out[order],
+    )
+    solution = least_loss(shuffled, limits)
+    return None if solution is None else solution._replace(counts=solution.counts[np.argsort(order)])
+
+
+def approximate(problem: Problem, choices: AnyChoices, known: Ints, limits: Limits) -> Solution:
+    """What a heuristic finds, with a bound. Over a tree the solution that the multiplier leads to is near enough."""
+    if isinstance(choices, TreeChoices):
+        return tree_exact.optimum(problem, choices, known, limits.ending_in(0.0))
+    if isinstance(choices, KindChoices):
+        return choices.split(problem, approximate(choices.problem, choices.totals, choices.of(known), limits))
+    return exact.bounded(problem, choices, heuristic(problem, choices, known, limits), limits)
+
+
+def searched(
+    problem: Problem, choices: AnyChoices, known: Ints, limits: Limits, guess: tuple[float, float] = (-1.0, 0.0)
+) -> Solution:
+    """The optimum, or what was found when time ended the search; ties are broken by name."""
+    if isinstance(choices, TreeChoices):
+        return tree_exact.optimum(problem, choices, known, limits)
+    if isinstance(choices, KindChoices):
+        of_kinds = choices.problem.within(problem.limit)
+        found = _searched_flat(of_kinds, choices.totals, choices.of(known), limits, guess)
+        solution = choices.split(problem, found)
+        return solution._replace(counts=tree_exact.ordered(problem, solution.counts))
+    solution = _searched_flat(problem, choices, known, limits, guess)
+    return solution._replace(counts=exact.ordered(problem, solution.counts))
+
+
+def _searched_flat(
+    problem: Problem, choices: Choices, known: Ints, limits: Limits, guess: tuple[float, float]
+) -> Solution:
+    """The optimum; if time ends the search for it, then no worse than what the heuristic finds in the rest of it."""
+    left = limits.seconds
+    solution = exact.optimum(problem, choices, known, limits.ending_in(_SEARCH_SHARE * left), guess)
+    near_enough = solution.objective - solution.bound <= limits.tolerance(solution.objective)
+    if limits.deadline == math.inf or near_enough or solution.closed:
+        return solution
+    with suppress(SearchGaveUp):
+        rest = limits.ending_in((1.0 - _SEARCH_SHARE) * left)  # even if the search's last step took long
+        return exact.better(problem, solution, heuristic(problem, choices, known, rest))
+    return solution
+
+
+def known_counts(problem: Problem, limits: Limits) -> Ints:
+    """Counts within all constraints to start from: the original, or else those of least quality loss."""
+    # At a built-in distance the original, if it has the right size, has no loss at all.
+    if problem.is_within(problem.original) and (
+        problem.quality.distance.builtin or problem.quality_loss(problem.original) <= problem.limit
+    ):
+        return problem.original
+    if limits.deadline < math.inf and problem.tree is None and not problem.smoothed:
+        counts = exact.quick_counts(problem)
+        if counts is not None and problem.quality_loss(counts) <= problem.limit:
+            return counts
+    limits = limits._replace(gap=0.0)
+    solution = least_loss(problem, limits)
+    above = solution is not None and problem.quality_loss(solution.counts) > problem.limit
+    if solution is not None and not solution.closed and above and not problem.smoothed:
+        limits = limits.without_deadline()
+        solution = least_loss(problem, limits)
+    if solution is None:
+        raise nothing_left()
+    needed = problem.quality_loss(solution.counts)
+    if needed > problem.limit + slack(problem.limit):
+        # A smoothed loss may be known to be too great before the least one is known.
+        if not solution.closed and not solution.bound > problem.budget:
+            raise nothing_found(limits)
+        raise above_limit(problem, needed, solution.closed)
+    return solution.counts
+
+
+def above_limit(problem: Problem, needed: float, proven: bool) -> Infeasible:
+    """The error for a limit on the quality loss that is too low."""
+    least = "the least that one has" if proven else "the least found"
+    return Infeasible(
+        f"no histogram within the constraints has a quality loss of at most {problem.limit:.10g}; "
+        f"{least} is {needed:.10g}",
+        needed,
+    )
+
+
+def nothing_left() -> Infeasible:
+    """The error for constraints that leave no histogram."""
+    return Infeasible("no histogram satisfies the constraints: all are forbidden or at an infinite distance", math.inf)
+
+
+def required_loss_of(problem: Problem, wanted: float, limits: Limits, least: float) -> Solution | None:
+    """The counts of least quality loss that meet a privacy distance, if any do; `least` is a loss to begin with."""
+    if kind_totals.depends_on_totals(problem):
+        found = kind_totals.least_loss_at(problem, wanted, limits, least)
+    else:
+        search = flat_search(problem) if problem.tree is None else tree_exact.required_loss_search(problem)
+        found = required_loss(problem, wanted, limits, least, search)
+    if found is None:
+        return None
+    ordered = exact.ordered if problem.tree is None else tree_exact.ordered
+    return found._replace(counts=ordered(problem, found.counts))
