@@ -34,7 +34,7 @@ def context(browser: Browser, address: str) -> Iterator[BrowserContext]:
     asked: list[str] = []
     failures: list[str] = []
     context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(60_000)  # the first question of a fresh installation compiles
     context.on("request", lambda request: asked.append(request.url))
     context.on("weberror", lambda error: failures.append(str(error.error)))
     yield context

@@ -22,7 +22,7 @@ from elsewhere.app.session import SAMPLES
 from tests.support.browser import CHROMIUM
 from tests.support.exports import EXPORTS
 
-expect.set_options(timeout=10_000)
+expect.set_options(timeout=60_000)
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(not CHROMIUM.exists() and os.environ.get("CI") != "true", reason="there is no chromium"),

@@ -14,7 +14,7 @@ import elsewhere as ew
 from tests.app.test_page import counts, load, looks_right, saved, settled, tab_to, table, tick
 from tests.support.browser import CHROMIUM
 
-expect.set_options(timeout=10_000)
+expect.set_options(timeout=60_000)
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(not CHROMIUM.exists() and os.environ.get("CI") != "true", reason="there is no chromium"),
