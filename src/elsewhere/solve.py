@@ -33,7 +33,7 @@ from elsewhere.searches import (
     searched,
     tabulated,
 )
-from elsewhere.solvers import exact, smooth_exact
+from elsewhere.solvers import exact, one_call, smooth_exact
 from elsewhere.solvers.knapsack import Limits, OutOfTime, SearchGaveUp, Solution, nothing_found
 from elsewhere.solvers.required_loss import unproven
 from elsewhere.text import name_list
@@ -83,15 +83,28 @@ def solve(question: Question, explain: bool = True) -> Sanitized:
         if not question.meets_distance(best.privacy_distance):
             raise _privacy_not_met(question, best, "a larger max_quality_loss may meet it", math.nan)
         return best
-    known = known_counts(problem, limits)
-    choices = tabulated(problem, limits, known)
-    if question.method == "heuristic":
-        best = _sanitized(question, problem, approximate(problem, choices, known, limits), choices, proven=False)
-    else:
-        best = _sanitized(question, problem, searched(problem, choices, known, limits), choices)
+    best = _nearest(question, limits) if question.method == "heuristic" else _best(question, limits)
     if not question.meets_distance(best.privacy_distance):
         raise _privacy_not_met(question, best, *(_advice(question, limits) if explain else ("", math.nan)))
     return best
+
+
+def _best(question: Question, limits: Limits) -> Sanitized:
+    """The best privacy distance within the limit on the quality loss: found in one call if it is, else searched for."""
+    problem = question.problem
+    if (solution := one_call.attempt(problem, limits)) is not None:
+        return _sanitized(question, problem, solution)
+    known = known_counts(problem, limits)
+    choices = tabulated(problem, limits, known)
+    return _sanitized(question, problem, searched(problem, choices, known, limits), choices)
+
+
+def _nearest(question: Question, limits: Limits) -> Sanitized:
+    """What the heuristic finds."""
+    problem = question.problem
+    known = known_counts(problem, limits)
+    choices = tabulated(problem, limits, known)
+    return _sanitized(question, problem, approximate(problem, choices, known, limits), choices, proven=False)
 
 
 @interruptible

@@ -3,7 +3,8 @@
 Numba keeps its cache beside the source file or in the user's cache folder. A read-only installation under a
 read-only home has neither, and decorating with ``cache=True`` raises there; such a process compiles for itself.
 
-Numba notices a change of a kernel's own file only, so kernels that call each other stay in one file.
+Numba notices a change of a kernel's own file only, so kernels that call each other stay in one file, or are decorated
+with `kernel_over`.
 
 A kernel may take named tuples but returns plain ones. Numba makes a named tuple by calling its class, and a Ctrl-C that
 comes during that call ends the process with a segmentation fault. Their fields are put into local variables before a
@@ -14,6 +15,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar, cast
 
 import numba
@@ -28,6 +32,20 @@ def kernel(function: F) -> F:
         return cast(F, numba.njit(cache=True, nogil=True)(function))
     except RuntimeError:  # no place for a cache
         return cast(F, numba.njit(nogil=True)(function))
+
+
+def kernel_over(*modules: ModuleType) -> Callable[[F], F]:
+    """A decorator like `kernel` for kernels that call those of other modules: their cache is void if one changes."""
+    content = b"".join(Path(cast(str, module.__file__)).read_bytes() for module in modules)
+
+    def decorate(function: F) -> F:
+        compiled = kernel(function)
+        index = getattr(cast(Any, compiled)._cache, "_cache_file", None)  # None if nothing is cached
+        if index is not None:
+            index._source_stamp = index._source_stamp, sha256(content).digest()
+        return compiled
+
+    return decorate
 
 
 class _Announcement(event.Listener):

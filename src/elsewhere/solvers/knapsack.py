@@ -24,16 +24,16 @@ from elsewhere.solvers.cancellation import check_cancelled
 _DUAL_WORK = 20_000_000
 _COMPLETION_WORK = 10_000_000
 _LABEL_WORK = 1_000_000
-_GROWTH = 4.0
-_FIRST_WIDTH = 4_000
-_BYTES_PER_LABEL = 12
-_BYTES_PER_COLUMN = 64
-_LABEL_SHARE = 8
+GROWTH = 4.0
+FIRST_WIDTH = 4_000
+BYTES_PER_LABEL = 12
+BYTES_PER_COLUMN = 64
+LABEL_SHARE = 8
 _WIDER = 8
 # A relative gap this small is worth only so much work, in labels times values: where it does not close then, it is
 # subset sum in disguise, and hardly ever closes at all. The first round is held to the same.
 _GOOD_ENOUGH = 1e-6
-_GOOD_ENOUGH_WORK = 60_000_000
+GOOD_ENOUGH_WORK = 60_000_000
 
 
 class SearchGaveUp(InputError):
@@ -140,8 +140,8 @@ def solve(
     reduced, least, second, gap = labels.reduced_costs(tables.start, tables.low, tables.objective, tables.cost, lam, mu)
     # Labels multiply late if the bins whose second choice costs most come first.
     order = np.argsort(-second, kind="stable")
-    most = limits.memory // (_LABEL_SHARE * _BYTES_PER_LABEL)
-    width = min(_FIRST_WIDTH, most // len(order))
+    most = limits.memory // (LABEL_SHARE * BYTES_PER_LABEL)
+    width = min(FIRST_WIDTH, most // len(order))
     tree = None
     exhausted = False
     while not limits.passed and (counts is None or found - bound > limits.tolerance(found)):
@@ -151,8 +151,8 @@ def solve(
         gap = min(gap, found - dual_bound)
         hope = min(found, dual_bound + gap + now.tolerance(dual_bound))
         layers = _select(tables, reduced, least, gap, order)
-        enough = _GOOD_ENOUGH_WORK // len(layers.value)
-        width = max(1, width if width > _FIRST_WIDTH else min(width, enough))
+        enough = GOOD_ENOUGH_WORK // len(layers.value)
+        width = max(1, width if width > FIRST_WIDTH else min(width, enough))
         task = labels.Task(lam, mu, dual_bound, size, budget, hope, now.tolerance(found))
         outcome = _search(layers, order, task, gap, found, tree, now, width)
         if outcome.counts is not None:
@@ -174,7 +174,7 @@ def solve(
             # Where a larger gap would let no more values in, there is no use in small steps.
             widest = found - dual_bound
             all_in = np.count_nonzero(reduced <= widest) == len(layers.value)
-            gap = widest if all_in else max(gap * _GROWTH, 1e-12)
+            gap = widest if all_in else max(gap * GROWTH, 1e-12)
     if counts is None:
         if exhausted:
             return None
@@ -262,7 +262,7 @@ def _search(
     """
     n = len(order)
     ended = _Outcome(None, found, -math.inf, 0, gave_up=True, finished=False)
-    most = limits.memory // _BYTES_PER_COLUMN
+    most = limits.memory // BYTES_PER_COLUMN
     completions = labels.no_completions(n)
     while completions.layers:
         completions = labels.Completions(*labels.complete(layers, task.size, gap, most, _COMPLETION_WORK, completions))

@@ -1,0 +1,447 @@
+"""resemble and avoid in one compiled call: RO's and AO's answer from a problem's arrays, without a step in Python.
+
+The kernel does what `searches`, `choices`, `exact` and `knapsack` do for a problem with flat built-in distances, in the
+same order and with the same kernels, so that counts and certificates are the same to the last bit. It has little room,
+though, and no clock: what does not close within it is left to these modules.
+
+The kernels that it calls are in other files, so its cache depends on those, too (`_jit.kernel_over`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numba
+import numpy as np
+
+from elsewhere.model.arrays import Floats, Ints
+from elsewhere.model.distances import Distance
+from elsewhere.model.problem import Problem
+from elsewhere.model.question import Goal
+from elsewhere.solvers import dual, labels, terms
+from elsewhere.solvers._jit import kernel_over
+from elsewhere.solvers.choices import KINDS
+from elsewhere.solvers.knapsack import (
+    BYTES_PER_COLUMN,
+    BYTES_PER_LABEL,
+    FIRST_WIDTH,
+    GOOD_ENOUGH_WORK,
+    GROWTH,
+    LABEL_SHARE,
+    Limits,
+    Solution,
+)
+
+# The room of a call: values in the tables, and work in the dual, the completions and the labels. It takes some ms.
+_MOST_VALUES = 1 << 16
+_DUAL_WORK = 4_000_000
+_COMPLETION_WORK = 2_000_000
+_LABEL_WORK = 200_000
+# Rows of what a call reaches: the sums of the terms, and the numbers of the certificate.
+QUALITY, PRIVACY, DUAL_BOUND, COST_MULTIPLIER, SIZE_MULTIPLIER = range(5)
+# From this many bins on, equal ones are grouped before counts are allocated, which is left to `exact.spread`.
+_MANY_BINS = 512
+#: Above this a count has no float of its own.
+_LARGEST_SIZE = 1 << 53
+_EPSILON = float(np.finfo(np.float64).eps)
+
+kernel = kernel_over(dual, labels, terms)
+inlined = numba.njit(inline="always")
+
+
+def attempt(problem: Problem, limits: Limits) -> Solution | None:
+    """The proven optimum of resemble or avoid, ties broken by name; None if that takes more than one call."""
+    quality, privacy = problem.quality, problem.privacy
+    assert privacy is not None
+    flat = problem.tree is None and not problem.smoothed and quality.distance.builtin and privacy.distance.builtin
+    if not flat or len(problem.forbidden) or limits.gap > 0.0 or limits.deadline < math.inf or problem.budget == math.inf:
+        return None
+    asked = targeting(problem.goal, quality.distance, privacy.distance, problem.budget, limits.memory)
+    users = Bins(
+        np.array([0, len(problem.original)]), problem.original, privacy.reference, problem.lower, problem.upper,
+        np.array([quality.reference_size]), np.array([privacy.reference_size]), np.array([problem.size]),
+    )  # fmt: skip
+    counts, reached = answers(asked, users)
+    if math.isnan(reached[DUAL_BOUND, 0]):
+        return None
+    objective = asked.sign * float(reached[PRIVACY, 0])
+    return Solution(counts, objective, objective, *reached[DUAL_BOUND:, 0].tolist())
+
+
+def targeting(goal: Goal, quality: Distance, privacy: Distance, budget: float, memory: int) -> Targeting:
+    """What is asked, as the kernel has it."""
+    sign = -1.0 if goal == "avoid" else 1.0
+    return Targeting(
+        KINDS[quality.name], KINDS[privacy.name], sign, privacy.unbounded, budget, memory,
+        _DUAL_WORK, _COMPLETION_WORK, _LABEL_WORK,
+    )  # fmt: skip
+
+
+def answers(asked: Targeting, users: Bins) -> tuple[Ints, Floats]:
+    """The counts of all bins, and the rows QUALITY to SIZE_MULTIPLIER with a number for each user.
+
+    These numbers are NaN, and the counts mean nothing, where a call was not enough.
+    """
+    counts, reached = np.zeros_like(users.original), np.full((5, len(users.size)), math.nan)
+    _answer(asked, users, counts, reached)
+    return counts, reached
+
+
+class Targeting(NamedTuple):
+    """What is asked of every user alike: kinds of the distances, 1 for resemble or -1 for avoid, bytes of memory.
+
+    `budget` is the limit on the sum of the quality terms; `unbounded` says whether the privacy distance may be infinite.
+    The rest is the room of the call. It is not a constant of the kernel, which would compile others for it anew.
+    """
+
+    q_kind: int
+    p_kind: int
+    sign: float
+    unbounded: bool
+    budget: float
+    memory: int
+    dual_work: int
+    completion_work: int
+    label_work: int
+
+
+class Bins(NamedTuple):
+    """The bins of some users, those of user u at offset[u]..offset[u + 1], and the sizes of each user.
+
+    `target` is scaled already. The sizes are those of the history, of the target and of the release.
+    """
+
+    offset: Ints
+    original: Ints
+    target: Floats
+    lower: Ints
+    upper: Ints
+    history_size: Floats
+    target_size: Floats
+    size: Ints
+
+
+@kernel
+def _noise(objective: float) -> float:
+    """What floating point cannot tell apart near an objective, as in `knapsack`."""
+    return 1e-14 + 1e-13 * abs(objective)
+
+
+@kernel
+def _block_sum(x: Floats, first: int, last: int) -> float:
+    """The sum of at most 128 numbers in NumPy's order: eight sums side by side, then what is left over."""
+    if last - first < 8:
+        sum_ = -0.0
+        for i in range(first, last):
+            sum_ += x[i]
+        return sum_
+    a, b, c, d = x[first], x[first + 1], x[first + 2], x[first + 3]
+    e, f, g, h = x[first + 4], x[first + 5], x[first + 6], x[first + 7]
+    i = first + 8
+    while i + 8 <= last:
+        a += x[i]
+        b += x[i + 1]
+        c += x[i + 2]
+        d += x[i + 3]
+        e += x[i + 4]
+        f += x[i + 5]
+        g += x[i + 6]
+        h += x[i + 7]
+        i += 8
+    sum_ = ((a + b) + (c + d)) + ((e + f) + (g + h))
+    while i < last:
+        sum_ += x[i]
+        i += 1
+    return sum_
+
+
+@kernel
+def numpy_sum(x: Floats) -> float:
+    """The sum of the numbers, to the last bit as NumPy has it: more than 128 of them are halved first."""
+    end = np.empty(64, np.int64)
+    end[0] = len(x)
+    depth = first = 0
+    sums = np.empty(64)
+    is_second = np.zeros(64, np.bool_)
+    while True:
+        while end[depth] - first > 128:
+            half = (end[depth] - first) // 2
+            end[depth + 1] = first + half - half % 8
+            depth += 1
+            is_second[depth] = False
+        sum_ = _block_sum(x, first, end[depth])
+        first = end[depth]
+        while depth > 0 and is_second[depth]:
+            sum_ = sums[depth] + sum_
+            depth -= 1
+        if depth == 0:
+            return sum_
+        sums[depth] = sum_
+        is_second[depth] = True
+        end[depth] = end[depth - 1]
+
+
+@kernel
+def _sort(order: Ints, key: Floats) -> None:
+    """Sort numbers of bins by the key of each, from small to large; equal ones stay in their order."""
+    n = len(order)
+    other = np.empty_like(order)
+    width = 1
+    while width < n:
+        for begin in range(0, n - width, 2 * width):
+            middle, end = begin + width, min(begin + 2 * width, n)
+            if key[order[middle - 1]] <= key[order[middle]]:
+                continue
+            i, j = begin, middle
+            for k in range(begin, end):
+                if i < middle and (j == end or key[order[i]] <= key[order[j]]):
+                    other[k] = order[i]
+                    i += 1
+                else:
+                    other[k] = order[j]
+                    j += 1
+            for k in range(begin, end):
+                order[k] = other[k]
+        width *= 2
+
+
+@kernel
+def _order_ties(original: Ints, reference: Floats, lower: Ints, upper: Ints, counts: Ints) -> None:
+    """Among bins that nothing but their place tells apart, larger counts come first, as in `exact.ordered`."""
+    n = len(counts)
+    free = 0
+    order = np.empty(n, np.int64)
+    for i in range(n):
+        if lower[i] < upper[i]:
+            order[free] = i
+            free += 1
+    order = order[:free].copy()
+    key = np.empty(n)
+    for which in range(4):
+        for i in order:
+            if which == 0:
+                key[i] = upper[i]
+            elif which == 1:
+                key[i] = lower[i]
+            elif which == 2:
+                key[i] = reference[i]
+            else:
+                key[i] = original[i]
+        _sort(order, key)
+    begin = 0
+    for end in range(1, free + 1):
+        if end < free:
+            i, j = order[begin], order[end]
+            if (
+                original[i] == original[j]
+                and reference[i] == reference[j]
+                and lower[i] == lower[j]
+                and upper[i] == upper[j]
+            ):
+                continue
+        for k in range(begin + 1, end):
+            count = counts[order[k]]
+            at = k
+            while at > begin and counts[order[at - 1]] < count:
+                counts[order[at]] = counts[order[at - 1]]
+                at -= 1
+            counts[order[at]] = count
+        begin = end
+
+
+@kernel
+def _start(
+    q_kind: int, budget: float, reference: Floats, original: Ints, lower: Ints, upper: Ints, size: int, q_size: float
+) -> Ints:
+    """Counts within all constraints to start from: the original, or else those of least quality loss; empty if none."""
+    n = len(original)
+    held = least = 0
+    most = 0.0
+    within = possible = True
+    for i in range(n):
+        held += original[i]
+        least += lower[i]
+        most += upper[i]
+        within = within and lower[i] <= original[i] <= upper[i]
+        possible = possible and lower[i] <= upper[i]
+    if held == size and within:
+        return original
+    if n >= _MANY_BINS or not possible or least > size or most < size:
+        return np.empty(0, np.int64)
+    copies = np.empty(n, np.int64)
+    for i in range(n):
+        copies[i] = 1
+    counts, tied, left, _ = terms.allocate(q_kind, reference, lower, upper, copies, q_size, float(size), size)
+    chosen = np.zeros(n, np.bool_)
+    for i in tied:
+        chosen[i] = True
+    for i in range(n):
+        if left > 0 and chosen[i]:
+            counts[i] += 1
+            left -= 1
+    # Near the limit the last digit of a sum decides, and whoever reports on it adds up in another order.
+    if terms.total(q_kind, reference, counts, q_size, float(size)) > (1.0 - 1e-9) * budget:
+        return np.empty(0, np.int64)
+    return counts
+
+
+@kernel
+def _drowns(start: Ints, f: Floats, objective: float) -> bool:
+    """Whether rounding of values that are far too bad may drown the rest, which `exact._sharpened` then sees to."""
+    sum_ = 0.0
+    for i in range(len(start) - 1):
+        greatest = 0.0
+        for e in range(start[i], start[i + 1]):
+            if f[e] < math.inf:
+                greatest = max(greatest, f[e])
+        sum_ += greatest
+    return 1.01 * _EPSILON * sum_ > 1e-12 * (1.0 + abs(objective))
+
+
+@kernel
+def _span(start: Ints, reduced: Floats, g: Floats, lam: float, budget: float) -> float:
+    """More than any choice within the budget can have above the dual bound, as in `knapsack`."""
+    n = len(start) - 1
+    greatest = 0.0
+    least = np.empty(n)
+    for i in range(n):
+        least[i] = g[start[i]]
+        for e in range(start[i], start[i + 1]):
+            least[i] = min(least[i], g[e])
+            if reduced[e] < math.inf:
+                greatest = max(greatest, reduced[e])
+    span = greatest * n
+    return span + lam * (budget - numpy_sum(least)) if lam > 0.0 else span
+
+
+@inlined
+def _search(
+    asked: Targeting, start: Ints, low: Ints, f: Floats, g: Floats, size: int, known: Ints
+) -> tuple[bool, Ints, float, float, float, float]:
+    """`knapsack.solve` without a clock and with little room: whether it closed, counts, objective, dual bound, lam, mu."""
+    n = len(low)
+    budget = asked.budget
+    ascent = dual.Ascent(0.0, 0.0, -math.inf, np.zeros(0, np.bool_), -1.0, 0.0, 0.0, False)
+    lam, mu, dual_bound, _, _, _, _, done = dual.maximise(start, low, f, g, size, budget, known, asked.dual_work, ascent)
+    taken = np.empty(n)
+    for i in range(n):
+        taken[i] = f[start[i] + known[i] - low[i]]
+    counts, found = known, numpy_sum(taken)
+    bound = min(dual_bound, found)
+    reduced, least, second, gap = labels.reduced_costs(start, low, f, g, lam, mu)
+    order = np.arange(n)
+    _sort(order, -second)
+    width = min(FIRST_WIDTH, asked.memory // (LABEL_SHARE * BYTES_PER_LABEL) // n)
+    nothing = labels.Forbidden(np.zeros((n + 1, 0), np.int64), np.zeros((n, 0), np.int64))
+    while done and found - bound > _noise(found):
+        gap = min(gap, found - dual_bound)
+        hope = min(found, dual_bound + gap + _noise(dual_bound))
+        layer_start, value, layer_terms, passed = labels.select(start, low, f, g, reduced, gap, order, least)
+        layers = labels.Layers(layer_start, value, layer_terms, passed)
+        width = max(1, min(width, GOOD_ENOUGH_WORK // len(value)))
+        where = np.zeros((3, n + 1), np.int64)
+        where[labels.WIDTH, n] = 1
+        begun = labels.Completions(where, np.zeros((6, 256)), np.zeros((2, 256), np.int64), n, -1, 1)
+        where, table, entries, left, entry, end = labels.complete(
+            layers, size, gap, asked.memory // BYTES_PER_COLUMN, asked.completion_work, begun
+        )
+        if left > 0 or where[labels.WIDTH, 0] < 0:
+            break
+        proven = hope
+        if where[labels.WIDTH, 0] > 0:
+            best = np.zeros(6)
+            best[labels.FOUND], best[labels.LAYER], best[labels.GIVEN_UP] = found, -1.0, math.inf
+            layer_at = np.zeros(n + 1, np.int64)
+            steps = np.zeros((3, 1024), np.int32)
+            steps[labels.NODE, 0] = -1
+            none = np.zeros((3, 1))
+            first = labels.Labels(0, none, np.arange(2), 0, steps, none, np.zeros(1, np.int64), 0, 0)
+            completions = labels.Completions(where, table, entries, left, entry, end)
+            task = labels.Task(lam, mu, dual_bound, size, budget, hope, _noise(found))
+            layer, _, _, _, steps, _, _, _, _ = labels.advance(
+                layers, completions, task, nothing, width, asked.label_work, first, layer_at, best
+            )
+            if layer < n:
+                break
+            if best[labels.LAYER] >= 0.0:
+                chosen = labels.trace(layer_start, value, where, entries, size, steps, layer_at, best)
+                counts = np.empty(n, np.int64)
+                for at in range(n):
+                    counts[order[at]] = chosen[at]
+                found = best[labels.FOUND]
+            proven = min(hope, found)
+        bound = max(bound, min(found, proven))
+        if gap >= found - dual_bound or gap >= _span(start, reduced, g, lam, budget) + 1e3 * _noise(dual_bound):
+            break
+        widest = found - dual_bound
+        within = 0
+        for e in range(len(reduced)):
+            within += reduced[e] <= widest
+        gap = widest if within == len(value) else max(gap * GROWTH, 1e-12)
+    return done and found <= bound + _noise(found), counts, found, dual_bound, lam, mu
+
+
+@inlined
+def _tabulate(
+    asked: Targeting, reference: Floats, target: Floats, lower: Ints, upper: Ints, sizes: tuple[float, float, float]
+) -> tuple[Ints, Ints, Floats, Floats]:
+    """The values that fit the budget, with what each adds to the objective and to the quality loss.
+
+    There are none if they are too many, or if one is infinitely far from what is to be avoided.
+    """
+    q_size, p_size, x_size = sizes
+    n = len(reference)
+    weight = np.empty(n)
+    for i in range(n):
+        weight[i] = 1.0
+    low, number = terms.ranges(asked.q_kind, weight, reference, lower, upper, q_size, x_size, asked.budget)
+    start = np.zeros(n + 1, np.int64)
+    values = 0.0
+    for i in range(n):
+        start[i + 1] = start[i] + number[i]
+        values += number[i]
+    length = start[n] if values <= min(_MOST_VALUES, asked.memory // 33) else 0
+    first = start[0]
+    f, g = np.empty(length), np.empty(length)
+    terms.fill(asked.q_kind, reference, low, start, q_size, x_size, first, length, g)
+    terms.fill(asked.p_kind, target, low, start, p_size, x_size, first, length, f)
+    for e in range(length):
+        if f[e] == math.inf:
+            g[e] = 0.0
+            if asked.sign < 0.0:
+                length = 0
+        f[e] *= asked.sign
+    return start, low, f[:length], g[:length]
+
+
+@kernel
+def _answer(asked: Targeting, users: Bins, counts: Ints, reached: Floats) -> None:
+    """Put the best counts of each user into `counts`, and what is said of them into `reached`, where that is proven."""
+    offset, all_original, all_target = users.offset, users.original, users.target
+    all_lower, all_upper, history_size, target_size = users.lower, users.upper, users.history_size, users.target_size
+    for u in range(len(users.size)):
+        first, last, size = offset[u], offset[u + 1], users.size[u]
+        q_size, p_size, x_size = history_size[u], target_size[u], float(size)
+        if max(q_size, x_size) >= _LARGEST_SIZE:
+            continue
+        original, target, lower, upper = (
+            all_original[first:last], all_target[first:last], all_lower[first:last], all_upper[first:last]
+        )
+        reference = original.astype(np.float64)
+        known = _start(asked.q_kind, asked.budget, reference, original, lower, upper, size, q_size)
+        if len(known) == 0:
+            continue
+        start, low, f, g = _tabulate(asked, reference, target, lower, upper, (q_size, p_size, x_size))
+        if len(f) == 0:
+            continue
+        closed, found, objective, dual_bound, lam, mu = _search(asked, start, low, f, g, size, known)
+        if not closed or (asked.unbounded and _drowns(start, f, objective)):
+            continue
+        best = found.copy()
+        _order_ties(original, target, lower, upper, best)
+        for i in range(last - first):
+            counts[first + i] = best[i]
+        reached[QUALITY, u] = terms.total(asked.q_kind, reference, best, q_size, x_size)
+        reached[PRIVACY, u] = terms.total(asked.p_kind, target, best, p_size, x_size)
+        reached[DUAL_BOUND, u], reached[COST_MULTIPLIER, u], reached[SIZE_MULTIPLIER, u] = dual_bound, lam, mu
