@@ -9,13 +9,14 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from elsewhere.histories import read
+from elsewhere.model.arrays import Floats
 from elsewhere.model.comparison import Comparison, Match, check_known, totals_by_kind
 from elsewhere.model.distances import DistanceLike
 from elsewhere.model.errors import InputError
-from elsewhere.model.histogram import Histogram, Profile, TableLike
+from elsewhere.model.histogram import Histogram, Profile, TableLike, parse_weights
 from elsewhere.model.keys import Key
 from elsewhere.model.names import NameIndex, name_key
 from elsewhere.model.places import Places
@@ -28,6 +29,21 @@ from elsewhere.text import closest, plural, quote
 from elsewhere.verification.verify import Check, check_release
 
 AnyTaxonomy = TypeVar("AnyTaxonomy", bound=Taxonomy)
+
+
+class NamesAsked(NamedTuple):
+    """What a plan that compares by name asks of places, whosever they are."""
+
+    #: The target's places and the weight of each.
+    target: NameIndex
+    weights: Floats
+    #: The names of the places that the candidates and the target bring in, by key.
+    beyond: dict[str, str]
+    #: Places that must not get more visits: those of users, and those from beyond, whoever has them.
+    fixed_own: frozenset[str]
+    fixed: frozenset[str]
+    #: For each name 1 if it speaks for comparing a history by name, -1 if it speaks against.
+    votes: list[int]
 
 
 class Plan:
@@ -180,6 +196,23 @@ class Plan:
             popularity=self._popularity,
             key=self._key,
         )
+
+    def names_asked(self, names: Sequence[str]) -> NamesAsked:
+        """Return what `question_about` makes of the places of many users, which are called `names`."""
+        assert self._wanted is not None
+        assert self._comparison is not None
+        target, weights = parse_weights(self._wanted, "target")
+        candidates, votes = NameIndex(self._candidates), self._comparison.votes(NameIndex(names))
+        beyond = dict(zip(target.keys, target.names, strict=True))
+        beyond |= dict(zip(candidates.keys, candidates.names, strict=True))
+        if self.policy.allow_sensitive_rise:
+            return NamesAsked(target, weights, beyond, frozenset(), frozenset(), votes)
+        own, others = (self.shipped.often_sensitive(places) for places in (names, self._places_beyond.names))
+        fixed_own, fixed = (
+            frozenset(name for name in fixed if candidates.position(name) < 0)
+            for fixed in (own, others | self.shipped.without_types().often_sensitive(self._target_kinds))
+        )
+        return NamesAsked(target, weights, beyond, fixed_own, fixed, votes)
 
     def _notes(self, match: Match, watched: int) -> tuple[str, ...]:
         notes = []

@@ -11,7 +11,8 @@ from elsewhere.engines.arrow import Batch, Table
 from elsewhere.engines.outcome import Outcome, check_keys, result_schema
 from elsewhere.engines.plans import Group, Plans
 from elsewhere.engines.rows import Seen, whole_users
-from elsewhere.engines.users import Users, users_of
+from elsewhere.engines.targeting import Targeted, on_arrays, target_all
+from elsewhere.engines.users import Users, lengths, rows_of, users_of
 from elsewhere.model.arrays import Flags, Ints
 from elsewhere.model.distances import find_distance
 from elsewhere.model.errors import ElsewhereError
@@ -54,6 +55,7 @@ def sanitize_users(plans: Plans, table: Table, keys: Sequence[str] = ("user",)) 
     users = users_of(table, keys)
     outcome, sensitive = Outcome(users), np.zeros(len(users.location), np.bool_)
     plain: list[Group] = []
+    targeted: list[Targeted] = []
     size = np.add.reduceat(users.counts.astype(np.float64), users.offset[:-1])
     outcome.reason[size == 0.0] = "the histogram is empty: all its counts are 0"
     outcome.reason[size > LARGEST_SIZE] = f"the histogram has more than {LARGEST_SIZE:.0e} counts"
@@ -66,13 +68,13 @@ def sanitize_users(plans: Plans, table: Table, keys: Sequence[str] = ("user",)) 
             outcome.reason[chosen] = plan
         if isinstance(plan, str) or not len(chosen):
             continue
-        rows = _rows_of(users, chosen)
+        rows = rows_of(users, chosen)
         used = _used(users.location[rows], len(users.names))
         place[used] = np.arange(len(used))
         codes = place[users.location[rows]]
         covering = plans.covering(plan, [users.names[at] for at in used])
         sensitive[rows] = covering.sensitive[codes]
-        asked, of = plan.policy.sensitive, np.repeat(chosen, _lengths(users, chosen))
+        asked, of = plan.policy.sensitive, np.repeat(chosen, lengths(users, chosen))
         outcome.count_hidden(asked, of, users.counts[rows], codes, covering)
         if own_names:
             chosen = _who_have_all(plan, chosen, outcome)
@@ -83,9 +85,12 @@ def sanitize_users(plans: Plans, table: Table, keys: Sequence[str] = ("user",)) 
             _hide_all(plan, users, chosen, closed, outcome)
             plain.append(Group(plan, chosen))
         else:
+            if on_arrays(plan.policy):
+                found, chosen = target_all(plan, users, chosen, closed, outcome)
+                targeted += found
             _one_by_one(plan, users, chosen, closed, outcome)
         closed[used] = False
-    _check(users, plain, sensitive, outcome)
+    _check(users, plain, targeted, sensitive, outcome)
     return outcome.batch(users.keys)
 
 
@@ -108,11 +113,13 @@ def _who_have_all(plan: Plan, members: Ints, outcome: Outcome) -> Ints:
     return np.array(have_all, np.int64)
 
 
-def _check(users: Users, plain: list[Group], sensitive: Flags, outcome: Outcome) -> None:
+def _check(users: Users, plain: list[Group], targeted: list[Targeted], sensitive: Flags, outcome: Outcome) -> None:
     """Check every release, with its figures, and refuse those that are not what they are said to be."""
     failed: dict[int, str] = {}
     if plain:
         failed |= _failed_plain(users, plain, sensitive, outcome)
+    for releases in targeted:
+        failed |= releases.problems()
     if outcome.results:
         checked = list(outcome.results)
         problems = check_results([*outcome.results.values()])
@@ -159,22 +166,6 @@ def _released(users: Users, outcome: Outcome, expected: Flags) -> Ints:
     return released
 
 
-def _lengths(users: Users, members: Ints) -> Ints:
-    """How many rows each of some users has."""
-    lengths: Ints = users.offset[members + 1] - users.offset[members]
-    return lengths
-
-
-def _rows_of(users: Users, members: Ints) -> Ints:
-    """The rows of some of the users, one after the other."""
-    if len(members) == len(users.keys):
-        return np.arange(len(users.location))
-    length = _lengths(users, members)
-    begin = np.append(0, np.cumsum(length))
-    rows: Ints = np.arange(begin[-1]) + np.repeat(users.offset[members] - begin[:-1], length)
-    return rows
-
-
 def is_plain(policy: Policy) -> bool:
     """Whether nothing is asked but to hide, so that all users can be answered at once."""
     usual = {item.name: item.default for item in fields(Policy)}
@@ -187,7 +178,7 @@ def is_plain(policy: Policy) -> bool:
 def _hide_all(plan: Plan, users: Users, members: Ints, sensitive: Flags, outcome: Outcome) -> None:
     from elsewhere.solvers.hide_many import hide_many
 
-    length, rows = _lengths(users, members), _rows_of(users, members)
+    length, rows = lengths(users, members), rows_of(users, members)
     offset = np.append(0, np.cumsum(length))
     location, original = users.location[rows], users.counts[rows]
     quality, redistribute = find_distance(plan.policy.quality), plan.policy.redistribute

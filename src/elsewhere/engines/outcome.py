@@ -162,7 +162,7 @@ class Outcome:
         """The results of the users, who are the rows of `keys`."""
         of, location, count = self.gathered_rows()
         # Names were added user by user, whose order is anybody's: the same rows are to give the same bytes.
-        known = list(self.number) if self.results else self.names
+        known = list(self.number) if "number" in vars(self) else self.names
         names = sorted(known)
         if names != known:
             rank = {name: at for at, name in enumerate(names)}

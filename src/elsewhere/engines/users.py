@@ -113,3 +113,19 @@ def column_of(users: Users, name: str) -> list[Any]:
     """What each user chose for a key of the policy; None for nothing."""
     values: list[Any] = users.own[name].to_pylist()
     return values
+
+
+def lengths(users: Users, members: Ints) -> Ints:
+    """How many rows each of some users has."""
+    found: Ints = users.offset[members + 1] - users.offset[members]
+    return found
+
+
+def rows_of(users: Users, members: Ints) -> Ints:
+    """The rows of some of the users, one after the other."""
+    if len(members) == len(users.keys):
+        return np.arange(len(users.location))
+    length = lengths(users, members)
+    begin = np.append(0, np.cumsum(length))
+    rows: Ints = np.arange(begin[-1]) + np.repeat(users.offset[members] - begin[:-1], length)
+    return rows

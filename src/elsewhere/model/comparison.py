@@ -88,8 +88,14 @@ class Comparison:
 
     def _has_kinds(self, history: NameIndex) -> bool:
         """Whether most names in a history are names of kinds, home and work apart, which places are called, too."""
-        known = self._by_name.known_kinds(history) | {key for key in history.keys if self._has_name(key)}
-        return 2 * len(known.difference(_EVERYBODYS)) >= len(set(history.keys).difference(_EVERYBODYS))
+        return sum(self.votes(history)) >= 0
+
+    def votes(self, places: NameIndex) -> list[int]:
+        """Whether each place says that a history is compared by name (1) or by kind (-1); most votes decide."""
+        if not self.is_of_kinds:
+            return [1] * len(places.keys)
+        known = self._by_name.known_kinds(places)
+        return [0 if key in _EVERYBODYS else 1 if key in known or self._has_name(key) else -1 for key in places.keys]
 
     def _has_name(self, key: str) -> bool:
         return self._names.position(key) >= 0

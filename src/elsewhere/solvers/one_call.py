@@ -55,7 +55,8 @@ def attempt(problem: Problem, limits: Limits) -> Solution | None:
     quality, privacy = problem.quality, problem.privacy
     assert privacy is not None
     flat = problem.tree is None and not problem.smoothed and quality.distance.builtin and privacy.distance.builtin
-    if not flat or len(problem.forbidden) or limits.gap > 0.0 or limits.deadline < math.inf or problem.budget == math.inf:
+    free = len(problem.forbidden) == 0 and limits.gap == 0.0 and limits.deadline == math.inf
+    if not flat or not free or problem.budget == math.inf:
         return None
     asked = targeting(problem.goal, quality.distance, privacy.distance, problem.budget, limits.memory)
     users = Bins(
@@ -91,7 +92,7 @@ def answers(asked: Targeting, users: Bins) -> tuple[Ints, Floats]:
 class Targeting(NamedTuple):
     """What is asked of every user alike: kinds of the distances, 1 for resemble or -1 for avoid, bytes of memory.
 
-    `budget` is the limit on the sum of the quality terms; `unbounded` says whether the privacy distance may be infinite.
+    `budget` limits the sum of the quality terms; `unbounded` says whether the privacy distance may be infinite.
     The rest is the room of the call. It is not a constant of the kernel, which would compile others for it anew.
     """
 
@@ -319,11 +320,14 @@ def _span(start: Ints, reduced: Floats, g: Floats, lam: float, budget: float) ->
 def _search(
     asked: Targeting, start: Ints, low: Ints, f: Floats, g: Floats, size: int, known: Ints
 ) -> tuple[bool, Ints, float, float, float, float]:
-    """`knapsack.solve` without a clock and with little room: whether it closed, counts, objective, dual bound, lam, mu."""
+    """`knapsack.solve` without a clock, in little room.
+
+    Returns whether that was enough; the counts and their objective; the dual bound, lam and mu.
+    """
     n = len(low)
-    budget = asked.budget
+    budget, work = asked.budget, asked.dual_work
     ascent = dual.Ascent(0.0, 0.0, -math.inf, np.zeros(0, np.bool_), -1.0, 0.0, 0.0, False)
-    lam, mu, dual_bound, _, _, _, _, done = dual.maximise(start, low, f, g, size, budget, known, asked.dual_work, ascent)
+    lam, mu, dual_bound, _, _, _, _, done = dual.maximise(start, low, f, g, size, budget, known, work, ascent)
     taken = np.empty(n)
     for i in range(n):
         taken[i] = f[start[i] + known[i] - low[i]]
@@ -426,7 +430,10 @@ def _answer(asked: Targeting, users: Bins, counts: Ints, reached: Floats) -> Non
         if max(q_size, x_size) >= _LARGEST_SIZE:
             continue
         original, target, lower, upper = (
-            all_original[first:last], all_target[first:last], all_lower[first:last], all_upper[first:last]
+            all_original[first:last],
+            all_target[first:last],
+            all_lower[first:last],
+            all_upper[first:last],
         )
         reference = original.astype(np.float64)
         known = _start(asked.q_kind, asked.budget, reference, original, lower, upper, size, q_size)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from elsewhere.model.arrays import Flags, Floats, Ints, Number
 from elsewhere.model.distances import Distance, find_distance, slack
 from elsewhere.model.problem import ROOM, Problem
+from elsewhere.model.question import Goal, meets_distance
 from elsewhere.model.result import Certificate, Sanitized
 from elsewhere.verification.bounds import first_count
 from elsewhere.verification.verify import TOLERANCE, check_release
@@ -64,6 +65,29 @@ class Bins(NamedTuple):
     def any(self, flags: Flags) -> Flags:
         """Whether a flag of the user is set."""
         return np.logical_or.reduceat(flags, self.offset[:-1])
+
+
+class Limit(NamedTuple):
+    """What limits each user: the quality loss, with some slack; the sum of its terms; the privacy parameter, or NaN."""
+
+    quality_loss: Floats
+    budget: Floats
+    distance: Floats
+
+
+class Claims(NamedTuple):
+    """What is said of results: a number for each user."""
+
+    quality_loss: Floats
+    privacy_distance: Floats
+    bound: Floats
+    gap: Floats
+    optimal: Flags
+    #: Whether there is a certificate: its multipliers of the quality loss and of the size, and its bound.
+    certified: Flags
+    cost: Floats
+    price: Floats
+    certified_bound: Floats
 
 
 class Problems:
@@ -155,6 +179,24 @@ def check_results(results: Sequence[Sanitized]) -> dict[int, str]:
     return found
 
 
+def check_targeted(
+    goal: Goal, bins: Bins, distances: tuple[Distance, Distance], target: Floats, target_size: Floats, limit: Limit,
+    claims: Claims,
+) -> Problems:  # fmt: skip
+    """Check releases of resemble or avoid, nothing forbidden; `target` has each bin's weight, scaled as it is compared.
+
+    The distances are those of quality and privacy.
+    """
+    found = Problems(len(bins.size))
+    _check_constraints(bins, found)
+    quality = _quality(bins, distances[0], bins.total(bins.original))
+    length = np.diff(bins.offset)
+    sizes = (np.repeat(size.astype(np.float64), length) for size in (target_size, bins.size))
+    _check_distances(goal, bins, _Measures(quality, _Measure(distances[1], target, *sizes), _sign(goal)), limit, claims,
+                     found)  # fmt: skip
+    return found
+
+
 def _check_flat(results: Sequence[Sanitized]) -> Problems:
     """Check results with the same distances, all at once."""
     found, goal = Problems(len(results)), results[0].goal
@@ -165,28 +207,63 @@ def _check_flat(results: Sequence[Sanitized]) -> Problems:
     barred = [problem.is_forbidden(counts) for problem, counts in zip(asked, released, strict=True)]
     found.add(np.array(barred), "it is one of the forbidden histograms")
     quality = _quality(bins, find_distance(results[0].question.quality), bins.total(bins.original))
-    terms = _hide_terms(bins, quality) if goal == "hide" else quality.terms(_ALL, bins.released)
-    loss = _distance(bins, quality.distance, terms)
-    found.add(_differs(np.array([result.quality_loss for result in results]), loss), "the quality loss is wrong")
-    limit = np.array([problem.limit + slack(problem.limit) for problem in asked])
-    found.add(loss > limit, "the quality loss is above the limit")
-    if goal == "hide":
-        _check_claims(results, loss, 1.0, found)
-        free = np.array([len(problem.forbidden) == 0 for problem in asked])
-        claimed = np.array([result.status == "optimal" for result in results])
-        found.add(claimed & free & ~_is_least(bins, quality, terms), "a better release exists")
+    wanted = [result.question.distance_limit for result in results]
+    limit = Limit(
+        np.array([problem.limit + slack(problem.limit) for problem in asked]),
+        np.array([problem.budget for problem in asked]),
+        np.array([math.nan if at is None else at for at in wanted]),
+    )
+    claims = _claims(results)
+    if goal != "hide":
+        _check_distances(goal, bins, _Measures(quality, _privacy(bins, asked), _sign(goal)), limit, claims, found)
         return found
-    privacy = _privacy(bins, asked)
-    reached = _distance(bins, privacy.distance, privacy.terms(_ALL, bins.released))
-    claimed_distance = np.array([math.nan if r.privacy_distance is None else r.privacy_distance for r in results])
-    found.add(_differs(claimed_distance, reached), "the privacy distance is wrong")
-    met = [result.question.meets_distance(at) for result, at in zip(results, reached.tolist(), strict=True)]
-    found.add(~np.array(met), "the wanted privacy distance is missed")
-    measures = _Measures(quality, privacy, -1.0 if goal == "avoid" else 1.0)
-    _check_claims(results, reached, measures.sign, found)
-    with np.errstate(all="ignore"):  # absurd multipliers give an absurd bound, which is then a problem
-        _check_certificates(results, asked, bins, measures, found)
+    terms = _hide_terms(bins, quality)
+    loss = _check_loss(bins, quality.distance, terms, limit, claims, found)
+    _check_claims(claims, claims.quality_loss, loss, 1.0, found)
+    free = np.array([len(problem.forbidden) == 0 for problem in asked])
+    found.add(claims.optimal & free & ~_is_least(bins, quality, terms), "a better release exists")
     return found
+
+
+def _check_loss(bins: Bins, distance: Distance, terms: Floats, limit: Limit, claims: Claims, found: Problems) -> Floats:
+    """The quality loss of each user, which is compared with what is claimed and with its limit."""
+    loss = _distance(bins, distance, terms)
+    found.add(_differs(claims.quality_loss, loss), "the quality loss is wrong")
+    found.add(loss > limit.quality_loss, "the quality loss is above the limit")
+    return loss
+
+
+def _check_distances(
+    goal: Goal, bins: Bins, measures: _Measures, limit: Limit, claims: Claims, found: Problems
+) -> None:
+    """Both distances of resemble or avoid, what is claimed of them, and the certificates."""
+    quality, privacy = measures.quality, measures.privacy
+    _check_loss(bins, quality.distance, quality.terms(_ALL, bins.released), limit, claims, found)
+    reached = _distance(bins, privacy.distance, privacy.terms(_ALL, bins.released))
+    found.add(_differs(claims.privacy_distance, reached), "the privacy distance is wrong")
+    if not np.isnan(limit.distance).all():
+        wanted = zip(reached.tolist(), limit.distance.tolist(), strict=True)
+        missed = [not (math.isnan(most) or meets_distance(goal, at, most)) for at, most in wanted]
+        found.add(np.array(missed), "the wanted privacy distance is missed")
+    _check_claims(claims, claims.privacy_distance, reached, measures.sign, found)
+    with np.errstate(all="ignore"):  # absurd multipliers give an absurd bound, which is then a problem
+        _check_certificates(claims, limit.budget, bins, measures, found)
+
+
+def _sign(goal: Goal) -> float:
+    return -1.0 if goal == "avoid" else 1.0
+
+
+def _claims(results: Sequence[Sanitized]) -> Claims:
+    certificates = [result.certificate or _NO_CERTIFICATE for result in results]
+    cost, price, certified = np.array([(c.quality_multiplier, c.size_multiplier, c.bound) for c in certificates]).T
+    loss, distance, bound, gap = (
+        np.array([getattr(result, name) for result in results], np.float64)
+        for name in ("quality_loss", "privacy_distance", "bound", "gap")
+    )
+    optimal = np.array([result.status == "optimal" for result in results])
+    proven = np.array([result.certificate is not None for result in results])
+    return Claims(loss, distance, bound, gap, optimal, proven, cost, price, certified)
 
 
 def _bins(results: Sequence[Sanitized], asked: Sequence[Problem], found: Problems) -> Bins:
@@ -255,39 +332,30 @@ def _is_least(bins: Bins, measure: _Measure, terms: Floats) -> Flags:
     return ~(gain > np.where(bins.size > _LARGEST_COUNTED, math.inf, allowed))
 
 
-def _check_claims(results: Sequence[Sanitized], objective: Floats, sign: float, problems: Problems) -> None:
+def _check_claims(claims: Claims, claimed: Floats, objective: Floats, sign: float, problems: Problems) -> None:
     """The bound and the gap, as far as they need no proof."""
-    bound, gap = (np.array([getattr(result, name) for result in results]) for name in ("bound", "gap"))
-    name = "quality_loss" if results[0].goal == "hide" else "privacy_distance"
-    claimed = np.array([getattr(result, name) for result in results], np.float64)
+    bound, gap = claims.bound, claims.gap
     with np.errstate(invalid="ignore"):
         apart = np.where(bound == claimed, 0.0, np.abs(claimed - bound))
         problems.add(_differs(gap, apart), "the gap is wrong")
         problems.add(sign * (bound - objective) > _tolerance(objective), "the bound is better than it can be")
-    optimal = np.array([result.status == "optimal" for result in results])
-    problems.add(optimal & (gap > _tolerance(objective)), "it is said to be optimal but has a gap")
+    problems.add(claims.optimal & (gap > _tolerance(objective)), "it is said to be optimal but has a gap")
 
 
-def _check_certificates(
-    results: Sequence[Sanitized], asked: Sequence[Problem], bins: Bins, measures: _Measures, problems: Problems
-) -> None:
+def _check_certificates(claims: Claims, budget: Floats, bins: Bins, measures: _Measures, problems: Problems) -> None:
     """The bound that the multipliers prove, and what is claimed beyond it; nothing is beyond an infinite distance."""
-    finite = np.isfinite(np.array([result.privacy_distance for result in results], np.float64))
-    optimal = np.array([result.status == "optimal" for result in results])
-    without = np.array([result.certificate is None for result in results])
-    bound, root = np.array([result.bound for result in results]), measures.privacy.distance.root
-    problems.add(finite & without & optimal, "it is said to be optimal but has no certificate")
+    finite, without = np.isfinite(claims.privacy_distance), ~claims.certified
+    bound, root = claims.bound, measures.privacy.distance.root
+    problems.add(finite & without & claims.optimal, "it is said to be optimal but has no certificate")
     if without.any():
         beyond = measures.sign * (bound - _trivial_bound(bins, measures)) > _tolerance(bound)
         problems.add(finite & without & beyond, "the bound is not proven")
-    certificates = [result.certificate or _NO_CERTIFICATE for result in results]
-    cost, price, certified = np.array([(c.quality_multiplier, c.size_multiplier, c.bound) for c in certificates]).T
+    cost, price, certified = claims.cost, claims.price, claims.certified_bound
     sound = np.isfinite(cost) & np.isfinite(price) & (cost >= 0.0)
     problems.add(finite & ~without & ~sound, "the certificate's multipliers make no sense")
     checked = np.flatnonzero(finite & ~without & problems.none)
     if not len(checked):
         return
-    budget = np.array([problem.budget for problem in asked])
     lagrangian = _Lagrangian(bins, measures, cost, price, budget, checked)
     dual, rounding = lagrangian.bound()
     dual, allowed = measures.sign * dual, _tolerance(dual) + TOLERANCE * 1e-3 * rounding
@@ -312,7 +380,7 @@ def _trivial_bound(bins: Bins, measures: _Measures) -> Floats:
 class _Lagrangian:
     """What each count of each bin of some users adds to the bound that their multipliers prove.
 
-    A user's bins that are alike are looked at once.
+    A user's bins that are alike are looked at once, and those that can have only one count are not looked at again.
     """
 
     def __init__(
@@ -323,21 +391,32 @@ class _Lagrangian:
         chosen[users] = True
         at = np.flatnonzero(np.repeat(chosen, np.diff(bins.offset)))
         user = np.repeat(np.arange(len(users)), np.diff(bins.offset)[users])
+        self.sign = measures.sign
+        fixed = bins.lower[at] == bins.upper[at]
+        self.fixed = self._fixed(bins, measures, at[fixed], user[fixed])
+        at, user = at[~fixed], user[~fixed]
         columns = (bins.original[at], measures.privacy.reference[at], bins.lower[at], bins.upper[at], user)
         order = np.lexsort(columns)
         differs = np.zeros(len(at), np.bool_)
         for column in columns:
             differs[1:] |= np.diff(column[order]) != 0
-        differs[0] = True
+        differs[:1] = True
         first = np.flatnonzero(differs)
         self.copies = np.diff(np.append(first, len(at)))
         at = at[order[first]]
         self.user = user[order[first]]
-        self.offset = np.flatnonzero(np.append(True, np.diff(self.user) > 0))
         self.low, self.high, self.start = bins.lower[at], bins.upper[at], bins.released[at]
-        self.quality, self.privacy, self.sign = measures.quality.of(at), measures.privacy.of(at), measures.sign
+        self.quality, self.privacy = measures.quality.of(at), measures.privacy.of(at)
         self.nearest, self.room = self._room()
         self.too_wide = np.zeros(len(users), np.bool_)
+
+    def _fixed(self, bins: Bins, measures: _Measures, at: Ints, user: Ints) -> tuple[Floats, Floats, Floats]:
+        """What the bins that can have only one count add: to the bound, to the size of its numbers, to the loss."""
+        counts = bins.lower[at]
+        quality = measures.quality.terms(at, counts)
+        value = self.sign * measures.privacy.terms(at, counts) + self.cost[user] * quality - self.price[user] * counts
+        users = len(self.cost)
+        return _sums(user, value, users), _sums(user, np.abs(value), users), _sums(user, quality, users)
 
     def bound(self) -> tuple[Floats, Floats]:
         """The bound of each user on the sum that is minimised, and the size of the numbers that went into it.
@@ -350,8 +429,8 @@ class _Lagrangian:
             if flags.any():
                 least[flags] = least_value(np.flatnonzero(flags))
         spent = np.where(self.cost > 0.0, self.cost * self.budget, 0.0)
-        bound = self._total(least) - spent + self.price * self.size
-        return bound, self._total(np.abs(least)) + spent + np.abs(self.price) * self.size
+        bound = self._total(least) + self.fixed[0] - spent + self.price * self.size
+        return bound, self._total(np.abs(least)) + self.fixed[1] + spent + np.abs(self.price) * self.size
 
     def _room(self) -> tuple[Ints, Floats]:
         """The counts of least quality loss, and what a bin may cost when all others are there."""
@@ -361,11 +440,11 @@ class _Lagrangian:
             start = (self.quality.reference * scale).astype(np.int64)
             nearest = _lowest(self.quality.terms, np.arange(len(start)), start, self.low, self.high)
         least = self.quality.terms(_ALL, nearest)
-        spare = self.budget - self._total(least) + ROOM * (1.0 + np.abs(self.budget))
+        spare = self.budget - self._total(least) - self.fixed[2] + ROOM * (1.0 + np.abs(self.budget))
         return nearest, spare[self.user] + least
 
     def _total(self, values: Floats) -> Floats:
-        return np.add.reduceat(values * self.copies, self.offset)
+        return _sums(self.user, values * self.copies, len(self.cost))
 
     def _value(self, which: _Which, counts: Ints) -> Floats:
         """f + lambda q - mu x."""
@@ -420,6 +499,12 @@ class _Lagrangian:
             first_count(low, nearest, lambda x: self.quality.terms(which, x) <= room),
             first_count(nearest, high, lambda x: self.quality.terms(which, np.minimum(x + 1, high)) > room),
         )
+
+
+def _sums(user: Ints, values: Floats, users: int) -> Floats:
+    """The sum of each user's values, which may be none."""
+    sums: Floats = np.bincount(user, values, users)
+    return sums
 
 
 def _lowest(function: _Function, which: Ints, start: Ints, low: Ints, high: Ints) -> Ints:

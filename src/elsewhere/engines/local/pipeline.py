@@ -32,12 +32,13 @@ from elsewhere.engines.local.grouping import (
 from elsewhere.engines.local.workers import Workers, workers
 from elsewhere.engines.names import check_corrected, check_found, check_named, check_target
 from elsewhere.engines.rows import whole_users
+from elsewhere.engines.targeting import on_arrays
 from elsewhere.plan import Plan
 
 #: Rows of a part, unless the caller says another number.
 PART_ROWS = 1 << 20
 #: Rows that a worker gets at a time: a user of its own takes long if there is anything to search.
-_PLAIN_ROWS, _SEARCHED_ROWS = 1 << 17, 1 << 10
+_PLAIN_ROWS, _TARGETED_ROWS, _SEARCHED_ROWS = 1 << 17, 1 << 14, 1 << 10
 #: Seconds after which results are kept that are not enough for a part yet.
 _CHECKPOINT_SECONDS = 5.0
 
@@ -78,7 +79,8 @@ class Job:
     @property
     def chunk_rows(self) -> int:
         """How many rows a worker gets at a time."""
-        return min(_PLAIN_ROWS if self.is_plain else _SEARCHED_ROWS, self.part_rows)
+        at_once = _TARGETED_ROWS if on_arrays(self.plan.policy) else _SEARCHED_ROWS
+        return min(_PLAIN_ROWS if self.is_plain else at_once, self.part_rows)
 
     def cuts(self) -> str:
         """What the bytes of parts depend on beside the rows."""

@@ -22,6 +22,7 @@ from elsewhere.engines.arrow import Batch, Table
 from elsewhere.engines.kernel import is_plain, sanitize_users
 from elsewhere.engines.local.worker import from_bytes, send, to_bytes
 from elsewhere.engines.plans import Plans
+from elsewhere.engines.targeting import on_arrays
 from elsewhere.model.errors import InputError
 from elsewhere.plan import Plan
 
@@ -54,10 +55,11 @@ class Workers(Protocol):
 def workers(plan: Plan, allow_unchanged: bool, keys: tuple[str, ...], number: int) -> AbstractContextManager[Workers]:
     """Workers for a plan, which get ready at once. Leaving on an error does not wait for chunks of processes.
 
-    Without a search nearly all the work is in kernels, which let other threads run. A search is led by Python, which
-    does not, so it takes processes. A search of one worker is left to the thread that asks, where Ctrl-C ends it.
+    If users are answered all at once, nearly all the work is in kernels, which let other threads run. Answering them one
+    by one takes processes, because Python leads it. A search of one worker is left to the thread that asks, where Ctrl-C
+    ends it.
     """
-    if is_plain(plan.policy):
+    if is_plain(plan.policy) or (on_arrays(plan.policy) and number > 1):
         return _threads([_Kernel(plan, allow_unchanged, keys) for _ in range(number)])
     if number == 1:
         return _caller(_Kernel(plan, allow_unchanged, keys))

@@ -1,0 +1,273 @@
+"""resemble and avoid for all users of a plan at once, on arrays, as `_one_by_one` of the kernel does for each.
+
+What `Plan.question_about` and `model.problem` make of one history is made here of all of them. Users for whom that is
+not enough, be it that their question takes longer or that it has no answer, are left to the other way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from typing import NamedTuple
+
+import numpy as np
+
+from elsewhere.engines.outcome import Outcome
+from elsewhere.engines.users import Users, lengths, rows_of
+from elsewhere.model.arrays import Flags, Floats, Ints
+from elsewhere.model.distances import Distance, find_distance, slack
+from elsewhere.model.errors import ElsewhereError, InputError
+from elsewhere.model.histogram import Profile
+from elsewhere.model.names import NameIndex, is_pattern, name_keys
+from elsewhere.model.question import DISTANCE_LIMITS, LARGEST_SIZE, meets_distance
+from elsewhere.plan import Plan
+from elsewhere.policy import Policy
+from elsewhere.verification import many
+
+#: What a policy may say; whatever else it says is answered user by user.
+_KNOWN = (
+    "goal", "sensitive", "spared", "taxonomy", "kinds", "depth", "target", "max_quality_loss", "max_distance",
+    "min_distance", "aim", "quality", "privacy", "size", "visited_only", "candidates", "allow_mismatch",
+    "allow_sensitive_rise", "memory_limit", "folder",
+)  # fmt: skip
+#: Bins that are looked at together, and users from which on that is worth while.
+_MOST_BINS = 1 << 20
+_FEWEST_USERS = 4
+
+
+def on_arrays(policy: Policy) -> bool:
+    """Whether users are answered all at once, as far as possible."""
+    usual = {item.name: item.default for item in fields(Policy)}
+    return (
+        policy.goal != "hide"
+        and all(getattr(policy, name) == usual[name] for name in usual if name not in _KNOWN)
+        and policy.chosen_aim != "least-loss"
+        and policy.max_quality_loss is not None
+        and policy.max_quality_loss < math.inf
+        and not any(map(is_pattern, policy.candidates))
+    )
+
+
+class Targeted(NamedTuple):
+    """Releases of some users with all that it takes to check them."""
+
+    plan: Plan
+    #: Numbers of the users.
+    members: Ints
+    bins: many.Bins
+    #: The target's weight in each bin, scaled as it is compared, and its size for each user.
+    target: Floats
+    target_size: Floats
+    claims: many.Claims
+
+    def problems(self) -> dict[int, str]:
+        """What is wrong with the releases, by number of the user."""
+        policy, number = self.plan.policy, len(self.members)
+        distances = find_distance(policy.quality), find_distance(policy.privacy)
+        loss, wanted = _limits(policy)
+        limit = many.Limit(
+            np.full(number, loss + slack(loss)),
+            np.full(number, _budget(policy)),
+            np.full(number, math.nan if wanted is None else wanted),
+        )
+        found = many.check_targeted(
+            policy.goal, self.bins, distances, self.target, self.target_size, limit, self.claims
+        )
+        return {int(self.members[user]): problem for user, problem in found.items()}
+
+
+def target_all(plan: Plan, users: Users, members: Ints, closed: Flags, outcome: Outcome) -> tuple[list[Targeted], Ints]:
+    """Answer users for whom names are `closed`; returns what was found, and the users who have no answer yet."""
+    if len(members) < _FEWEST_USERS:
+        return [], members
+    try:
+        places = _places(plan, users, members)
+        size = _target_size(plan, places)
+    except ElsewhereError:  # which each user has to be told
+        return [], members
+    answered = []
+    for some in _blocks(users, members[places.by_name(users, members)], len(places.beyond)):
+        asked = _asked(plan, places, users, some, closed, size)
+        answered.append(_answered(plan, asked, places.names, outcome))
+    done = np.concatenate([np.zeros(0, np.int64), *(targeted.members for targeted in answered)])
+    return answered, np.setdiff1d(members, done)
+
+
+class _Places(NamedTuple):
+    """All names at hand, sorted: those of the users, and those that the target and the candidates bring in."""
+
+    names: list[str]
+    #: The number here of each name of the users, -1 for one that nobody in question has, and its vote.
+    own: Ints
+    votes: Ints
+    #: The numbers of the names from beyond, and of each name the number of its own spelling there, or -1.
+    beyond: Ints
+    same: Ints
+    #: Of each name: the target's weight; whether it must not be raised if it is a user's own, or anyhow; and whether it
+    #: is sensitive to everybody.
+    weight: Floats
+    fixed_own: Flags
+    fixed: Flags
+    sensitive: Flags
+    #: The sum of the target's weights.
+    total: float
+
+    def by_name(self, users: Users, members: Ints) -> Flags:
+        """Which users are compared with the target by name."""
+        rows, length = rows_of(users, members), lengths(users, members)
+        begin = np.append(0, np.cumsum(length))[:-1]
+        compared: Flags = np.add.reduceat(self.votes[users.location[rows]], begin) >= 0
+        return compared
+
+
+def _places(plan: Plan, users: Users, members: Ints) -> _Places:
+    used = np.unique(users.location[rows_of(users, members)])
+    own_names = [users.names[at] for at in used]
+    asked = plan.names_asked(own_names)
+    names = sorted({*own_names, *asked.beyond.values()})
+    number = {name: at for at, name in enumerate(names)}
+    keys = name_keys(names)
+    own, votes = np.full(len(users.names), -1), np.zeros(len(users.names), np.int64)
+    own[used], votes[used] = [number[name] for name in own_names], asked.votes
+    at = np.array(asked.target.positions_of(NameIndex(names, keys)))
+    fixed, sensitive = set(name_keys([*asked.fixed])), set(name_keys([*plan.elsewhere]))
+    return _Places(
+        names,
+        own,
+        votes,
+        np.array(sorted(number[name] for name in asked.beyond.values())),
+        np.array([number[asked.beyond[key]] if key in asked.beyond else -1 for key in keys]),
+        np.where(at >= 0, asked.weights[at], 0.0),
+        np.array([name in asked.fixed_own for name in names]),
+        np.array([key in fixed for key in keys]),
+        np.array([key in sensitive for key in keys]),
+        float(asked.weights.sum()),
+    )
+
+
+def _target_size(plan: Plan, places: _Places) -> int | None:
+    """The size of the releases if it is the target's; None if it is each user's own."""
+    if LARGEST_SIZE / places.total == math.inf:
+        raise InputError("the target's weights are too small to be scaled all at once")
+    if plan.policy.size == "original":
+        return None
+    size = round(places.total)
+    if isinstance(plan.target, Profile) or abs(places.total - size) > 1e-9 or not 0 < size <= LARGEST_SIZE:
+        raise InputError("the target has no size")
+    return size
+
+
+def _blocks(users: Users, members: Ints, beyond: int) -> Iterator[Ints]:
+    """Users whose bins are few enough to be looked at together."""
+    until = np.cumsum(lengths(users, members) + beyond)
+    begin = 0
+    while begin < len(members):
+        before = until[begin - 1] if begin else 0
+        end = max(begin + 1, int(np.searchsorted(until, before + _MOST_BINS, "right")))
+        yield members[begin:end]
+        begin = end
+
+
+class _Asked(NamedTuple):
+    """What is asked of some users: their bins, at locations by number, with nothing released yet."""
+
+    members: Ints
+    location: Ints
+    bins: many.Bins
+    target: Floats
+    target_size: Floats
+
+
+def _asked(plan: Plan, places: _Places, users: Users, some: Ints, closed: Flags, target_size: int | None) -> _Asked:
+    """The bins as `model.problem` has them: a place that a user has goes by the user's name, others by the target's."""
+    rows, number = rows_of(users, some), len(places.names)
+    of = number * np.repeat(np.arange(len(some)), lengths(users, some))
+    own = places.own[users.location[rows]]
+    others = (number * np.arange(len(some))[:, None] + places.beyond).ravel()
+    otherwise = (places.same[own] >= 0) & (places.same[own] != own)
+    if otherwise.any():
+        others = np.setdiff1d(others, (of + places.same[own])[otherwise])
+    bins = np.union1d(of + own, others)
+    at = np.searchsorted(bins, of + own)
+    user, location = np.divmod(bins, number)
+    original, is_own, sensitive = (
+        np.zeros(len(bins), np.int64),
+        np.zeros(len(bins), np.bool_),
+        places.sensitive[location],
+    )
+    original[at], is_own[at] = users.counts[rows], True
+    sensitive[at] |= closed[users.location[rows]]
+    offset = np.searchsorted(user, np.arange(len(some) + 1))
+    history_size = np.add.reduceat(original, offset[:-1])
+    size = history_size if target_size is None else np.full(len(some), target_size)
+    fixed = places.fixed[location] | (is_own & places.fixed_own[location])
+    upper = np.where(fixed, np.minimum(size[user], original), size[user])
+    upper[sensitive | (original == 0) if plan.policy.visited_only else sensitive] = 0
+    target = places.weight[location]
+    sizes = np.full(len(some), places.total)
+    if target_size is None:
+        target, sizes = target * (size / places.total)[user], size.astype(np.float64)
+    lower = np.zeros(len(bins), np.int64)
+    measures = [(find_distance(plan.policy.quality), original.astype(np.float64), history_size.astype(np.float64))]
+    if plan.policy.goal == "resemble":
+        measures.append((find_distance(plan.policy.privacy), target, sizes))
+    for distance, reference, reference_size in measures:
+        if distance.unbounded:  # bounds leave out the counts at an infinite distance
+            ends = (distance.terms(reference, x, reference_size[user], size.astype(np.float64)[user])
+                    for x in (np.zeros(len(bins)), np.ones(len(bins))))  # fmt: skip
+            lower[np.isinf(next(ends))] = 1
+            upper[np.isinf(next(ends))] = 0
+    nothing = np.zeros(len(bins), np.int64)
+    return _Asked(some, location, many.Bins(offset, original, nothing, lower, upper, sensitive, size), target, sizes)
+
+
+def _answered(plan: Plan, asked: _Asked, names: Sequence[str], outcome: Outcome) -> Targeted:
+    """Answer the users who can be answered, and note what becomes of them."""
+    from elsewhere.solvers import one_call
+
+    policy, bins = plan.policy, asked.bins
+    quality, privacy = find_distance(policy.quality), find_distance(policy.privacy)
+    history_size = bins.total(bins.original).astype(np.float64)
+    released, reached = one_call.answers(
+        one_call.targeting(policy.goal, quality, privacy, _budget(policy), policy.memory_limit),
+        one_call.Bins(bins.offset, bins.original, asked.target, bins.lower, bins.upper, history_size, asked.target_size,
+                      bins.size),
+    )  # fmt: skip
+    wanted = _limits(policy)[1]
+    known = ~np.isnan(reached[one_call.DUAL_BOUND])
+    if wanted is not None:
+        known &= meets_distance(policy.goal, _rooted(privacy, reached[one_call.PRIVACY]), wanted)
+    loss, distance, bound, cost, price = reached[:, known]
+    loss, distance = _rooted(quality, loss), _rooted(privacy, distance)
+    bound = _rooted(privacy, -bound if policy.goal == "avoid" else bound)
+    certain, members = np.ones(len(loss), np.bool_), asked.members[known]
+    claims = many.Claims(loss, distance, distance, np.zeros(len(loss)), certain, certain, cost, price, bound)
+    kept = np.repeat(known, np.diff(bins.offset))
+    bins = bins._replace(released=released).of(known)
+    outcome.quality_loss[members], outcome.privacy_distance[members], outcome.gap[members] = loss, distance, 0.0
+    outcome.status[members] = "optimal"
+    some = bins.released > 0
+    location = asked.location[kept][some]
+    numbers = np.full(len(names), -1)
+    for at in np.unique(location).tolist():
+        numbers[at] = outcome.number.setdefault(names[at], len(outcome.number))
+    outcome.rows.append((np.repeat(members, np.diff(bins.offset))[some], numbers[location], bins.released[some]))
+    return Targeted(plan, members, bins, asked.target[kept], asked.target_size[known], claims)
+
+
+def _rooted(distance: Distance, total: Floats) -> Floats:
+    return np.sqrt(np.maximum(total, 0.0)) if distance.root else total
+
+
+def _limits(policy: Policy) -> tuple[float, float | None]:
+    """The limit on the quality loss and the privacy parameter."""
+    assert policy.max_quality_loss is not None
+    return policy.max_quality_loss, getattr(policy, DISTANCE_LIMITS[policy.goal])
+
+
+def _budget(policy: Policy) -> float:
+    """The limit on the sum of the quality terms, as `Problem.budget` has it."""
+    limit = _limits(policy)[0]
+    limit += 0.999 * slack(limit)
+    return limit * limit if find_distance(policy.quality).root else limit
