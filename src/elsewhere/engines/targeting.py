@@ -187,8 +187,9 @@ def _asked(plan: Plan, places: _Places, users: Users, some: Ints, closed: Flags,
     others = (number * np.arange(len(some))[:, None] + places.beyond).ravel()
     otherwise = (places.same[own] >= 0) & (places.same[own] != own)
     if otherwise.any():
-        others = np.setdiff1d(others, (of + places.same[own])[otherwise])
-    bins = np.union1d(of + own, others)
+        others = others[~np.isin(others, (of + places.same[own])[otherwise])]
+    bins = np.sort(np.concatenate((of + own, others)))
+    bins = bins[np.append(True, np.diff(bins) > 0)]
     at = np.searchsorted(bins, of + own)
     user, location = np.divmod(bins, number)
     original, is_own, sensitive = (

@@ -55,9 +55,9 @@ class Workers(Protocol):
 def workers(plan: Plan, allow_unchanged: bool, keys: tuple[str, ...], number: int) -> AbstractContextManager[Workers]:
     """Workers for a plan, which get ready at once. Leaving on an error does not wait for chunks of processes.
 
-    If users are answered all at once, nearly all the work is in kernels, which let other threads run. Answering them one
-    by one takes processes, because Python leads it. A search of one worker is left to the thread that asks, where Ctrl-C
-    ends it.
+    If users are answered all at once, nearly all the work is in kernels, which let other threads run. Answering them
+    one by one takes processes, because Python leads it. A search of one worker is left to the thread that asks, where
+    Ctrl-C ends it.
     """
     if is_plain(plan.policy) or (on_arrays(plan.policy) and number > 1):
         return _threads([_Kernel(plan, allow_unchanged, keys) for _ in range(number)])
