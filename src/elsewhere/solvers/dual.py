@@ -37,9 +37,9 @@ def _evaluate(start: Ints, value: Ints, f: Floats, g: Floats, lam: float, mu: fl
     taken = 0
     cost = 0.0
     for i in range(len(start) - 1):
-        best = math.inf
         at = start[i]
-        for e in range(start[i], start[i + 1]):
+        best = f[at] + lam * g[at] - mu * value[at]  # of many bins this is the only value
+        for e in range(at + 1, start[i + 1]):
             reduced = f[e] + lam * g[e] - mu * value[e]
             if reduced < best:
                 best = reduced

@@ -316,6 +316,46 @@ def _span(start: Ints, reduced: Floats, g: Floats, lam: float, budget: float) ->
     return span + lam * (budget - numpy_sum(least)) if lam > 0.0 else span
 
 
+@kernel
+def _pass_fixed(
+    f: Floats, g: Floats, passed: Floats, task: labels.Task, where: Ints, table: Floats, entries: Ints, best: Floats
+) -> tuple[bool, float, float]:
+    """What `labels.advance` makes of first layers that have one value each, 0: whether a label is left, its cost and f.
+
+    Of each layer only the completions that place everything matter. Those of the layer after the last of these are
+    given; theirs follow, from the last to the first, with the sums in the order in which `labels.complete` makes them.
+    """
+    number = len(f)
+    column = where[labels.POSITION, 0] + task.size - where[labels.FIRST, 0]
+    ahead = np.empty((6, number + 1))
+    for row in range(6):
+        ahead[row, number] = table[row, column]
+    for i in range(number - 1, -1, -1):
+        for row in range(6):
+            ahead[row, i] = ahead[row, i + 1]
+        for row in (labels.REDUCED_F, labels.COST_F, labels.OBJECTIVE):
+            ahead[row, i] += f[i]
+        for row in (labels.REDUCED_G, labels.COST):
+            ahead[row, i] += g[i]
+    cost = objective = 0.0
+    for i in range(number):
+        cost += g[i]
+        objective += f[i]
+        if cost + ahead[labels.COST, i + 1] > task.budget:
+            return False, cost, objective
+        bound = objective + task.lam * cost + (task.dual - passed[i + 1] + ahead[labels.REDUCED, i + 1])
+        limit = min(task.hope, best[labels.FOUND]) - task.margin
+        if bound >= limit or objective + ahead[labels.OBJECTIVE, i + 1] >= limit:
+            return False, cost, objective
+        within = cost + ahead[labels.REDUCED_G, i + 1] <= task.budget
+        whole = objective + ahead[labels.REDUCED_F if within else labels.COST_F, i + 1]
+        if whole < best[labels.FOUND] - task.margin:
+            kind = 0 if within else 1
+            best[labels.FOUND], best[labels.LAYER], best[labels.LABEL] = whole, 0.0, 0.0
+            best[labels.ENTRY], best[labels.KIND] = entries[kind, column], kind
+    return True, cost, objective
+
+
 @inlined
 def _search(
     asked: Targeting, start: Ints, low: Ints, f: Floats, g: Floats, size: int, known: Ints
@@ -336,17 +376,29 @@ def _search(
     reduced, least, second, gap = labels.reduced_costs(start, low, f, g, lam, mu)
     order = np.arange(n)
     _sort(order, -second)
+    # The bins with one value come first. If that is 0 wherever they are, they need no layers.
+    fixed = 0
+    while fixed < n and second[order[fixed]] == math.inf and start[order[fixed] + 1] == start[order[fixed]] + 1:
+        fixed += 1
+    for at in range(fixed):
+        if low[order[at]] != 0:
+            fixed = 0
+            break
+    free = n - fixed
     width = min(FIRST_WIDTH, asked.memory // (LABEL_SHARE * BYTES_PER_LABEL) // n)
-    nothing = labels.Forbidden(np.zeros((n + 1, 0), np.int64), np.zeros((n, 0), np.int64))
-    while done and found - bound > _noise(found):
+    nothing = labels.Forbidden(np.zeros((free + 1, 0), np.int64), np.zeros((free, 0), np.int64))
+    while done and free > 0 and found - bound > _noise(found):
         gap = min(gap, found - dual_bound)
         hope = min(found, dual_bound + gap + _noise(dual_bound))
         layer_start, value, layer_terms, passed = labels.select(start, low, f, g, reduced, gap, order, least)
-        layers = labels.Layers(layer_start, value, layer_terms, passed)
-        width = max(1, min(width, GOOD_ENOUGH_WORK // len(value)))
-        where = np.zeros((3, n + 1), np.int64)
-        where[labels.WIDTH, n] = 1
-        begun = labels.Completions(where, np.zeros((6, 256)), np.zeros((2, 256), np.int64), n, -1, 1)
+        values = len(value)
+        layers = labels.Layers(
+            layer_start[fixed:] - fixed, value[fixed:].copy(), layer_terms[:, fixed:].copy(), passed[fixed:].copy()
+        )
+        width = max(1, min(width, GOOD_ENOUGH_WORK // values))
+        where = np.zeros((3, free + 1), np.int64)
+        where[labels.WIDTH, free] = 1
+        begun = labels.Completions(where, np.zeros((6, 256)), np.zeros((2, 256), np.int64), free, -1, 1)
         where, table, entries, left, entry, end = labels.complete(
             layers, size, gap, asked.memory // BYTES_PER_COLUMN, asked.completion_work, begun
         )
@@ -356,23 +408,29 @@ def _search(
         if where[labels.WIDTH, 0] > 0:
             best = np.zeros(6)
             best[labels.FOUND], best[labels.LAYER], best[labels.GIVEN_UP] = found, -1.0, math.inf
-            layer_at = np.zeros(n + 1, np.int64)
+            task = labels.Task(lam, mu, dual_bound, size, budget, hope, _noise(found))
+            alive, cost, objective = _pass_fixed(
+                layer_terms[labels.F, :fixed], layer_terms[labels.G, :fixed], passed, task, where, table, entries, best
+            )
+            layer_at = np.zeros(free + 1, np.int64)
             steps = np.zeros((3, 1024), np.int32)
             steps[labels.NODE, 0] = -1
-            none = np.zeros((3, 1))
-            first = labels.Labels(0, none, np.arange(2), 0, steps, none, np.zeros(1, np.int64), 0, 0)
+            label = np.zeros((3, 1))
+            label[labels.COST_SO_FAR, 0], label[labels.OBJECTIVE_SO_FAR, 0] = cost, objective
+            first = labels.Labels(
+                0 if alive else free, label, np.arange(2), 0, steps, label, np.zeros(1, np.int64), 0, 0
+            )
             completions = labels.Completions(where, table, entries, left, entry, end)
-            task = labels.Task(lam, mu, dual_bound, size, budget, hope, _noise(found))
             layer, _, _, _, steps, _, _, _, _ = labels.advance(
                 layers, completions, task, nothing, width, asked.label_work, first, layer_at, best
             )
-            if layer < n:
+            if layer < free:
                 break
             if best[labels.LAYER] >= 0.0:
-                chosen = labels.trace(layer_start, value, where, entries, size, steps, layer_at, best)
-                counts = np.empty(n, np.int64)
-                for at in range(n):
-                    counts[order[at]] = chosen[at]
+                chosen = labels.trace(layers.start, layers.value, where, entries, size, steps, layer_at, best)
+                counts = np.zeros(n, np.int64)
+                for at in range(free):
+                    counts[order[fixed + at]] = chosen[at]
                 found = best[labels.FOUND]
             proven = min(hope, found)
         bound = max(bound, min(found, proven))
@@ -382,7 +440,7 @@ def _search(
         within = 0
         for e in range(len(reduced)):
             within += reduced[e] <= widest
-        gap = widest if within == len(value) else max(gap * GROWTH, 1e-12)
+        gap = widest if within == values else max(gap * GROWTH, 1e-12)
     return done and found <= bound + _noise(found), counts, found, dual_bound, lam, mu
 
 
