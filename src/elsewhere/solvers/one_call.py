@@ -130,55 +130,41 @@ def _noise(objective: float) -> float:
 
 
 @kernel
-def _block_sum(x: Floats, first: int, last: int) -> float:
-    """The sum of at most 128 numbers in NumPy's order: eight sums side by side, then what is left over."""
-    if last - first < 8:
-        sum_ = -0.0
-        for i in range(first, last):
-            sum_ += x[i]
-        return sum_
-    a, b, c, d = x[first], x[first + 1], x[first + 2], x[first + 3]
-    e, f, g, h = x[first + 4], x[first + 5], x[first + 6], x[first + 7]
-    i = first + 8
-    while i + 8 <= last:
-        a += x[i]
-        b += x[i + 1]
-        c += x[i + 2]
-        d += x[i + 3]
-        e += x[i + 4]
-        f += x[i + 5]
-        g += x[i + 6]
-        h += x[i + 7]
-        i += 8
-    sum_ = ((a + b) + (c + d)) + ((e + f) + (g + h))
-    while i < last:
-        sum_ += x[i]
-        i += 1
-    return sum_
-
-
-@kernel
 def numpy_sum(x: Floats) -> float:
-    """The sum of the numbers, to the last bit as NumPy has it: more than 128 of them are halved first."""
+    """The sum of the numbers, to the last bit as NumPy has it: more than 128 are halved, others added by the eight."""
     end = np.empty(64, np.int64)
     end[0] = len(x)
-    depth = first = 0
-    sums = np.empty(64)
+    halves = np.empty(64)
     is_second = np.zeros(64, np.bool_)
+    eight = np.empty(8)
+    depth = i = 0
     while True:
-        while end[depth] - first > 128:
-            half = (end[depth] - first) // 2
-            end[depth + 1] = first + half - half % 8
+        while end[depth] - i > 128:
+            half = (end[depth] - i) // 2
+            end[depth + 1] = i + half - half % 8
             depth += 1
             is_second[depth] = False
-        sum_ = _block_sum(x, first, end[depth])
-        first = end[depth]
+        last = end[depth]
+        sum_ = -0.0
+        if last - i >= 8:
+            for k in range(8):
+                eight[k] = x[i + k]
+            i += 8
+            while i + 8 <= last:
+                for k in range(8):
+                    eight[k] += x[i + k]
+                i += 8
+            sum_ = (eight[0] + eight[1]) + (eight[2] + eight[3])
+            sum_ += (eight[4] + eight[5]) + (eight[6] + eight[7])
+        while i < last:
+            sum_ += x[i]
+            i += 1
         while depth > 0 and is_second[depth]:
-            sum_ = sums[depth] + sum_
+            sum_ = halves[depth] + sum_
             depth -= 1
         if depth == 0:
-            return sum_
-        sums[depth] = sum_
+            return float(sum_)
+        halves[depth] = sum_
         is_second[depth] = True
         end[depth] = end[depth - 1]
 
@@ -220,7 +206,8 @@ def _order_ties(original: Ints, reference: Floats, lower: Ints, upper: Ints, cou
     order = order[:free].copy()
     key = np.empty(n)
     for which in range(4):
-        for i in order:
+        for at in range(free):
+            i = order[at]
             if which == 0:
                 key[i] = upper[i]
             elif which == 1:
@@ -233,12 +220,12 @@ def _order_ties(original: Ints, reference: Floats, lower: Ints, upper: Ints, cou
     begin = 0
     for end in range(1, free + 1):
         if end < free:
-            i, j = order[begin], order[end]
+            a, b = order[begin], order[end]
             if (
-                original[i] == original[j]
-                and reference[i] == reference[j]
-                and lower[i] == lower[j]
-                and upper[i] == upper[j]
+                original[a] == original[b]
+                and reference[a] == reference[b]
+                and lower[a] == lower[b]
+                and upper[a] == upper[b]
             ):
                 continue
         for k in range(begin + 1, end):

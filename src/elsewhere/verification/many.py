@@ -503,8 +503,7 @@ class _Lagrangian:
 
 def _sums(user: Ints, values: Floats, users: int) -> Floats:
     """The sum of each user's values, which may be none."""
-    sums: Floats = np.bincount(user, values, users)
-    return sums
+    return np.bincount(user, values, users).astype(np.float64)
 
 
 def _lowest(function: _Function, which: Ints, start: Ints, low: Ints, high: Ints) -> Ints:
