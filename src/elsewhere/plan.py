@@ -265,6 +265,10 @@ class Plan:
         assert self._comparison is not None
         return self._comparison.names_in(NameIndex(self.counted_names(locations)))
 
+    def compares_names(self, names: Sequence[str]) -> bool:
+        """Return whether a history with these places is compared with the target by name, not by kind."""
+        return self._comparison is None or sum(self._comparison.votes(NameIndex(names))) >= 0
+
     def check_target(self, found: Iterable[str]) -> None:
         """Raise `TargetMismatch` if most of the target's weight is at other names than those that were `found`."""
         assert self._comparison is not None

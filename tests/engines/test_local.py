@@ -430,6 +430,7 @@ def test_a_release_that_is_wrong_is_not_written(tmp_path: Path, monkeypatch: pyt
     right_hide, right_solve, counter = kernel._hide_all, elsewhere.solve.solve, count_from(0)
     monkeypatch.setattr(kernel, "_hide_all", wrong_hide)
     monkeypatch.setattr("elsewhere.solve.solve", wrong_solve)
+    monkeypatch.setattr(kernel, "on_arrays", lambda _: False)
     summary = ew.batch(policy, tmp_path / "in.parquet", tmp_path / "wrong", threads=1)
     assert summary["failed_checks"] == 1
     missing = right.keys() - released(tmp_path / "wrong").keys()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from elsewhere.model.errors import InputError, TargetMismatch, Unchanged
 from elsewhere.model.names import NameIndex, is_pattern
@@ -62,6 +63,11 @@ def check_target(plan: Plan, locations: Iterable[Sequence[str]]) -> None:
     if mismatch is not None:
         raise TargetMismatch(str(mismatch))  # a batch has no options for it: the policy has keys
     return None
+
+
+def compared_by_name(plan: Plan, locations: Iterable[Sequence[str]]) -> bool:
+    """Whether users are probably compared with the target by name: the first chunk of their locations decides."""
+    return all(plan.compares_names(chunk) for chunk in islice(locations, 1))
 
 
 def unmatched(plan: Plan, names: Sequence[str], locations: Sequence[str]) -> list[str]:

@@ -30,7 +30,7 @@ from elsewhere.engines.local.grouping import (
     sentences,
 )
 from elsewhere.engines.local.workers import Workers, workers
-from elsewhere.engines.names import check_corrected, check_found, check_named, check_target
+from elsewhere.engines.names import check_corrected, check_found, check_named, check_target, compared_by_name
 from elsewhere.engines.rows import whole_users
 from elsewhere.engines.targeting import on_arrays
 from elsewhere.plan import Plan
@@ -38,7 +38,7 @@ from elsewhere.plan import Plan
 #: Rows of a part, unless the caller says another number.
 PART_ROWS = 1 << 20
 #: Rows that a worker gets at a time: a user of its own takes long if there is anything to search.
-_PLAIN_ROWS, _TARGETED_ROWS, _SEARCHED_ROWS = 1 << 17, 1 << 14, 1 << 10
+_PLAIN_ROWS, _TARGETED_ROWS, _SEARCHED_ROWS = 1 << 17, 1 << 13, 1 << 10
 #: Seconds after which results are kept that are not enough for a part yet.
 _CHECKPOINT_SECONDS = 5.0
 
@@ -107,8 +107,9 @@ def run(connection: Any, job: Job, output: Output, report: Callable[[Progress], 
     progress = Progress(**output.totals)
     skipped = _Skipped(kept[-1].skipped if kept else progress.skipped_rows)
     after = kept[-1].last if kept else output.last
+    at_once = on_arrays(job.plan.policy) and compared_by_name(job.plan, locations(connection, job.rows))
     with (
-        workers(job.plan, job.allow_unchanged, job.rows.keys, job.threads) as pool,
+        workers(job.plan, job.allow_unchanged, job.rows.keys, job.threads, at_once) as pool,
         ThreadPoolExecutor(1) as writer,
         sentences(),
     ):

@@ -22,7 +22,6 @@ from elsewhere.engines.arrow import Batch, Table
 from elsewhere.engines.kernel import is_plain, sanitize_users
 from elsewhere.engines.local.worker import from_bytes, send, to_bytes
 from elsewhere.engines.plans import Plans
-from elsewhere.engines.targeting import on_arrays
 from elsewhere.model.errors import InputError
 from elsewhere.plan import Plan
 
@@ -52,14 +51,16 @@ class Workers(Protocol):
     def submit(self, rows: Table) -> Future[Batch]: ...
 
 
-def workers(plan: Plan, allow_unchanged: bool, keys: tuple[str, ...], number: int) -> AbstractContextManager[Workers]:
+def workers(
+    plan: Plan, allow_unchanged: bool, keys: tuple[str, ...], number: int, at_once: bool = False
+) -> AbstractContextManager[Workers]:
     """Workers for a plan, which get ready at once. Leaving on an error does not wait for chunks of processes.
 
-    If users are answered all at once, nearly all the work is in kernels, which let other threads run. Answering them
+    If users are answered all `at_once`, nearly all the work is in kernels, which let other threads run. Answering them
     one by one takes processes, because Python leads it. A search of one worker is left to the thread that asks, where
     Ctrl-C ends it.
     """
-    if is_plain(plan.policy) or (on_arrays(plan.policy) and number > 1):
+    if is_plain(plan.policy) or (at_once and number > 1):
         return _threads([_Kernel(plan, allow_unchanged, keys) for _ in range(number)])
     if number == 1:
         return _caller(_Kernel(plan, allow_unchanged, keys))
