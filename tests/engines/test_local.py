@@ -244,7 +244,7 @@ def test_input_that_cannot_be_read(tmp_path: Path, make: Any, named: str) -> Non
 
 _SEARCH = """
 import sys, time, elsewhere as ew
-ew.batch(ew.Policy("resemble", target="tourist", max_quality_loss=0.1), sys.argv[1], sys.argv[2], threads=2,
+ew.batch(ew.Policy("resemble", target="tourist", max_quality_loss=0.1, time_limit=60), *sys.argv[1:], threads=2,
          progress=lambda _: (print("begun", flush=True), time.sleep(60)))
 """
 

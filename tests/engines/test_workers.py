@@ -23,10 +23,11 @@ from tests.support.processes import kill, left_of_session, of_session, on_linux,
 
 pa: Any = import_module("pyarrow")
 
-POLICY = ew.Policy("resemble", target="tourist", max_quality_loss=0.1)
+#: With a limit on time users are answered one by one.
+POLICY = ew.Policy("resemble", target="tourist", max_quality_loss=0.1, time_limit=60)
 _CALL = """
 import elsewhere as ew
-policy = ew.Policy("resemble", target="tourist", max_quality_loss=0.1)
+policy = ew.Policy("resemble", target="tourist", max_quality_loss=0.1, time_limit=60)
 ew.batch(policy, {source!r}, {output!r}, threads=2)
 """
 _DAEMONIC = """
