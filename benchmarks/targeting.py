@@ -30,9 +30,12 @@ def measure() -> Iterator[Row]:
                 proven = sum(result.status == "optimal" for _, result in seconds)
                 whole[name, goal, budget] = sum(time for time, _ in seconds)
                 median = float(np.median([time for time, _ in seconds]))
+                fast, words = True, "all"
+                if (name, goal, budget) == ("nyc", "resemble", 0.005):
+                    fast, words = median <= 0.25e-3, "all, median <= 250 µs"
                 yield Row(f"{goal}, budget {budget}, all of {source}: {proven:,} of {len(histograms):,} proven optimal",
-                          f"{duration(whole[name, goal, budget])}, median {duration(median)}", "", "", "all",
-                          proven == len(histograms))  # fmt: skip
+                          f"{duration(whole[name, goal, budget])}, median {duration(median)}", "", "", words,
+                          fast and proven == len(histograms))  # fmt: skip
     everybody = [histogram for histograms, _ in sets.values() for histogram in histograms]
     yield from _against_highs(everybody[:: len(everybody) // _SAMPLE][:_SAMPLE])
     yield from _against_ro(sets["nyc"][0], whole["nyc", "resemble", 0.005])
@@ -59,10 +62,11 @@ def _against_highs(sample: list[ew.Histogram]) -> Iterator[Row]:
             ratios = np.array(theirs) / np.array(ours)
             median, least = float(np.median(ratios)), float(ratios.min())
             broken = f" (which broke the limit for {astray})" if astray else ""
+            wanted = 250 if (goal, budget) == ("resemble", 0.005) else 50
             yield Row(f"{goal}, budget {budget}, {len(sample)} users, against HiGHS{broken}",
                       duration(float(np.median(ours))), duration(float(np.median(theirs))),
-                      f"median {median:,.0f}, least {least:.1f}", "median >= 50, least >= 1",
-                      median >= 50 and least >= 1)  # fmt: skip
+                      f"median {median:,.0f}, least {least:.1f}", f"median >= {wanted}, least >= 1",
+                      median >= wanted and least >= 1)  # fmt: skip
 
 
 def _against_ro(histograms: list[ew.Histogram], all_of_them: float) -> Iterator[Row]:
