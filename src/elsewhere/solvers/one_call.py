@@ -33,11 +33,11 @@ from elsewhere.solvers.knapsack import (
     Solution,
 )
 
-# The room of a call: values in the tables, and work in the dual, the completions and the labels: at most some 50 ms.
+# The room of a call: values in the tables, and work in the dual, the completions and the labels. It takes some ms.
 _MOST_VALUES = 1 << 16
-_DUAL_WORK = 10_000_000
-_COMPLETION_WORK = 5_000_000
-_LABEL_WORK = 500_000
+_DUAL_WORK = 4_000_000
+_COMPLETION_WORK = 2_000_000
+_LABEL_WORK = 200_000
 # Rows of what a call reaches: the sums of the terms, and the numbers of the certificate.
 QUALITY, PRIVACY, DUAL_BOUND, COST_MULTIPLIER, SIZE_MULTIPLIER = range(5)
 # From this many bins on, equal ones are grouped before counts are allocated, which is left to `exact.spread`.
