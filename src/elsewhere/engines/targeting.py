@@ -231,7 +231,7 @@ def _answered(plan: Plan, asked: _Asked, names: Sequence[str], outcome: Outcome)
     quality, privacy = find_distance(policy.quality), find_distance(policy.privacy)
     history_size = bins.total(bins.original).astype(np.float64)
     released, reached = one_call.answers(
-        one_call.targeting(policy.goal, quality, privacy, _budget(policy), policy.memory_limit),
+        one_call.targeting(policy.goal, quality, privacy, _budget(policy), int(min(policy.memory_limit, 2.0**62))),
         one_call.Bins(bins.offset, bins.original, asked.target, bins.lower, bins.upper, history_size, asked.target_size,
                       bins.size),
     )  # fmt: skip
