@@ -71,8 +71,7 @@ def drawn(question: Question, best: Sanitized) -> Sanitized:
         notes.append(
             "few draws satisfy all limits: visits were drawn anew one by one, which only comes near a real draw"
         )
-    if key.short:
-        notes.append(f"warning: the key has fewer than {SHORTEST} bytes and may be guessed")
+    notes += key_notes(key)
     return replace(
         best,
         histogram=Histogram._of(tuple(problem.locations), counts),
@@ -82,6 +81,11 @@ def drawn(question: Question, best: Sanitized) -> Sanitized:
         status="feasible",
         notes=tuple(notes),
     )
+
+
+def key_notes(key: Key) -> list[str]:
+    """What is to be said about a key."""
+    return [f"warning: the key has fewer than {SHORTEST} bytes and may be guessed"] if key.short else []
 
 
 def keyed_order(names: NameIndex, key: Key) -> Ints:
@@ -98,7 +102,7 @@ def draw(question: Question, key: Key, least: Ints) -> Drawn:
     """
     problem = question.problem
     urn = _urn(question)
-    own = _key_of(question.history, key)
+    own = key_of(question, key)
 
     def allowed(counts: Ints) -> bool:
         within = bool((counts <= problem.upper).all()) and problem.allows(counts)
@@ -116,10 +120,13 @@ def draw(question: Question, key: Key, least: Ints) -> Drawn:
     return Drawn(_walked(problem, urn, own.numbers("walk"), allowed, least), exact=False)
 
 
-def _key_of(history: Histogram, key: Key) -> Key:
-    """The key for one history, in whatever spelling and order its places are given."""
+def key_of(question: Question, key: Key) -> Key:
+    """The key for one history and goal, in whatever spelling and order the places are given."""
+    history = question.history
     counts = zip(history.index.keys, history.counts.tolist(), strict=True)
-    return key.derived("hide", *chain.from_iterable((name, str(count)) for name, count in sorted(counts) if count))
+    return key.derived(
+        question.goal, *chain.from_iterable((name, str(count)) for name, count in sorted(counts) if count)
+    )
 
 
 def _urn(question: Question) -> _Urn:

@@ -15,7 +15,7 @@ from elsewhere.histories import read
 from elsewhere.model.comparison import Comparison, Match, check_known, totals_by_kind
 from elsewhere.model.distances import DistanceLike
 from elsewhere.model.errors import InputError
-from elsewhere.model.histogram import Histogram, Profile, TableLike
+from elsewhere.model.histogram import HasProfile, Histogram, Profile, TableLike
 from elsewhere.model.keys import Key
 from elsewhere.model.names import NameIndex, name_key
 from elsewhere.model.places import Places
@@ -33,9 +33,11 @@ AnyTaxonomy = TypeVar("AnyTaxonomy", bound=Taxonomy)
 class Plan:
     """A policy whose files have been read, ready for any number of histories. `Policy.plan` makes one."""
 
-    def __init__(self, policy: Policy, target: Mapping[str, Any] | None, taxonomy: Taxonomy | None) -> None:
+    def __init__(
+        self, policy: Policy, target: Mapping[str, Any] | HasProfile | None, taxonomy: Taxonomy | None
+    ) -> None:
         self.policy = policy
-        self.target = policy.weights() if target is None and policy.target is not None else target
+        self.target = policy.weights() if target is None and policy.target is not None else _weights(target)
         self._own_taxonomy = _taxonomy(policy) if taxonomy is None else taxonomy
         #: What is said about locations: by the person first, then by the export.
         self._types: tuple[Types, ...] = (
@@ -255,6 +257,8 @@ class Plan:
         """
         if self.policy.goal == "hide":
             raise InputError("hide has no frontier; only resemble and avoid have one")
+        if self.policy.method == "drawn":
+            raise InputError("a frontier cannot be drawn; use another method", ("method",))
         from elsewhere.solve import solve_frontier
 
         question = self.question(history)
@@ -281,11 +285,21 @@ class Plan:
         if self.target is None or self.policy.by == "name":
             return self.target
         kinds = self.kinds.without_types()
+
         # What is said about a place does not change a kind of the same name.
-        totals = totals_by_kind(self.target, lambda name: kinds if kinds.node(name) else self.kinds, self.policy.depth)
+        def taxonomy_of(name: str) -> Taxonomy:
+            return kinds if kinds.node(name) else self.kinds
+
+        def kind_of(name: str) -> str:
+            return taxonomy_of(name).kind_at(name, self.policy.depth)
+
+        totals = totals_by_kind(self.target, taxonomy_of, self.policy.depth)
         if not self.policy.allow_mismatch:
             check_known(totals)
-        return Profile(totals) if isinstance(self.target, Profile) else totals
+        if not isinstance(self.target, Profile):
+            return totals
+        spread = self.target.spread
+        return Profile(totals, None if spread is None else spread.by_kind(kind_of))
 
     @cached_property
     def _comparison(self) -> Comparison | None:
@@ -400,6 +414,11 @@ def _taxonomy(policy: Policy) -> Taxonomy | None:
     if policy.taxonomy is None:
         return None
     return Taxonomy.shipped() if policy.taxonomy == SHIPPED else Taxonomy.load(policy._at(policy.taxonomy))
+
+
+def _weights(target: Mapping[str, Any] | HasProfile | None) -> Mapping[str, Any] | None:
+    """A target as weights by location."""
+    return target if target is None or isinstance(target, Mapping) else target.profile
 
 
 def _bounds(policy: Policy, given: str | Mapping[str, int] | None) -> Mapping[str, int] | None:

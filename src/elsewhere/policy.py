@@ -15,6 +15,7 @@ from elsewhere.files import read_bounded, write_atomic
 from elsewhere.histories import read_weights
 from elsewhere.model.distances import find_distance
 from elsewhere.model.errors import InputError
+from elsewhere.model.histogram import HasProfile, Profile
 from elsewhere.model.question import (
     DISTANCE_LIMITS,
     MEMORY_LIMIT,
@@ -23,6 +24,7 @@ from elsewhere.model.question import (
     Goal,
     Method,
     Size,
+    check_popularity,
     chosen_aim,
     nonnegative,
 )
@@ -165,7 +167,8 @@ class Policy:
         """What is optimised, given the limits; None in hide."""
         if self.goal == "hide":
             return None
-        return chosen_aim(self.goal, self.max_quality_loss, getattr(self, DISTANCE_LIMITS[self.goal]), self.aim)
+        limit = getattr(self, DISTANCE_LIMITS[self.goal])
+        return chosen_aim(self.goal, self.max_quality_loss, limit, self.aim, self.method)
 
     def at(self, folder: Path) -> Policy:
         """Return the same policy with its paths relative to `folder`."""
@@ -181,7 +184,8 @@ class Policy:
         for what in _WEIGHTS:
             if getattr(self, what) is not None and what not in contents:  # a stored profile, perhaps the user's own
                 weights = self.weights(what)
-                contents[what] = sha256(repr(sorted(weights.items())).encode()).hexdigest()
+                told = (sorted(weights.items()), weights.spread if isinstance(weights, Profile) else None)
+                contents[what] = sha256(repr(told).encode()).hexdigest()
         contents["forbidden"] = [_content_hash(self._at(name)) for name in self.forbidden]
         return {**self.chosen(), "contents": contents}
 
@@ -199,7 +203,7 @@ class Policy:
             raise InputError(f"the {what} {quote(name)} is neither a file nor a profile{closest(name, known)}")
         return known[name].profile
 
-    def plan(self, *, target: Mapping[str, Any] | None = None, taxonomy: Taxonomy | None = None) -> Plan:
+    def plan(self, *, target: Mapping[str, Any] | HasProfile | None = None, taxonomy: Taxonomy | None = None) -> Plan:
         """Read the policy's files and return a `Plan` for any number of histories.
 
         Pass `target` or `taxonomy` if you have read them already; they replace the policy's files.
@@ -319,13 +323,13 @@ def _check_goal(values: Mapping[str, Any]) -> None:
         raise InputError(
             f"method is {quote(values['method'])}; for {goal} it must be one of {', '.join(METHODS[goal])}", ("method",)
         )
-    if values["popularity"] is not None and values["method"] != "drawn":
-        raise InputError("popularity is for the method 'drawn' only", ("popularity",))
+    check_popularity(goal, values["method"], values["popularity"])
     if goal == "hide":
         return
     if values["target"] is None:
         raise InputError(f"{goal} needs target", ("target",))
-    aim = chosen_aim(goal, values["max_quality_loss"], values[DISTANCE_LIMITS[goal]], values["aim"])
+    limit = values[DISTANCE_LIMITS[goal]]
+    aim = chosen_aim(goal, values["max_quality_loss"], limit, values["aim"], values["method"])
     if aim == "least-loss" and values["method"] == "heuristic":
         raise InputError("method='heuristic' cannot search for the least quality loss", ("method",))
 

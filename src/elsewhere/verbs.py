@@ -11,7 +11,7 @@ from typing import Literal
 
 from elsewhere.model.distances import DistanceLike, over_taxonomy
 from elsewhere.model.errors import InputError
-from elsewhere.model.histogram import TableLike
+from elsewhere.model.histogram import TableLike, TargetLike, as_target
 from elsewhere.model.keys import KeyLike, as_key
 from elsewhere.model.question import (
     MEMORY_LIMIT,
@@ -49,7 +49,7 @@ def hide(
     levels: Sequence[float] | None = None,
     method: Literal["optimal", "drawn"] = "optimal",
     max_quality_loss: float | None = None,
-    popularity: TableLike | None = None,
+    popularity: TargetLike | None = None,
     key: KeyLike | None = None,
 ) -> Sanitized:
     r"""Remove every visit to the sensitive locations, at the least possible quality loss.
@@ -197,7 +197,7 @@ def hide(
             forbidden=forbidden,
             candidates=candidates,
             search=SearchLimits(time_limit, gap, memory_limit),
-            popularity=popularity,
+            popularity=None if popularity is None else as_target(popularity),
             key=None if key is None else as_key(key),
         )
     )
@@ -205,7 +205,7 @@ def hide(
 
 def resemble(
     histogram: TableLike,
-    target: TableLike,
+    target: TargetLike,
     max_quality_loss: float | None = None,
     quality: DistanceLike = "js",
     privacy: DistanceLike = "js",
@@ -225,6 +225,7 @@ def resemble(
     memory_limit: int = MEMORY_LIMIT,
     taxonomy: Taxonomy | None = None,
     levels: Sequence[float] | None = None,
+    key: KeyLike | None = None,
 ) -> Sanitized:
     r"""Move a histogram as close to a target as a limit on the quality loss allows.
 
@@ -367,14 +368,15 @@ def resemble(
             forbidden=forbidden,
             candidates=candidates,
             search=SearchLimits(time_limit, gap, memory_limit),
-            aim=chosen_aim("resemble", max_quality_loss, max_distance, aim),
+            aim=chosen_aim("resemble", max_quality_loss, max_distance, aim, method),
+            key=None if key is None else as_key(key),
         )
     )
 
 
 def avoid(
     histogram: TableLike,
-    target: TableLike,
+    target: TargetLike,
     max_quality_loss: float | None = None,
     quality: DistanceLike = "js",
     privacy: DistanceLike = "js",
@@ -394,6 +396,7 @@ def avoid(
     memory_limit: int = MEMORY_LIMIT,
     taxonomy: Taxonomy | None = None,
     levels: Sequence[float] | None = None,
+    key: KeyLike | None = None,
 ) -> Sanitized:
     r"""Move a histogram as far from a target as a limit on the quality loss allows.
 
@@ -524,14 +527,15 @@ def avoid(
             forbidden=forbidden,
             candidates=candidates,
             search=SearchLimits(time_limit, gap, memory_limit),
-            aim=chosen_aim("avoid", max_quality_loss, min_distance, aim),
+            aim=chosen_aim("avoid", max_quality_loss, min_distance, aim, method),
+            key=None if key is None else as_key(key),
         )
     )
 
 
 def frontier(
     histogram: TableLike,
-    target: TableLike,
+    target: TargetLike,
     budgets: Sequence[float],
     goal: Literal["resemble", "avoid"] = "resemble",
     quality: DistanceLike = "js",

@@ -13,7 +13,7 @@ from elsewhere.model.arrays import Flags, Floats, Ints, exact_sum
 from elsewhere.model.constraints import bounds_of, forbidden_rows, sensitive_in, union_of, whole_number
 from elsewhere.model.distances import DistanceLike, Measure, align, find_distance, slack
 from elsewhere.model.errors import Infeasible, InputError
-from elsewhere.model.histogram import Profile, parse_weights
+from elsewhere.model.histogram import Profile, as_target, parse_weights
 from elsewhere.model.names import NameIndex
 from elsewhere.model.question import LARGEST_SIZE, Goal, Question, nonnegative
 from elsewhere.model.smoothing import SmoothedJS
@@ -198,7 +198,7 @@ def _targeting(question: Question) -> Problem:
     limit = nonnegative("max_quality_loss", question.max_quality_loss)
     if question.target is None:
         raise InputError(f"{question.goal} needs a target", ("target",))
-    target, weights = parse_weights(question.target, "target")
+    target, weights = parse_weights(as_target(question.target), "target")
     weights, wanted, size = _sized(question, weights)
     of_kinds = isinstance(question.privacy, KindDistance)
     index, original = union_of(question, None if of_kinds else target)

@@ -104,8 +104,11 @@ class Sanitized:
 
     @property
     def regret(self) -> float | None:
-        """The quality loss above the least that is proven possible: 0 if a hide is optimal, None for other goals."""
-        return self.gap if self.goal == "hide" else None
+        """The quality loss above the least that is proven possible; None if the privacy distance was optimised.
+
+        In resemble and avoid that is the least that meets the privacy parameter, at any places.
+        """
+        return self.gap if self.question.minimises_loss else None
 
     @property
     def unchanged(self) -> bool:
@@ -299,6 +302,8 @@ class Frontier(list[Sanitized]):
 
 
 def _why_unchanged(result: Sanitized) -> str:
+    if result.goal != "hide" and result.question.method == "drawn":
+        return "the release equals your history, which meets what was drawn"
     if result.goal != "hide":
         return "the release equals your history: no other release within these limits is better"
     asked = [quote(name) for name in result.question.covered]

@@ -26,13 +26,13 @@ def in_words(result: Sanitized, quality: str, privacy: str) -> list[str]:
 
 
 def _proof(result: Sanitized) -> str:
+    if result.question.method == "drawn":
+        return f"Drawn at random: the quality loss is {result.gap:.3g} above the proven least."
     if result.question.aim == "least-loss":
         closer = "no release that meets the privacy distance is closer to your history"
         return (
             f"Proven: {closer}." if result.status == "optimal" else f"Proven: {closer} by more than {result.gap:.3g}."
         )
-    if result.question.method == "drawn":
-        return f"Drawn at random: the quality loss is {result.gap:.3g} above the proven least."
     if result.status == "optimal":
         return "Proven: no release within these limits is better."
     return f"Proven: no release within these limits is better by more than {result.gap:.3g}."
