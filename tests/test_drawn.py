@@ -23,6 +23,7 @@ import elsewhere as ew
 from elsewhere import drawing, profiles
 from elsewhere.model.keys import Key
 from elsewhere.popularity import popularity_of
+from tests.support.chances import CHI_SQUARE, chi_square, key_number
 from tests.support.command import HISTORY, Run, rows, run
 from tests.support.instances import DISTANCES, bumpy, hidings
 
@@ -32,18 +33,6 @@ KEY = bytes(range(32))
 ALICE = {"a": 7, "b": 2, "c": 3, "d": 2, "e": 13, "f": 12, "g": 8, "h": 3}
 WEIGHTS = {"a": 1.0, "b": 5.0, "d": 2.0}
 TINY = {"a": 3, "b": 1, "c": 1, "s": 3}
-#: What chi-square exceeds with probability 1 in 1000, by degrees of freedom. Keys are fixed, so that no test is flaky.
-CHI_SQUARE = {2: 13.8, 4: 18.5, 5: 20.5, 6: 22.5, 8: 26.1, 9: 27.9}
-
-
-def key_number(at: int) -> bytes:
-    return at.to_bytes(32, "big")
-
-
-def chi_square(seen: Counter[tuple[int, ...]], wanted: dict[tuple[int, ...], Fraction]) -> float:
-    number = sum(seen.values())
-    assert set(seen) <= set(wanted)
-    return sum(float((seen[it] - share * number) ** 2 / (share * number)) for it, share in wanted.items())
 
 
 def mixture(own: dict[str, int], popularity: dict[str, float]) -> dict[str, Fraction]:
@@ -248,8 +237,6 @@ def test_bad_arguments_are_named_and_the_key_is_not() -> None:
             ew.hide(ALICE, {"g"}, **arguments)
         assert named in str(error.value)
         assert "secret" not in str(error.value)
-    with pytest.raises(ew.InputError, match="method is 'drawn'; it must be one of 'optimal', 'heuristic'"):
-        ew.resemble(ALICE, ALICE, 0.1, method="drawn")
     assert any("may be guessed" in note for note in ew.hide(ALICE, {"g"}, method="drawn", key=b"x").notes)
 
 

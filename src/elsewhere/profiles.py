@@ -279,7 +279,7 @@ def spread_of(
     >>> users = {f"user {at}": {"museum": 1 + at, "zoo": at % 2, "hotel": 1} for at in range(20)}
     >>> spread = spread_of({"museum": 3, "zoo": 1}, users).spread
     >>> dict(spread.visited), round(spread.distances[10], 3)
-    ({'museum': 1.0, 'zoo': 0.5}, 0.165)
+    ({'museum': 1.0, 'zoo': 0.5}, 0.151)
     """
     known = profile if isinstance(profile, Profile) else Profile(profile)
     if privacy not in DISTANCES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from elsewhere.engines.kernel import sanitize_batches
 from elsewhere.engines.outcome import releases
 from elsewhere.model.keys import Key
 from elsewhere.plan import Plan
+from elsewhere.solve import solve
 from tests.support.batches import People, batches, people, released, write
 
 pa: Any = import_module("pyarrow")
@@ -81,3 +83,24 @@ def test_the_local_engine_draws_the_same_and_writes_no_key(tmp_path: Path, monke
         ew.batch(POLICY, tmp_path / "users.parquet", tmp_path / "two", key_file=tmp_path / "other")
     with pytest.raises(ew.InputError, match="key_file is for a policy with method = 'drawn' only"):
         ew.batch(ew.Policy("hide", ("clinic",)), tmp_path / "users.parquet", tmp_path / "three", key_file="key")
+
+
+def test_batches_draw_what_a_release_has_to_meet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    users = people(120)
+    members = {user: counts for user, counts in users.items() if "bar" in counts}
+    others = {user: counts for user, counts in users.items() if "bar" not in counts}
+    learned = ew.profiles.learn(members)
+    profile = ew.profiles.spread_of(learned, members, others=others)
+    ew.profiles.save(tmp_path / "bars.toml", replace(learned, profile=profile))
+    write(tmp_path / "users.parquet", others)
+    monkeypatch.setenv("ELSEWHERE_KEY", SECRET.hex())
+    for goal in ("resemble", "avoid"):
+        policy = ew.Policy(goal, target=str(tmp_path / "bars.toml"), max_quality_loss=0.15, method="drawn")  # type: ignore[arg-type]
+        found = drawn(policy.plan(), others)
+        assert len(others) / 2 < len(found)
+        for user, release in found.items():
+            question = policy.plan().question_about(ew.Histogram(others[user]), ())
+            assert dict(solve(replace(question, key=Key(SECRET).derived("user", user))).histogram) == release
+        summary = ew.batch(policy, tmp_path / "users.parquet", tmp_path / goal, threads=2)
+        assert released(tmp_path / goal) == found
+        assert summary["released"] == len(found)

@@ -154,7 +154,7 @@ class Question:
         spread, limit = self.spread, self.distance_limit
         if spread is None:
             raise InputError(
-                "method='drawn' needs a target with a spread; profiles.learn makes one, and profiles.spread_of adds one",
+                "method='drawn' needs a target with a spread, which profiles.learn makes and profiles.spread_of adds",
                 ("method", "target"),
             )
         if spread.privacy != (self.privacy.name if isinstance(self.privacy, KindDistance) else self.privacy):
