@@ -65,7 +65,7 @@ def test_every_promise_is_kept(data: st.DataObject, quality: str, goal: str) -> 
 
     def answer(**more: Any) -> ew.Sanitized:
         verb = ew.resemble if goal == "resemble" else ew.avoid
-        return verb(instance.histogram, target, **asked, **more)  # type: ignore[arg-type]
+        return verb(instance.histogram, target, **asked, **more)
 
     try:
         drawn = answer(method="drawn", key=secret, **{name: limit})
@@ -254,9 +254,10 @@ def test_the_same_in_any_order_and_spelling_and_another_with_another_key() -> No
 
 def test_a_bound_that_is_too_high_is_found_out() -> None:
     for verb, name, limit in ((ew.resemble, "max_distance", 0.45), (ew.avoid, "min_distance", 0.66)):
-        result = verb(BOB, PROFILE, 0.4, method="drawn", key=KEY, **{name: limit})  # type: ignore[operator]
-        assert result.regret > 1e-3
         asked: dict[str, Any] = {"target": PROFILE, "max_quality_loss": 0.4, name: limit}
+        result = verb(BOB, **asked, method="drawn", key=KEY)
+        assert result.regret is not None
+        assert result.regret > 1e-3
         assert ew.verify(BOB, result, **asked).ok
         claimed = replace(result, bound=result.bound + result.regret / 2, gap=result.regret / 2)
         assert not ew.verify(BOB, claimed, **asked).ok

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from elsewhere import profiles
+from elsewhere.model.arrays import Floats
 from elsewhere.model.histogram import Histogram, Profile
 from elsewhere.model.spread import Spread
 
@@ -32,7 +33,7 @@ def main() -> None:
     invented = {stored.name: members(stored.profile, [other.profile for other in shipped]) for stored in shipped}
     for stored in shipped:
         others = [member for name, some in invented.items() if name != stored.name for member in some]
-        given = ((pairs(group)) for group in (invented[stored.name], others))
+        given = (pairs(group) for group in (invented[stored.name], others))
         spread = profiles.spread_of(stored.profile, next(given), others=next(given)).spread
         assert spread is not None
         file = FOLDER / f"{stored.name}.toml"
@@ -56,10 +57,11 @@ def members(profile: Profile, everybody: list[Profile]) -> list[Histogram]:
     return found
 
 
-def taste(random: np.random.Generator, weights: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def taste(random: np.random.Generator, weights: Floats) -> Floats:
     """Shares of one's own, around the weights."""
-    drawn = random.gamma(_ALIKE * weights / weights.sum() + 1e-12)
-    return drawn / drawn.sum()
+    drawn: Floats = random.gamma(_ALIKE * weights / weights.sum() + 1e-12)
+    drawn /= drawn.sum()
+    return drawn
 
 
 def pairs(histograms: list[Histogram]) -> list[tuple[str, Histogram]]:

@@ -6,7 +6,7 @@ import base64
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -22,6 +22,7 @@ from tests.support.batches import People, batches, people, released, write
 pa: Any = import_module("pyarrow")
 POLICY = ew.Policy("hide", sensitive=("clinic",), method="drawn")
 SECRET = bytes(range(100, 132))
+GOALS: tuple[Literal["resemble", "avoid"], ...] = ("resemble", "avoid")
 
 
 @pytest.fixture
@@ -94,8 +95,8 @@ def test_batches_draw_what_a_release_has_to_meet(tmp_path: Path, monkeypatch: py
     ew.profiles.save(tmp_path / "bars.toml", replace(learned, profile=profile))
     write(tmp_path / "users.parquet", others)
     monkeypatch.setenv("ELSEWHERE_KEY", SECRET.hex())
-    for goal in ("resemble", "avoid"):
-        policy = ew.Policy(goal, target=str(tmp_path / "bars.toml"), max_quality_loss=0.15, method="drawn")  # type: ignore[arg-type]
+    for goal in GOALS:
+        policy = ew.Policy(goal, target=str(tmp_path / "bars.toml"), max_quality_loss=0.15, method="drawn")
         found = drawn(policy.plan(), others)
         assert len(others) / 2 < len(found)
         for user, release in found.items():
