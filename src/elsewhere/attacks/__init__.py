@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Attack", "AuditResult", "Profiling", "Rate", "Repetition", "TooFewUsers", "audit"]
 
+#: How far the seeds of splits are apart, so that neighbouring seeds share none.
+_APART = 1_000_003
+
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
 
@@ -37,6 +40,7 @@ def audit(
     max_quality_loss: float | None = None,
     privacy: str = "js",
     threshold: float | None = None,
+    splits: int = 3,
     seed: int = 1,
 ) -> AuditResult:
     """Attack the releases of many users and measure how often the attackers are right.
@@ -67,6 +71,9 @@ def audit(
     threshold
         The privacy parameter c: users within this distance of the target count as members of its group. Default: the
         distance that includes the closest quarter of the users.
+    splits
+        How many times users are split anew into those who learn, those who are judged, and halves. A figure is the mean
+        over the splits; its variance is the mean variance within a split plus the variance between splits. Default: 3.
     seed
         Seed of the random choices; the same seed gives the same figures.
 
@@ -96,6 +103,8 @@ def audit(
 
     check_learners()
     check_whole("seed", seed, 0)
+    check_whole("splits", splits, 1)
+    seeds = tuple(seed + _APART * split for split in range(splits))
     names = tuple(dict.fromkeys(as_list("sensitive", sensitive, "names")))
     if not names and target is None:
         raise InputError("there is nothing to attack; give sensitive or target", ("sensitive", "target"))
@@ -119,10 +128,10 @@ def audit(
     table = Table.of(users, () if targeting is None else targeting.target or ())
     attacker = _Attacker(table)
     if names:
-        attacker.hidden_places(Setting.of(table, hiding, seed))
+        attacker.hidden_places(Setting.of(table, hiding, seeds))
     if targeting is not None:
-        attacker.profiles(targeting, limit, seed)
-    return attacker.result(seed)
+        attacker.profiles(targeting, limit, seeds)
+    return attacker.result(seeds)
 
 
 class _Attacker:
@@ -143,6 +152,7 @@ class _Attacker:
         """The attacks on hide."""
         from elsewhere.attacks.detection import detect
         from elsewhere.attacks.inference import infer
+        from elsewhere.attacks.noise import MOST_PLACES, from_opendp
         from elsewhere.attacks.repetition import repeat
 
         if exposed := int((~setting.releasable).sum()):
@@ -150,20 +160,24 @@ class _Attacker:
                 f"Left out {plural(exposed, 'user')} with sensitive visits only: they get no release. "
                 "Its absence may give them away."
             )
+        if len(setting.table.locations) > MOST_PLACES:
+            self._notes.append(f"Left out noise as a protection: the table has more than {MOST_PLACES:,} places.")
+        elif from_opendp():
+            self._notes.append("The noise is from OpenDP and takes no seed, so its rows differ from run to run.")
         for name, columns in setting.classes.items():
             self._inference += self._tried(infer, setting, name, columns) or ()
         self._detection += self._tried(detect, setting) or ()
         self._repetition = self._tried(repeat, setting)
 
-    def profiles(self, plan: Plan, threshold: float | None, seed: int) -> None:
+    def profiles(self, plan: Plan, threshold: float | None, seeds: tuple[int, ...]) -> None:
         """The attacks on resemble and avoid."""
         from elsewhere.attacks.profiling import GOALS, Group, profile
 
-        group = self._tried(Group.around, self._table, plan, threshold, seed)
+        group = self._tried(Group.around, self._table, plan, threshold, seeds)
         found = [] if group is None else [self._tried(profile, group, goal) for goal in GOALS]
         self._profiling += [one for one in found if one is not None]
 
-    def result(self, seed: int) -> AuditResult:
+    def result(self, seeds: tuple[int, ...]) -> AuditResult:
         """All that was found; an error if no attack could be made."""
         users, locations = self._table.counts.shape
         if users > MOST:
@@ -171,7 +185,7 @@ class _Attacker:
         found = (tuple(self._inference), tuple(self._detection), tuple(self._profiling), self._repetition)
         if not any(found):
             raise self._refused[0]
-        return AuditResult(users, locations, seed, *found, tuple(self._notes))
+        return AuditResult(users, locations, seeds[0], *found, len(seeds), tuple(self._notes))
 
     def _tried(self, attack: Callable[Given, Found], *given: Given.args, **named: Given.kwargs) -> Found | None:
         try:

@@ -34,6 +34,8 @@ import click
     metavar="C",
     help="Users within this distance count as members. Default: the closest quarter of the users.",
 )
+@click.option("--splits", type=int, default=3, show_default=True, metavar="NUMBER",
+              help="Split the users this many times anew; the figures are means.")  # fmt: skip
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the random choices.")
 @click.option("--user-column", metavar="NAME", help="Column with the users. Default: user or a similar name.")
 @click.option(
