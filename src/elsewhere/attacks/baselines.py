@@ -65,6 +65,6 @@ def seed_key(seed: int, draw: int = 0) -> Key:
 def median_loss(quality: str, before: csr_array, after: csr_array) -> float | None:
     """The median quality loss of all rows that have a release; None if there are none."""
     names = tuple(map(str, range(before.shape[1])))
-    released = np.flatnonzero((before.sum(axis=1) > 0) & (after.sum(axis=1) > 0))
+    released = np.flatnonzero((before.sum(axis=1) > 0) & (after.sum(axis=1) > 0)).tolist()
     found = [distance(quality, *(as_histogram(names, part, row) for part in (before, after))) for row in released]
     return float(np.median(found)) if found else None

@@ -54,12 +54,8 @@ def hidden_ranges(counts: Ints) -> Ints:
     prices = prices[prices <= min(step[0] for step in steps)]  # nowhere is a cheaper visit left
     if not len(prices):
         return nothing
-    least, tied_least, most, tied_most = (
-        np.column_stack(column)[:, which]
-        for column in zip(
-            *(_true_counts(*each, prices) for each in zip(values, taken, steps, strict=True)), strict=True
-        )
-    )
+    true = [_true_counts(*each, prices) for each in zip(taken, steps, strict=True)]
+    least, tied_least, most, tied_most = (np.column_stack(column)[:, which] for column in zip(*true, strict=True))
     # Up to the last place that took a visit at the price, equal ones have taken theirs; behind it they have not.
     last = tied_least < least
     before, behind = tied_least <= most, least <= tied_most
@@ -69,8 +65,8 @@ def hidden_ranges(counts: Ints) -> Ints:
     return np.concatenate([nothing, np.column_stack([fewest[possible], greatest[possible]])])
 
 
-def _true_counts(value: int, taken: Floats, steps: Floats, prices: Floats) -> tuple[Ints, Ints, Ints, Ints]:
-    """By price, the least and greatest true count of a place with this many visits now.
+def _true_counts(taken: Floats, steps: Floats, prices: Floats) -> tuple[Ints, Ints, Ints, Ints]:
+    """By price, the least and greatest true count of a place, from what its last and its next visit cost.
 
     Each has two answers: if equal places are not in question; and if those that took a visit at just this price (for
     the least) or wait for one (for the greatest) are included. Prices fall as the true count grows.

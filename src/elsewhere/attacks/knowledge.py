@@ -33,17 +33,17 @@ def by_popularity(counts: csr_array, popularity: Floats) -> Callable[[Ints], Flo
     own = data / np.maximum(counts.sum(axis=1), 1)[rows]
     logs = np.log(shares * np.diff(counts.indptr)[rows] + 0.01)
 
-    def mean(which: Flags | Floats) -> Floats:
-        number = np.bincount(rows, which, minlength=users)
-        return np.bincount(rows, which * logs, minlength=users) / np.where(number > 0, number, 1.0)
+    def sums(numbers: Floats) -> Floats:
+        return np.bincount(rows, numbers, minlength=users).astype(np.float64)
+
+    def mean(which: Floats) -> Floats:
+        number = sums(which)
+        return sums(which * logs) / np.where(number > 0, number, 1.0)
 
     mixed = np.log(OWN_SHARE * own + (1 - OWN_SHARE) * shares) - np.log(own)
-    columns = [mean(np.ones_like(data)), mean(data), *(mean(1.0 * (counts.data == count)) for count in _SMALL)]
-    columns += [
-        np.bincount(rows, own * mixed, minlength=users),
-        np.bincount(rows, np.abs(own - shares), minlength=users),
-    ]
-    known = np.column_stack(columns)
+    likelihoods = [sums(own * mixed), sums(np.abs(own - shares))]
+    small = [mean((data == count).astype(np.float64)) for count in _SMALL]
+    known = np.column_stack([mean(np.ones_like(data)), mean(data), *small, *likelihoods])
     return lambda _: known
 
 

@@ -70,7 +70,7 @@ class Group:
         return self.table.columns(name for name, weight in Profile(self.plan.target).items() if weight > 0)
 
     def releases(self, plan: Plan, rows: Ints, draw: int = 0) -> csr_array:
-        """The releases of some users under a plan. Each draw has a key of its own, which matters to drawn ones alone."""
+        """The releases of some users under a plan; each draw has a key of its own."""
         keyed = plan.with_key(seed_key(self.seeds[0], draw))
         return sanitized(keyed, self.table.locations, self.table.counts[rows])
 

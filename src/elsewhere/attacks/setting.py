@@ -78,7 +78,7 @@ class Setting:
         return ("deletion", "rounding", *noises, "hide", DRAWN)
 
     def protected(self, protection: str, counts: csr_array, draw: int = 0) -> csr_array:
-        """The releases of some counts. Each draw has a key of its own, which matters to drawn ones alone."""
+        """The releases of some counts; each draw has a key of its own."""
         if protection == "deletion":
             return deleted(counts, self.sensitive)
         if protection == "rounding":
