@@ -71,8 +71,11 @@ class Group:
 
     def releases(self, plan: Plan, rows: Ints, draw: int = 0) -> csr_array:
         """The releases of some users under a plan; each draw has a key of its own."""
-        keyed = plan.with_key(seed_key(self.seeds[0], draw))
-        return sanitized(keyed, self.table.locations, self.table.counts[rows])
+        return self.sanitized(plan, self.table.counts[rows], draw)
+
+    def sanitized(self, plan: Plan, counts: csr_array, draw: int = 0) -> csr_array:
+        """The releases of some counts under a plan; each draw has a key of its own."""
+        return sanitized(plan.with_key(seed_key(self.seeds[0], draw)), self.table.locations, counts)
 
 
 def mechanisms(group: Group, goal: Literal["resemble", "avoid"]) -> dict[str, Plan]:
@@ -80,6 +83,12 @@ def mechanisms(group: Group, goal: Literal["resemble", "avoid"]) -> dict[str, Pl
     limit = "max_distance" if goal == "resemble" else "min_distance"
     plan = group.plan.with_choices({"goal": goal, limit: group.threshold})
     return {goal: plan, f"{goal}, just enough": plan.with_choices({"aim": "least-loss"})}
+
+
+def everybody_resembles(group: Group) -> dict[str, Plan]:
+    """Ways to resemble for all users, members or not: as near as the limit allows, and just within the threshold."""
+    limits = {"max_distance": group.threshold, "aim": "least-loss"}
+    return {"resemble": group.plan, "resemble, just enough": group.plan.with_choices(limits)}
 
 
 def profile(group: Group, goal: Literal["resemble", "avoid"]) -> Profiling:

@@ -64,6 +64,22 @@ class Repetition:
     proven: Mapping[str, Rate]
 
 
+@dataclass(frozen=True)
+class Reidentification:
+    """How often the release of a user is found among those of all users."""
+
+    #: What the attacker knows of the user: half of the visits, or an earlier period.
+    knowledge: str
+    protection: str
+    #: Number of releases.
+    users: int
+    #: How often the user's own release is ranked first, and how often among the first ten.
+    first: Rate
+    first_ten: Rate
+    #: The median quality loss of the releases; None without any.
+    quality_loss: float | None = None
+
+
 _HEADING = "How often an attacker tells two users apart correctly (50% is guessing), with 95% confidence intervals."
 
 
@@ -78,6 +94,7 @@ class AuditResult:
     detection: tuple[Attack, ...]
     profiling: tuple[Profiling, ...]
     repetition: Repetition | None
+    reidentification: tuple[Reidentification, ...]
     #: How many times users were split anew; a figure is the mean.
     splits: int = 1
     #: Sentences for the reader: who was left out, what was sampled, what could not be measured.
@@ -94,6 +111,7 @@ class AuditResult:
             _detected(self.detection),
             _repeated(self.repetition),
             _profiled(self.profiling),
+            _reidentified(self.reidentification),
         )
         return "\n\n".join("\n".join(part) for part in parts if part)
 
@@ -142,6 +160,18 @@ def _profiled(found: tuple[Profiling, ...]) -> list[str]:
                 f"  an attacker who learns is right: {one.attacks[0].yes:,} releases, {one.attacks[0].no:,} genuine"
             )
             lines += _attacked(one.attacks)
+    return lines
+
+
+def _reidentified(found: tuple[Reidentification, ...]) -> list[str]:
+    lines = ["Re-identification: whose release is it, among those of all users"] if found else []
+    for knowledge in dict.fromkeys(one.knowledge for one in found):
+        lines.append(f"  the attacker knows {knowledge}; a user's own release comes first (and among the first ten)")
+        for one in found:
+            if one.knowledge == knowledge:
+                loss = "" if one.quality_loss is None else f"   quality loss {one.quality_loss:.3f}"
+                text = f"{one.first!s:<24} {one.first_ten.value:.1%} of {one.users:,}"
+                lines.append(f"    {one.protection:<36}{text}{loss}")
     return lines
 
 
