@@ -16,7 +16,7 @@ from elsewhere.attacks.table import Table
 
 LUCCA, LEGHORN, PISA, FLORENCE = "Lucca", "Leghorn", "Pisa", "Florence"
 #: The toy case of scikit-mobility. Users 1 to 6 are in its tests (skmob/privacy/tests/test_privacy.py). The seventh is
-#: only in the file of the examples (tutorial/data/privacy_toy.csv); the published risks leave no other histogram for it.
+#: only in the file of the examples (tutorial/data/privacy_toy.csv); no other histogram has the published risks.
 TOY = [
     {LUCCA: 1, LEGHORN: 1, PISA: 1, FLORENCE: 1},
     {LUCCA: 2, LEGHORN: 1, PISA: 1},
@@ -68,19 +68,18 @@ def test_likelihood_is_literal() -> None:
 
 
 def test_who_has_a_place_of_their_own_is_found() -> None:
-    """Half of the visits tell everybody apart who is alone at a place, and nobody among equals."""
-    own = {f"user {at:02d}": {f"place {at:02d}": 20, "home": 20} for at in range(40)}
-    same = {user: {"home": 20, "office": 20} for user in own}
-    found = []
-    for users in (own, same):
-        sought = Sought.by_half(Table.of(users), 1)
-        one = sought.found("no protection", sought.counts, "js")
-        assert one is not None
-        found.append(one)
-        assert (sought.known + sought.counts).toarray().tolist() == Table.of(users).counts.toarray().tolist()
-    assert (found[0].first.value, found[0].users) == (1.0, 40)
-    assert found[1].first.low < 1 / 40 < found[1].first.high
-    assert found[1].first_ten.low < 10 / 40 < found[1].first_ten.high
+    """Half of the visits tell everybody apart who is alone at a place; among equal releases chance decides."""
+    table = Table.of({f"user {at:02d}": {f"place {at:02d}": 20, "home": 20} for at in range(40)})
+    sought = Sought.by_half(table, 1)
+    assert (sought.known + sought.counts).toarray().tolist() == table.counts.toarray().tolist()
+    alone, equal = (
+        sought.found("some", releases, "js") for releases in (sought.counts, csr_array(np.ones(table.counts.shape)))
+    )
+    assert alone is not None
+    assert equal is not None
+    assert (alone.first.value, alone.users, alone.quality_loss) == (1.0, 40, 0.0)
+    assert equal.first.low < 1 / 40 < equal.first.high
+    assert equal.first_ten.low < 10 / 40 < equal.first_ten.high
 
 
 def test_earlier_period() -> None:
