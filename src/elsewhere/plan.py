@@ -54,7 +54,7 @@ class Plan:
         # What is said about locations stays, so that no name is looked up twice.
         return self._changed(policy=replace(self.policy, **choices), _taxonomy=self._taxonomy, shipped=self.shipped)
 
-    def with_key(self, file: str | os.PathLike[str] | None = None) -> Plan:
+    def with_key(self, file: str | os.PathLike[str] | Key | None = None) -> Plan:
         """Return the same plan with the key that it draws with, if it does: that in `file`, or else your own.
 
         A plan without one takes your own key when it draws. With one, it draws the same on other machines.
@@ -63,6 +63,8 @@ class Plan:
             return self
         if file is None and self._key is not None:
             return self
+        if isinstance(file, Key):
+            return self._changed(_key=file)
         return self._changed(_key=Key.own() if file is None else Key.at(file))
 
     def key_of(self, whose: Sequence[str]) -> Key | None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elsewhere.attacks.table import entry_rows, with_counts
+from elsewhere.attacks.table import as_histogram, entry_rows, with_counts
 from elsewhere.model.arrays import Flags
+from elsewhere.model.distances import distance
+from elsewhere.model.keys import Key, canonical
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from elsewhere.attacks.setting import Setting
     from elsewhere.plan import Plan
 
 
@@ -55,10 +57,14 @@ def rounded(counts: csr_array, sensitive: Flags) -> csr_array:
     return with_counts(kept, result + (place < missing[rows]))
 
 
-def protections(setting: Setting, counts: csr_array) -> dict[str, csr_array]:
-    """The releases of the rows by kind."""
-    return {
-        "deletion": deleted(counts, setting.sensitive),
-        "rounding": rounded(counts, setting.sensitive),
-        "hide": sanitized(setting.plan, setting.table.locations, counts),
-    }
+def seed_key(seed: int, draw: int = 0) -> Key:
+    """A key that follows from the seed, so that drawn releases can be repeated and nobody's own key is used."""
+    return Key(sha256(canonical("audit", seed, draw)).digest())
+
+
+def median_loss(quality: str, before: csr_array, after: csr_array) -> float | None:
+    """The median quality loss of all rows that have a release; None if there are none."""
+    names = tuple(map(str, range(before.shape[1])))
+    released = np.flatnonzero((before.sum(axis=1) > 0) & (after.sum(axis=1) > 0)).tolist()
+    found = [distance(quality, *(as_histogram(names, part, row) for part in (before, after))) for row in released]
+    return float(np.median(found)) if found else None

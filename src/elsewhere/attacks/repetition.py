@@ -11,57 +11,60 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elsewhere.attacks.baselines import deleted, protections
-from elsewhere.attacks.detection import halves
+from elsewhere.attacks.baselines import deleted, median_loss
+from elsewhere.attacks.detection import halves, view_of_halves
 from elsewhere.attacks.features import Features
-from elsewhere.attacks.learning import enough, guess, share
+from elsewhere.attacks.learning import MOST, drawn, guess, over_splits, share
 from elsewhere.attacks.result import Attack, Repetition
 from elsewhere.attacks.setting import Setting
 from elsewhere.attacks.table import as_histogram, entry_rows, with_counts
-from elsewhere.model.arrays import Flags
+from elsewhere.model.arrays import Flags, Ints
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 _EARLY = 0.8
+_NOBODY: Ints = np.zeros(0, np.int64)
 
 
 def repeat(setting: Setting) -> Repetition:
     """How well releases are told from genuine histograms by one release and by two, and how often two prove it."""
     from scipy.sparse import vstack
 
-    changed, genuine = halves(setting, "repeated releases")
-    rows = np.append(changed, genuine)
+    rows = drawn(setting.hiding & setting.releasable, setting.seed, 2 * MOST)
     later = setting.table.counts[rows]
     early = with_counts(later, np.random.default_rng(setting.seed).binomial(later.data, _EARLY))
     both = deleted(early, setting.sensitive).sum(axis=1) > 0
-    labels = (np.arange(len(rows)) < len(changed))[both]
     later, early = later[both], early[both]
-    enough("repeated releases", "with two releases", labels[labels], "without any", labels[~labels])
+    splits = [halves(later.shape[0], seed, "repeated releases") for seed in setting.seeds]
 
-    others = [deleted(counts[~labels], setting.sensitive) for counts in (early, later)]
-    pairs = _pairs(setting, early[labels], later[labels])
-    seen = {
-        "hide, the second alone": Features.of(vstack([pairs["hide"][1], others[1]], format="csr"), setting.sensitive)
-    }
+    others = [deleted(counts, setting.sensitive) for counts in (early, later)]
+    pairs = _pairs(setting, early, later)
+    alone = vstack([pairs["hide"][1], others[1]], format="csr")
+    seen = {"hide, the second alone": Features.of(alone, setting.sensitive)}
     for protection, pair in pairs.items():
         first, second = (vstack([one, other], format="csr") for one, other in zip(pair, others, strict=True))
         seen[protection] = Features.of_two(first, second, setting.sensitive)
-    number = int(labels.sum())
+    number = int(splits[0].sum())
     attacks = [
         Attack(
-            "two releases or genuine", protection, number, len(labels) - number, guess(features, labels, setting.seed)
+            "two releases or genuine",
+            protection,
+            number,
+            later.shape[0] - number,
+            *guess([view_of_halves(features, changed, _NOBODY) for changed in splits], setting.seeds),
+            median_loss(setting.plan.policy.quality, later, pairs.get(protection, pairs["hide"])[1]),
         )
         for protection, features in seen.items()
     ]
-    return Repetition(tuple(attacks), {protection: share(_falls(*pair)) for protection, pair in pairs.items()})
+    proven = {name: over_splits([share(_falls(*pair)[changed]) for changed in splits]) for name, pair in pairs.items()}
+    return Repetition(tuple(attacks), proven)
 
 
 def _pairs(setting: Setting, early: csr_array, later: csr_array) -> dict[str, tuple[csr_array, csr_array]]:
     """The two releases of each user, by kind."""
-    first, second = protections(setting, early), protections(setting, later)
-    pairs = {protection: (first[protection], second[protection]) for protection in first}
-    return {**pairs, "hide with lower": (first["hide"], _not_below(setting, first["hide"], later))}
+    pairs = {name: (setting.protected(name, early), setting.protected(name, later)) for name in setting.protections}
+    return {**pairs, "hide with lower": (pairs["hide"][0], _not_below(setting, pairs["hide"][0], later))}
 
 
 def _not_below(setting: Setting, first: csr_array, later: csr_array) -> csr_array:

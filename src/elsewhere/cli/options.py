@@ -251,7 +251,7 @@ def chosen_policy(goal: Goal, given: Mapping[str, Any], recorded: Policy | None 
     return Policy(goal=goal, **choices) if recorded is None else replace(recorded, **choices)
 
 
-_READ = ("policy", "target", "taxonomy", "labels", "lower", "upper", "forbidden", "popularity", "key_file")
+_READ = ("policy", "target", "taxonomy", "labels", "lower", "upper", "forbidden", "popularity", "key_file", "earlier")
 
 
 def check_paths(history: str, given: Mapping[str, Any], written: Iterable[str]) -> None:
