@@ -84,7 +84,7 @@ def _earlier_counts(question: Question, index: NameIndex, size: int) -> Ints:
     visited = np.flatnonzero(earlier.counts)
     places = np.array(index.positions_of(earlier.index), dtype=np.int64)[visited]
     if (places < 0).any():
-        missing = name_list([earlier.locations[at] for at in visited[places < 0]], 5)
+        missing = name_list([earlier.locations[at] for at in visited[places < 0].tolist()], 5)
         raise Infeasible(
             f"the earlier release has visits at places that this one does not know: {missing}; name them as candidates",
             math.inf,
