@@ -101,7 +101,7 @@ def _not_kept(index: NameIndex, lower: Ints, closed: Flags, sensitive: Flags) ->
         why, remedy = "are sensitive now", "spare them, or start anew without the earlier release"
     else:
         why, remedy = "were never visited", "leave out visited_only to keep them"
-    places = name_list([index.names[at] for at in lost], 5)
+    places = name_list([index.names[at] for at in lost.tolist()], 5)
     return Infeasible(f"the earlier release has visits at places that {why}: {places}; {remedy}", math.inf)
 
 
