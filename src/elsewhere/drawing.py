@@ -141,19 +141,26 @@ def _urn(question: Question) -> _Urn:
     return _Urn(np.array(bins, np.int64), mixture(problem.original[bins].tolist(), popularity), visits)
 
 
-def mixture(own: list[int], popularity: list[float]) -> tuple[int, ...]:
+def mixture(own: Sequence[int], popularity: Sequence[float | None]) -> tuple[int, ...]:
     """The probabilities of places in units of `_UNIT`, from the person's own counts and the popularity.
 
-    Where no place has a popularity, all visited ones have the same. No probability is 0, because constraints may leave
-    a visit nowhere else to go.
+    A place of which the popularity is not known keeps the person's own share: if the few that are known took its part,
+    they would stand out. Where no place has a popularity, all visited ones have the same. No probability is 0, because
+    constraints may leave a visit nowhere else to go.
 
     >>> [round(weight / 2**40, 3) for weight in mixture([3, 1, 0], [0.0, 5.0, 5.0])]
     [0.6, 0.3, 0.1]
+    >>> [round(weight / 2**40, 3) for weight in mixture([2, 1, 1, 0], [None, 1.0, 3.0, None])]
+    [0.5, 0.225, 0.275, 0.0]
     """
-    if not any(popularity):
-        popularity = [float(count > 0) for count in own] if any(own) else [1.0] * len(own)
-    pairs = zip(_shares(own), _shares(popularity), strict=True)
-    return tuple(max(1, round((OWN_SHARE * h + (1.0 - OWN_SHARE) * g) / _UNIT)) for h, g in pairs)
+    shares = _shares(own)
+    kept = [h if weight is None else 0.0 for h, weight in zip(shares, popularity, strict=True)]
+    weights = [weight or 0.0 for weight in popularity]
+    if not any(weights) and not any(kept):
+        weights = [float(count > 0) for count in own] if any(own) else [1.0] * len(own)
+    left = max(0.0, 1.0 - math.fsum(kept))
+    parts = zip(shares, kept, _shares(weights), strict=True)
+    return tuple(max(1, round((OWN_SHARE * h + (1.0 - OWN_SHARE) * (k + left * g)) / _UNIT)) for h, k, g in parts)
 
 
 def _shares(weights: Sequence[float]) -> list[float]:

@@ -17,14 +17,15 @@ from elsewhere.model.names import NameIndex
 from elsewhere.model.taxonomy import Taxonomy
 
 
-def popularity_of(places: NameIndex, table: TableLike | None) -> list[float]:
-    """The weight of each place in a table by location, or else in the shipped one by kind; all 0 if nothing is known.
+def popularity_of(places: NameIndex, table: TableLike | None) -> Sequence[float | None]:
+    """The weight of each place in a table by location, None where it has none, or else in the shipped one by kind.
 
-    Places of one kind share its weight. A place of unknown kind has the mean weight of the others.
+    Places of one kind share its weight. A place of unknown kind has the mean weight of the others; if all are unknown
+    they have 0.
     """
     if table is not None:
         known, weights = parse_weights(table, "popularity")
-        return [float(weights[at]) if at >= 0 else 0.0 for at in known.positions_of(places)]
+        return [float(weights[at]) if at >= 0 else None for at in known.positions_of(places)]
     kinds = [_kind(name) for name in places.names]
     alike = Counter(kinds)
     found = [None if kind is None else _by_kind()[kind] / alike[kind] for kind in kinds]

@@ -26,7 +26,7 @@ def test_as_one_by_one(quality: str, redistribute: int | None, users: list[list[
     offset = np.append(0, np.cumsum([len(bins) for bins in users]))
     original = np.array([count for bins in users for count, _ in bins])
     sensitive = np.array([marked for bins in users for _, marked in bins])
-    released, loss = hide_many(DISTANCES[quality], offset, original, sensitive, redistribute)
+    released, loss = hide_many(DISTANCES[quality], offset, original, sensitive, redistribute, original)
     for at, bins in enumerate(users):
         names = NAMES[: len(bins)]
         history = ew.Histogram(zip(names, (count for count, _ in bins), strict=True))

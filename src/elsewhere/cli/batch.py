@@ -49,6 +49,8 @@ _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 @click.option("--key-file", metavar="FILE",
               help="Draw with the secret key in this file; it is made if it is missing. Only for method = 'drawn'. "
               "Default: $ELSEWHERE_KEY, or your own key file.")  # fmt: skip
+@click.option("--since", metavar="EARLIER",
+              help="Continue the releases in this folder or table of an earlier batch: no count falls.")  # fmt: skip
 @click.option("--threads", type=click.IntRange(1), metavar="COUNT", help="Use this many cores. Default: all.")
 @click.option("--memory", metavar="SIZE", default="1GB", show_default=True, help="Use about this much memory.")
 @click.option("--json", "as_json", is_flag=True, help="Print the private summary as JSON on standard output.")
@@ -74,6 +76,7 @@ def batch(
       elsewhere batch policy.toml checkins.parquet -o releases
       elsewhere batch policy.toml "lake/*.parquet" -o releases --memory 4GB --on-error skip
       elsewhere batch policy.toml s3://lake/checkins -o s3://lake/releases --key month --partition-by month
+      elsewhere batch policy.toml checkins.parquet -o march --since february
       elsewhere batch policy.toml s3a://lake/checkins -o s3a://lake/releases --engine spark --master yarn
     """
     from elsewhere.engines import batch as run

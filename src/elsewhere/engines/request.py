@@ -35,6 +35,7 @@ class Request:
     allow_unchanged: bool
     min_released: float
     key_file: str | os.PathLike[str] | None
+    since: TableLike | None
 
     def __post_init__(self) -> None:
         if self.on_error not in ("stop", "skip"):
@@ -60,6 +61,8 @@ class Request:
             raise InputError(told, ("count_column", "rows_are_visits"))
         if self.key_file is not None and self.policy.method != "drawn":
             raise InputError("key_file is for a policy with method = 'drawn' only", ("key_file",))
+        if self.since is not None and self.policy.lower is not None:
+            raise InputError("since and the policy's lower both say what the least counts are; give one", ("since",))
         if self.output is None and (self.report is not None or self.partition_by):
             name = "partition_by" if self.report is None else "report"
             raise InputError(f"{name} needs an output", (name, "output"))

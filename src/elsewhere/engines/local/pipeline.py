@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from elsewhere.engines.arrow import Array, Batch, Table, pa, pc
-from elsewhere.engines.columns import about_personal, bad_row
+from elsewhere.engines.columns import about_personal, about_since, bad_row
 from elsewhere.engines.kernel import is_plain
 from elsewhere.engines.local import grouping
 from elsewhere.engines.local.folder import Checkpoint, Output
@@ -25,6 +25,7 @@ from elsewhere.engines.local.grouping import (
     Rows,
     grouped,
     locations,
+    missing_continued,
     missing_users,
     number_of_users,
     sentences,
@@ -32,7 +33,10 @@ from elsewhere.engines.local.grouping import (
 from elsewhere.engines.local.workers import Workers, workers
 from elsewhere.engines.names import check_corrected, check_found, check_named, check_target
 from elsewhere.engines.rows import whole_users
+from elsewhere.engines.users import EARLIER
+from elsewhere.model.errors import InputError
 from elsewhere.plan import Plan
+from elsewhere.text import quote
 
 #: Rows of a part, unless the caller says another number.
 PART_ROWS = 1 << 20
@@ -70,6 +74,8 @@ class Job:
     allow_unchanged: bool
     threads: int
     part_rows: int
+    #: Releases of an earlier batch.
+    since: Rows | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -91,6 +97,9 @@ def check_input(connection: Any, job: Job) -> list[str]:
     if job.personal is not None:
         with about_personal():
             notes += missing_users(connection, job.rows, job.personal)
+    if job.since is not None:
+        with about_since():
+            notes += missing_continued(connection, job.rows, job.since)
     if not job.allow_unchanged:
         check_named(job.plan, () if job.personal is None else job.personal.names)
         check_found(job.plan, locations(connection, job.rows))
@@ -112,7 +121,7 @@ def run(connection: Any, job: Job, output: Output, report: Callable[[Progress], 
     ):
         if report is not None:
             progress.expected = number_of_users(connection, job.rows)
-        rows = _checked(grouped(connection, job.rows, job.personal, after, job.chunk_rows), job, skipped)
+        rows = _checked(grouped(connection, job.rows, job.personal, after, job.chunk_rows, job.since), job, skipped)
         chunks = whole_users(rows, (BUCKET,), job.chunk_rows)
         parts = _Parts(output, skipped, writer, job.part_rows)
         for results, bucket, _ in kept:
@@ -234,9 +243,17 @@ def _checked(batches: Iterable[Batch], job: Job, skipped: _Skipped) -> Iterator[
             for name in missing:
                 without = pc.or_(without, batch.column(name).is_null())
             bad = bad.fill_null(0)
+            if EARLIER in batch.schema.names:  # without them a count could fall
+                _refuse_earlier(batch.filter(pc.and_(batch.column(EARLIER), pc.or_(without, pc.greater(bad, 0)))))
             if job.on_error == "stop":
                 first = batch.filter(pc.or_(without, pc.greater(bad, 0))).slice(0, 1).to_pylist()[0]
                 raise bad_row(first, job.rows.keys, first[NUMBER])
             skipped.add(batch.column(BUCKET), pc.if_else(without, batch.column(NUMBER), bad))
             batch = batch.filter(pc.and_(pc.invert(without), count.is_valid()))
         yield batch.drop_columns([BAD, NUMBER])
+
+
+def _refuse_earlier(bad: Batch) -> None:
+    for row in bad.slice(0, 1).to_pylist():
+        told = f"since: the release of the user {quote(row[bad.schema.names[0]])} has a row"
+        raise InputError(f"{told} without a location or a whole count from 0 up", ("since",))
