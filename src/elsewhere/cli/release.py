@@ -33,7 +33,7 @@ _METHOD = click.option(
 @click.option("--max-quality-loss", type=float, metavar="NUMBER", help="Limit on the quality loss. Default: none.")
 @click.option("--popularity", metavar="FILE", help="With --method drawn: weights of places by location, or the name "
               "of a profile. Default: by kind of place.")  # fmt: skip
-@click.option("--key-file", metavar="FILE", help="With --method drawn: the secret key; it is made if it is missing. "
+@click.option("--key-file", metavar="FILE", help="With --method drawn: the secret key; elsewhere key makes one. "
               "Default: $ELSEWHERE_KEY, or your own key file.")  # fmt: skip
 @options.limits
 @options.reading
