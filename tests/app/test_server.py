@@ -153,7 +153,7 @@ def test_what_a_stranger_could_guess_and_what_chance_costs(
     monkeypatch.setenv("ELSEWHERE_KEY", key.hex())
     asked = {"goal": "hide", "ticked": ["hospital", "café"]}
     for method in (None, "drawn"):
-        result = ew.hide(HISTORY, ["hospital", "café"], method=method or "optimal", key=key)  # type: ignore[arg-type]
+        result = ew.hide(HISTORY, ["hospital", "café"], method=method or "optimal", key=key)
         answer = client.release(history, {**asked, "method": method})
         assert answer["guesses"] == [{"sentence": it.sentence, "source": it.source} for it in result.guesses]
         assert answer["quality_words"].endswith("above the least possible") == (method == "drawn")

@@ -141,5 +141,7 @@ def _not_the_best(question: Question, better: float) -> str:
     exists = f"a release with a {what} of {better:.4g} exists"
     if question.method == "drawn":
         return f"Drawn releases are not the best on purpose: {exists}."
-    hint = " If this one was drawn, that is on purpose: pass --method drawn." if "drawn" in METHODS[question.goal] else ""
-    return f"Allowed, but not the best: {exists}.{hint}"
+    told = f"Allowed, but not the best: {exists}."
+    if "drawn" in METHODS[question.goal]:
+        told += " If this one was drawn, that is on purpose: pass --method drawn."
+    return told

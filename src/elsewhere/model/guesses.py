@@ -8,10 +8,12 @@ conditions: what nobody has measured is said to be unknown.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
+
+import numpy as np
 
 from elsewhere.model.distances import DistanceLike, find_distance
 from elsewhere.model.measured import ANY_KIND, Attack, Figure, figures
@@ -45,8 +47,10 @@ _UNKNOWN: dict[Attack, str] = {
     "reidentification": "how often somebody who knows some of the visits finds the release among others",
 }
 _HALF = "a random half of the visits"
-#: What a distance is at least, so that it has a logarithm.
+#: What a condition is at least, so that it has a logarithm.
 _LEAST = 1e-6
+#: Hidden places whose kinds are looked up.
+_MOST_PLACES = 500
 
 
 @dataclass(frozen=True)
@@ -92,48 +96,52 @@ def guesses_about(question: Question, quality_loss: float) -> tuple[Guess, ...]:
     """What a stranger could guess from the answer to a question, which has this quality loss."""
     problem = question.problem
     at = problem.sensitive & (problem.original > 0)
-    hidden = question.hidden_visits / question.history.size
-    places = [place for place, hides in zip(problem.locations, at.tolist(), strict=True) if hides]
-    names = [name for name, covered in question.covered.items() if covered.intersection(places)]
-    kinds, others = hidden_kinds(names, places)
-    limit = question.max_quality_loss if question.max_quality_loss < math.inf else quality_loss
-    unmeasured = list(_unmeasured_distances([question.quality, *([question.privacy] if problem.privacy else [])]))
-    if question.redistribute not in (None, question.hidden_visits):
-        unmeasured.append("releases of another size than the history")
-    if question.size == "target":
-        unmeasured.append("releases of the target's size")
+    places = [problem.locations[it] for it in np.flatnonzero(at)]
+    covered = {name: below for name, below in question.covered.items() if below.intersection(places)}
+    kinds, others = hidden_kinds(covered, places)
     return guesses(
         Situation(
             question.goal,
             question.method,
             question.aim,
-            bool(hidden),
-            hidden,
-            limit,
-            bool(question.lower),
-            kinds,
-            others,
-            tuple(unmeasured),
+            hides=bool(places),
+            hidden=question.hidden_visits / question.history.size,
+            limit=question.max_quality_loss if question.max_quality_loss < math.inf else quality_loss,
+            lower=bool(question.lower),
+            kinds=kinds,
+            other_kinds=others,
+            unmeasured=unmeasured(
+                [question.quality] if question.goal == "hide" else [question.quality, question.privacy],
+                resized=question.redistribute not in (None, question.hidden_visits) or question.size == "target",
+            ),
         )
     )
 
 
-def hidden_kinds(names: Iterable[str], places: Sequence[str]) -> tuple[tuple[str, ...], bool]:
-    """The measured kinds among sensitive names and places, and whether there are places of other kinds."""
-    keys, left, found = {name_key(name) for name in names}, {*places}, []
-    kinds = dict.fromkeys(figure.kind for figure in figures() if figure.kind not in (None, ANY_KIND))
-    for kind in kinds:
-        assert kind is not None
-        below = Taxonomy.shipped().select([kind], among=places)
-        if below or name_key(kind) in keys:
+def hidden_kinds(covered: Mapping[str, Collection[str]], places: Sequence[str]) -> tuple[tuple[str, ...], bool]:
+    """The measured kinds among sensitive names and hidden places, and whether there are places of other kinds.
+
+    `covered` has the places that each sensitive name covers. Of very many places only the first are looked up; the
+    others count as of other kinds.
+    """
+    by_key = {name_key(name): below for name, below in covered.items()}
+    looked_up, left, found = places[:_MOST_PLACES], {*places}, []
+    for kind in dict.fromkeys(figure.kind for figure in figures()):
+        if kind is None or kind == ANY_KIND:
+            continue
+        named = by_key.get(name_key(kind))
+        below = Taxonomy.shipped().select([kind], among=looked_up).union(named or ())
+        if below or named is not None:
             found.append(kind)
             left -= below
     return tuple(found), bool(left)
 
 
-def _unmeasured_distances(distances: Iterable[DistanceLike]) -> Iterator[str]:
-    """What nobody has measured about the distances in use; the figures are for the standard one."""
-    words = []
+def unmeasured(
+    distances: Iterable[DistanceLike], *, over_taxonomy: bool = False, resized: bool = False
+) -> tuple[str, ...]:
+    """What nobody has measured: the figures are for the standard distance, and for releases of the history's size."""
+    words = ["distances over a taxonomy"] if over_taxonomy else []
     for distance in distances:
         if isinstance(distance, TreeDistance):
             words.append("distances over a taxonomy")
@@ -143,7 +151,9 @@ def _unmeasured_distances(distances: Iterable[DistanceLike]) -> Iterator[str]:
             words.append("smoothed distances")
         elif (name := find_distance(distance).name) != "js":
             words.append(f"the distance {name}")
-    yield from dict.fromkeys(words)
+    if resized:
+        words.append("releases of another size than the history")
+    return tuple(dict.fromkeys(words))
 
 
 def guesses(situation: Situation, known: Sequence[Figure] | None = None) -> tuple[Guess, ...]:
@@ -193,7 +203,7 @@ def _attacks(situation: Situation) -> Iterator[Attack]:
 
 
 def _groups(attack: Attack, fitting: Sequence[Figure], situation: Situation) -> Iterator[list[Figure]]:
-    """The figures that answer one question each, of every set of users the nearest ones."""
+    """The figures that answer one question each, of every set of users the nearest ones, the worst set first."""
     asked = [figure for figure in fitting if figure.attack == attack]
     if attack == "repetition":
         asked = [figure for figure in asked if figure.lower == situation.lower]
@@ -203,8 +213,9 @@ def _groups(attack: Attack, fitting: Sequence[Figure], situation: Situation) -> 
     order = {question: at for at, question in enumerate(dict.fromkeys(map(_question, asked)))}
     asked.sort(key=lambda figure: (order[_question(figure)], figure.data))
     for _, group in groupby(asked, key=_question):
-        by_data = [list(same) for _, same in groupby(group, key=lambda figure: figure.data)]
-        yield [figure for same in by_data for figure in _nearest(same, situation)]
+        by_data = [_nearest(list(same), situation) for _, same in groupby(group, key=lambda figure: figure.data)]
+        by_data.sort(key=lambda same: max(figure.value for figure in same), reverse=True)
+        yield [figure for same in by_data for figure in same]
 
 
 def _question(figure: Figure) -> tuple[str | None, str | None]:
@@ -234,7 +245,7 @@ def _conditions(figure: Figure, situation: Situation) -> tuple[tuple[float | Non
 def _guess(group: list[Figure], situation: Situation) -> Guess:
     """The sentence with the worst of the figures, and where each is from."""
     worst = max(group, key=lambda figure: figure.value)
-    name = situation.goal if worst.attack == "profiling" else worst.attack
+    name: str = situation.goal if worst.attack == "profiling" else worst.attack
     if worst.attack == "repetition" and worst.lower:
         name = "bounded"
     place = worst.place

@@ -93,10 +93,8 @@ class Key:
         """Clauses on what is special about the key."""
         notes = []
         if self.made is not None:
-            notes.append(
-                f"made your secret key in {printable(str(self.made))}; keep this file: without it nobody, not even you, "
-                "can make the same release again"
-            )
+            why = "without it nobody, not even you, can make the same release again"
+            notes.append(f"made your secret key in {printable(str(self.made))}; keep this file: {why}")
         if len(self._secret) < SHORTEST:
             notes.append(f"warning: the key has fewer than {SHORTEST} bytes and may be guessed")
         return tuple(notes)
