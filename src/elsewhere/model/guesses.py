@@ -96,7 +96,7 @@ def guesses_about(question: Question, quality_loss: float) -> tuple[Guess, ...]:
     """What a stranger could guess from the answer to a question, which has this quality loss."""
     problem = question.problem
     at = problem.sensitive & (problem.original > 0)
-    places = [problem.locations[it] for it in np.flatnonzero(at)]
+    places = [problem.locations[it] for it in np.flatnonzero(at).tolist()]
     covered = {name: below for name, below in question.covered.items() if below.intersection(places)}
     kinds, others = hidden_kinds(covered, places)
     return guesses(
@@ -218,8 +218,9 @@ def _groups(attack: Attack, fitting: Sequence[Figure], situation: Situation) -> 
         yield [figure for same in by_data for figure in same]
 
 
-def _question(figure: Figure) -> tuple[str | None, str | None]:
-    return figure.kind, figure.knows
+def _question(figure: Figure) -> str | None:
+    """What tells several questions of one attack apart."""
+    return {"inference": figure.kind, "reidentification": figure.knows}.get(figure.attack)
 
 
 def _nearest(same: list[Figure], situation: Situation) -> list[Figure]:
