@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,15 @@ def test_what_is_unknown_is_said_to_be() -> None:
     assert told(ew.hide(HISTORY, {"hospital"}, quality="l2", redistribute=0))[0].startswith(
         "Nobody has measured this for the distance l2 and releases of another size than the history;"
     )
+
+
+def test_a_draw_has_figures_of_its_own_whatever_its_aim_is_called(known: tuple[Figure, ...]) -> None:
+    drawn = [replace(figure, method="drawn", aim=None) for figure in known if figure.goal == "resemble"]
+    for aim in ("near", "least-loss"):
+        asked = guesses.Situation("resemble", "drawn", aim, False, 0.0, 0.1, False, (), False)  # type: ignore[arg-type]
+        assert "90 of 100 cases" in str(guesses.guesses(asked, drawn)[0])
+        nothing = "Nobody has measured what a stranger could guess from drawn releases of resemble."
+        assert [str(guess) for guess in guesses.guesses(asked, known)] == [nothing]
 
 
 @pytest.mark.usefixtures("known")

@@ -178,15 +178,15 @@ def guesses(situation: Situation, known: Sequence[Figure] | None = None) -> tupl
 
 
 def _is_alike(figure: Figure, situation: Situation) -> bool:
-    least = figure.aim == "least-loss"
-    same_aim = least == (situation.aim == "least-loss")
+    # A draw has one aim only, whatever it is called.
+    same_aim = situation.method == "drawn" or (figure.aim == "least-loss") == (situation.aim == "least-loss")
     return same_aim and (figure.goal, figure.method) == (situation.goal, situation.method)
 
 
 def _releases(situation: Situation) -> str:
     """The releases of a situation that has no figures, in words."""
     how = "" if situation.method == "optimal" else f"{situation.method} "
-    least = " with the least quality loss" if situation.aim == "least-loss" else ""
+    least = " with the least quality loss" if situation.aim == "least-loss" and not how else ""
     return f"{how}releases of {situation.goal}{least}"
 
 

@@ -298,20 +298,23 @@ function showFigures({ quality_loss, privacy_distance, quality_words, privacy_wo
   $("hidden-words").textContent = ticks.places.size ? `at ${some(ticks.places.size, unit())}` : "nothing is ticked";
 }
 
-/** The first is in sight, its source and the others can be unfolded.
+/** The first figure is in sight, with what is unknown before it; its source and the others can be unfolded.
  * @param {{sentence: string, source: string | null}[]} guesses none if there is no release */
 function showGuesses(guesses) {
-  const [first, ...others] = guesses;
-  $("guess").textContent = first?.sentence ?? "This is shown when there is a release.";
-  $("guess").classList.toggle("soft", !first);
-  const folded = [{ sentence: "", source: first?.source ?? null }, ...others].map(({ sentence, source }) => {
+  const first = Math.max(0, guesses.findIndex(({ source }) => source));
+  const others = guesses.slice(first + 1);
+  const words = guesses.slice(0, first + 1).map(({ sentence }) => sentence);
+  $("guess").textContent = words.join(" ") || "This is shown when there is a release.";
+  $("guess").classList.toggle("soft", !words.length);
+  const source = guesses[first]?.source ?? null;
+  const folded = [{ sentence: "", source }, ...others].map(({ sentence, source }) => {
     const item = element("li", "", sentence);
     if (source) item.append(" ", element("span", "soft", source));
     return item;
   });
   $("guess-list").replaceChildren(...folded.filter((item) => item.textContent));
   const more = others.length ? `${number(others.length)} more` : null;
-  $("guess-title").textContent = [first?.source && "How this was measured", more].filter(Boolean).join(", and ");
+  $("guess-title").textContent = [source && "How this was measured", more].filter(Boolean).join(", and ");
   $("guess-details").classList.toggle("blank", !$("guess-list").children.length);
 }
 
