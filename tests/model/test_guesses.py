@@ -150,7 +150,7 @@ def test_what_is_unknown_is_said_to_be() -> None:
 def test_a_draw_has_figures_of_its_own_whatever_its_aim_is_called(known: tuple[Figure, ...]) -> None:
     drawn = [replace(figure, method="drawn", aim=None) for figure in known if figure.goal == "resemble"]
     for aim in ("near", "least-loss"):
-        asked = guesses.Situation("resemble", "drawn", aim, False, 0.0, 0.1, False, (), False)  # type: ignore[arg-type]
+        asked = guesses.Situation("resemble", "drawn", aim, False, 0.0, 0.1, False, (), False)
         assert "90 of 100 cases" in str(guesses.guesses(asked, drawn)[0])
         nothing = "Nobody has measured what a stranger could guess from drawn releases of resemble."
         assert [str(guess) for guess in guesses.guesses(asked, known)] == [nothing]
