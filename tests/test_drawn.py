@@ -247,8 +247,10 @@ def test_the_key_is_made_once_privately_and_read_in_all_its_forms(
     for name in ("ELSEWHERE_KEY", "ELSEWHERE_KEY_FILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    first = ew.hide(ALICE, {"g", "h"}, method="drawn").histogram
-    file = tmp_path / "elsewhere" / "key"
+    result = ew.hide(ALICE, {"g", "h"}, method="drawn")
+    first, file = result.histogram, tmp_path / "elsewhere" / "key"
+    assert [note.partition(";")[0] for note in result.notes] == [f"made your secret key in {file}"]
+    assert not ew.hide(ALICE, {"g", "h"}, method="drawn").notes
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert [it.name for it in file.parent.iterdir()] == ["key"]
     secret = bytes.fromhex(file.read_text())
@@ -281,6 +283,11 @@ def test_numbers_do_not_depend_on_how_many_are_asked_for_at_a_time() -> None:
 def test_the_command_leaves_no_trace_of_the_key(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ELSEWHERE_KEY", raising=False)
     asked = ["hide", "history.csv", "--sensitive", "hospital", "--method", "drawn", "--key-file", "key"]
+    status, _, told = run(*asked)
+    assert (status, told) == (2, "elsewhere: the key file 'key' does not exist; make one with: elsewhere key key\n")
+    assert run("key", "key")[0] == 0
+    status, _, told = run("key", "key")
+    assert (status, told) == (2, "elsewhere: 'key' exists already; name a new file for the key\n")
     status, _, told = run(*asked, "-o", "release.csv", "--report", "report.json", "--save-policy", "policy.toml")
     assert (status, "Drawn at random: the quality loss is" in told) == (0, True)
     assert stat.S_IMODE(Path("key").stat().st_mode) == 0o600
@@ -299,3 +306,17 @@ def test_the_command_leaves_no_trace_of_the_key(run: Run, monkeypatch: pytest.Mo
     assert run(*asked, "-o", "key")[0] == 2
     assert bytes.fromhex(Path("key").read_text()) == secret
     assert "--key-file is for --method drawn only" in run(*asked[:4], "--key-file", "key")[2]
+
+
+def test_verify_says_that_a_drawn_release_is_not_the_best_on_purpose(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ELSEWHERE_KEY", KEY.hex())
+    asked = ["history.csv", "--sensitive", "gym"]
+    assert run("hide", *asked, "--method", "drawn", "-o", "release.csv", "--quiet")[0] == 0
+    exists = f"a release with a quality loss of {ew.hide(HISTORY, {'gym'}).quality_loss:.4g} exists."
+    hint = "If this one was drawn, that is on purpose: pass --method drawn."
+    for method, sentence in (
+        ([], f"Allowed, but not the best: {exists} {hint}\n"),
+        (["--method", "drawn"], f"Drawn releases are not the best on purpose: {exists}\n"),
+    ):
+        status, _, told = run("verify", asked[0], "release.csv", *asked[1:], *method)
+        assert (status, told.endswith(sentence)) == (0, True), told

@@ -21,7 +21,7 @@ from elsewhere.model.arrays import Ints, exact_sum
 from elsewhere.model.distances import align, slack
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram
-from elsewhere.model.keys import SHORTEST, Key, Numbers
+from elsewhere.model.keys import Key, Numbers
 from elsewhere.model.names import NameIndex
 from elsewhere.model.problem import Problem
 from elsewhere.model.question import Question
@@ -71,7 +71,7 @@ def drawn(question: Question, best: Sanitized) -> Sanitized:
         notes.append(
             "few draws satisfy all limits: visits were drawn anew one by one, which only comes near a real draw"
         )
-    notes += key_notes(key)
+    notes += key.notes
     return replace(
         best,
         histogram=Histogram._of(tuple(problem.locations), counts),
@@ -81,11 +81,6 @@ def drawn(question: Question, best: Sanitized) -> Sanitized:
         status="feasible",
         notes=tuple(notes),
     )
-
-
-def key_notes(key: Key) -> list[str]:
-    """What is to be said about a key."""
-    return [f"warning: the key has fewer than {SHORTEST} bytes and may be guessed"] if key.short else []
 
 
 def keyed_order(names: NameIndex, key: Key) -> Ints:

@@ -71,6 +71,11 @@ class Plan:
         """Return the key for the user `whose` name this is: users with one history do not have the same draw."""
         return None if self.policy.method != "drawn" else (self._key or Key.own()).derived("user", *whose)
 
+    @property
+    def key_notes(self) -> tuple[str, ...]:
+        """Clauses on what is special about the key, such as that it was made just now."""
+        return () if self._key is None else self._key.notes
+
     def key_fingerprint(self) -> str | None:
         """Return what tells whether two plans have the same key; None without one."""
         return None if self._key is None else self._key.fingerprint()

@@ -31,6 +31,7 @@ from elsewhere.model.question import (
 from elsewhere.text import closest, one_line, quote
 
 if TYPE_CHECKING:
+    from elsewhere.model.guesses import Guess
     from elsewhere.model.taxonomy import Taxonomy
     from elsewhere.plan import Plan
 
@@ -202,6 +203,32 @@ class Policy:
         if name not in known:
             raise InputError(f"the {what} {quote(name)} is neither a file nor a profile{closest(name, known)}")
         return known[name].profile
+
+    def guesses(self) -> tuple[Guess, ...]:
+        """Return what a stranger could guess from releases under this policy, for all histories together."""
+        from elsewhere.model.guesses import Situation, guesses, hidden_kinds, unmeasured
+        from elsewhere.model.taxonomy import PRESET
+
+        places = [name for name in self.sensitive if not name.startswith(PRESET)]
+        kinds, others = hidden_kinds(dict.fromkeys(self.sensitive, ()), places)
+        return guesses(
+            Situation(
+                self.goal,
+                self.method,
+                self.chosen_aim,
+                hides=self.goal == "hide" or bool(self.sensitive),
+                hidden=None,
+                limit=self.max_quality_loss,
+                lower=self.lower is not None,
+                kinds=kinds,
+                other_kinds=others,
+                unmeasured=unmeasured(
+                    [self.quality] if self.goal == "hide" else [self.quality, self.privacy],
+                    over_taxonomy=self.levels is not None,
+                    resized=self.redistribute is not None or self.size == "target",
+                ),
+            )
+        )
 
     def plan(self, *, target: Mapping[str, Any] | HasProfile | None = None, taxonomy: Taxonomy | None = None) -> Plan:
         """Read the policy's files and return a `Plan` for any number of histories.

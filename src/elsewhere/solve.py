@@ -236,7 +236,7 @@ def _draws(question: Question, key: Key) -> Iterator[drawing_targets.Draw]:
 def _as_drawn(question: Question, best: Sanitized, found: Sanitized, key: Key) -> Sanitized:
     """A release that was drawn, with the proof of the best one."""
     bound = min(best.bound, found.quality_loss)
-    notes = [*found.notes, *drawing.key_notes(key)]
+    notes = [*found.notes, *key.notes]
     if found.status != "optimal":
         notes.append("the search was ended: the quality loss may not be the least that meets what was drawn")
     if question.spread is not None and question.spread.merged:

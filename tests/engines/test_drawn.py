@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -77,11 +78,18 @@ def test_the_local_engine_draws_the_same_and_writes_no_key(tmp_path: Path, monke
     summary = ew.batch(POLICY, tmp_path / "users.parquet", tmp_path / "two", threads=2, key_file=tmp_path / "key")
     assert released(tmp_path / "one") == released(tmp_path / "two") == wanted
     assert summary["released"] == len(wanted)
+    assert (summary["notes"], summary["guesses"]) == ([], [guess.as_dict() for guess in POLICY.guesses()])
+    assert json.loads((tmp_path / "two.private" / "summary.json").read_text())["guesses"] == summary["guesses"]
     forms = (SECRET, SECRET.hex().encode(), base64.b64encode(SECRET))
     written = [file.read_bytes() for file in tmp_path.rglob("*") if file.is_file() and file.name != "key"]
     assert not any(form in content for content in written for form in forms)
-    with pytest.raises(ew.InputError):  # another key is another question, which another folder is for
+    with pytest.raises(ew.InputError, match=r"the key file .* does not exist; make one with: elsewhere key"):
         ew.batch(POLICY, tmp_path / "users.parquet", tmp_path / "two", key_file=tmp_path / "other")
+    monkeypatch.setenv("ELSEWHERE_KEY_FILE", str(tmp_path / "own"))
+    made = ew.batch(POLICY, tmp_path / "users.parquet", tmp_path / "four")
+    assert [note.partition(";")[0] for note in made["notes"]] == [f"Made your secret key in {tmp_path / 'own'}"]
+    with pytest.raises(ew.InputError, match="two"):  # another key is another question, which another folder is for
+        ew.batch(POLICY, tmp_path / "users.parquet", tmp_path / "two")
     with pytest.raises(ew.InputError, match="key_file is for a policy with method = 'drawn' only"):
         ew.batch(ew.Policy("hide", ("clinic",)), tmp_path / "users.parquet", tmp_path / "three", key_file="key")
 

@@ -22,7 +22,6 @@ def as_question(session: Session, opened: OpenHistory, policy: Policy, loaded: M
     """
     choices = policy.chosen()
     beyond = [key for key in choices if key not in QUESTION["properties"]]
-    beyond += ["method"] if policy.method == "drawn" else []
     beyond += ["max_quality_loss"] if policy.goal == "hide" and policy.max_quality_loss is not None else []
     if beyond:
         raise InputError(

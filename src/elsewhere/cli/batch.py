@@ -47,7 +47,7 @@ _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 @click.option("--min-released", metavar="SHARE", default="0%", show_default=True,
               help="Exit with status 3, without _SUCCESS, if fewer users can have a release.")  # fmt: skip
 @click.option("--key-file", metavar="FILE",
-              help="Draw with the secret key in this file; it is made if it is missing. Only for method = 'drawn'. "
+              help="Draw with the secret key in this file; elsewhere key makes one. Only for method = 'drawn'. "
               "Default: $ELSEWHERE_KEY, or your own key file.")  # fmt: skip
 @click.option("--since", metavar="EARLIER",
               help="Continue the releases in this folder or table of an earlier batch: no count falls.")  # fmt: skip

@@ -26,8 +26,7 @@ _METHOD = click.option(
 _KEY_FILE = click.option(
     "--key-file",
     metavar="FILE",
-    help="With --method drawn: the secret key; it is made if it is missing. Default: $ELSEWHERE_KEY, or your own key "
-    "file.",
+    help="With --method drawn: the secret key; elsewhere key makes one. Default: $ELSEWHERE_KEY, or your own key file.",
 )
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
 from elsewhere.model.errors import TooFewReleased
+from elsewhere.plan import Plan
 from elsewhere.policy import Policy
-from elsewhere.text import plural
+from elsewhere.text import as_sentence, plural
 
 
 def lineage(policy: Policy, files: Sequence[Mapping[str, Any]] | int, users: int, seconds: float) -> dict[str, Any]:
@@ -22,6 +23,14 @@ def lineage(policy: Policy, files: Sequence[Mapping[str, Any]] | int, users: int
         "input": files,
         "seconds": round(seconds, 3),
         "users_per_second": round(users / seconds, 1) if seconds else None,
+    }
+
+
+def said_once(plan: Plan, notes: Iterable[str]) -> dict[str, Any]:
+    """What is said about all releases of a batch: the notes, and what a stranger could guess from any of them."""
+    return {
+        "notes": [*notes, *map(as_sentence, plan.key_notes)],
+        "guesses": [guess.as_dict() for guess in plan.policy.guesses()],
     }
 
 

@@ -19,6 +19,7 @@ from elsewhere.text import quote
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from elsewhere.model.guesses import Guess
     from elsewhere.pictures.changes import Changes
     from elsewhere.pictures.curve import Curve
 
@@ -114,6 +115,13 @@ class Sanitized:
     def unchanged(self) -> bool:
         """Whether the release protects nothing: no visit is hidden, or the release equals the history."""
         return self.histogram == self.question.history or (self.goal == "hide" and not self.question.hidden_visits)
+
+    @property
+    def guesses(self) -> tuple[Guess, ...]:
+        """What a stranger could still guess from the release: sentences with measured figures and their sources."""
+        from elsewhere.model.guesses import guesses_about
+
+        return guesses_about(self.question, self.quality_loss)
 
     def save(self, path: str | PathLike[str], *, allow_unchanged: bool = False) -> None:
         """Write the release, and nothing else, to a file.

@@ -6,6 +6,8 @@ from elsewhere.model.result import Sanitized
 from elsewhere.pictures.changes import figure
 from elsewhere.text import as_sentence, plural
 
+#: What stands above the sentences on attackers.
+GUESSES_TITLE = "What a stranger could still guess"
 #: Where the scale of a distance ends, if it does.
 _SCALES = {"js": 1, "variational": 2}
 

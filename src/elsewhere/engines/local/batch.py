@@ -18,7 +18,7 @@ from elsewhere.engines.local.spilling import remove_left, spill_folder
 from elsewhere.engines.local.summary import summarised
 from elsewhere.engines.request import Request
 from elsewhere.engines.result import BatchResult
-from elsewhere.engines.summary import check_released, lineage
+from elsewhere.engines.summary import check_released, lineage, said_once
 from elsewhere.files import temporary_directory
 
 
@@ -66,7 +66,7 @@ def _into_folder(
             remove_left(beside, spill)
             if not output.done:
                 done = run(connection, job, output, progress)
-                summary = summarised(done, output, request.policy.sensitive) | {"notes": notes}
+                summary = summarised(done, output, request.policy.sensitive) | said_once(plan, notes)
                 read = [{"file": file.path, "bytes": file.size} for file in source.files]
                 summary["lineage"] = lineage(request.policy, read, done.users, done.seconds)
                 check_released(summary, request.min_released)

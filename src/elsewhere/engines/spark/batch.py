@@ -22,7 +22,7 @@ from elsewhere.engines.spark.paths import check_apart, check_outside, escaped
 from elsewhere.engines.spark.rows import Roles, check_partitions, find_roles, missing_continued, rows_of
 from elsewhere.engines.spark.session import sentences, session_at
 from elsewhere.engines.spark.summary import summarised
-from elsewhere.engines.summary import lineage
+from elsewhere.engines.summary import lineage, said_once
 from elsewhere.model.errors import InputError
 from elsewhere.plan import Plan
 from elsewhere.text import quote
@@ -106,7 +106,7 @@ def run(
         try:
             names = () if allow_unchanged else plan.policy.sensitive
             known: dict[str, Any] = {"skipped_rows": _checked(results, table, roles, plan, on_error, names)}
-            known["notes"] = roles.columns.notes(table.numeric) + missing
+            known |= said_once(plan, roles.columns.notes(table.numeric) + missing)
             users = users_alone(results)
             summary = _write_private(users, folders.private, plan, table, start, known)
             if accept is not None:
