@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -24,9 +24,11 @@ from elsewhere.attacks.setting import MORE_DRAWS
 from elsewhere.attacks.table import Table, as_histogram
 from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.distances import distance
-from elsewhere.model.histogram import Profile
+from elsewhere.model.histogram import Histogram, Profile
 from elsewhere.model.question import meets_distance
+from elsewhere.model.spread import DISTANCES
 from elsewhere.plan import Plan
+from elsewhere.profiles import FEW_USERS, spread_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -69,6 +71,20 @@ class Group:
         assert self.plan.target is not None
         return self.table.columns(name for name, weight in Profile(self.plan.target).items() if weight > 0)
 
+    @cached_property
+    def spread(self) -> Profile | None:
+        """The target with the spread of the members, and of the others; None if it cannot be measured."""
+        assert self.plan.target is not None
+        privacy = self.plan.policy.privacy
+        if privacy not in DISTANCES or min(np.count_nonzero(self.inside), np.count_nonzero(~self.inside)) < FEW_USERS:
+            return None
+        members, others = (self._histograms(which) for which in (self.inside, ~self.inside))
+        return spread_of(self.plan.target, members, privacy, others=others)
+
+    def _histograms(self, which: Flags) -> dict[str, Histogram]:
+        rows = np.flatnonzero(which).tolist()
+        return {str(row): as_histogram(self.table.locations, self.table.counts, row) for row in rows}
+
     def releases(self, plan: Plan, rows: Ints, draw: int = 0) -> csr_array:
         """The releases of some users under a plan; each draw has a key of its own."""
         return self.sanitized(plan, self.table.counts[rows], draw)
@@ -81,8 +97,13 @@ class Group:
 def mechanisms(group: Group, goal: Literal["resemble", "avoid"]) -> dict[str, Plan]:
     """Every way to resemble or avoid that is attacked, by the name of its row."""
     limit = "max_distance" if goal == "resemble" else "min_distance"
-    plan = group.plan.with_choices({"goal": goal, limit: group.threshold})
-    return {goal: plan, f"{goal}, just enough": plan.with_choices({"aim": "least-loss"})}
+    choices: dict[str, Any] = {"goal": goal, limit: group.threshold}
+    plan = group.plan.with_choices(choices)
+    found = {goal: plan, f"{goal}, just enough": plan.with_choices({"aim": "least-loss"})}
+    if group.spread is not None:
+        drawing = replace(group.plan.policy, method="drawn", **choices)
+        found[f"{goal}, drawn"] = drawing.plan(target=group.spread)
+    return found
 
 
 def everybody_resembles(group: Group) -> dict[str, Plan]:

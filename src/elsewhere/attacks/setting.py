@@ -68,8 +68,8 @@ class Setting:
 
     @cached_property
     def popularity(self) -> Floats:
-        """How popular each place is with everybody, as the method takes it."""
-        return np.array(popularity_of(NameIndex(self.table.locations), None))
+        """How popular each place is with everybody, as the method takes it; 0 if that is not known."""
+        return np.array([weight or 0.0 for weight in popularity_of(NameIndex(self.table.locations), None)])
 
     @property
     def protections(self) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from elsewhere.text import closest, quote
 #: How many 5% quantiles there are, from the least value to the greatest.
 QUANTILES = 21
 #: Distances between shares that are never infinite: the others say little about members of different sizes.
-DISTANCES = ("js", "variational")
+DISTANCES: tuple[Literal["js", "variational"], ...] = ("js", "variational")
 
 _GREATEST = {"js": 1.0, "variational": 2.0}
 
