@@ -17,8 +17,11 @@ from elsewhere.engines.kernel import sanitize_batches
 from elsewhere.engines.outcome import releases
 from elsewhere.model.keys import Key
 from elsewhere.solve import solve
+from tests.engines.test_spark_input import spark
 from tests.support.batches import People, caught, people, released, rows, write
 from tests.support.java import java_version
+
+__all__ = ["spark"]
 
 pa: Any = import_module("pyarrow")
 pq: Any = import_module("pyarrow.parquet")
@@ -240,19 +243,39 @@ def test_rows_of_users_who_are_gone_make_no_results(monkeypatch: pytest.MonkeyPa
 @pytest.mark.spark
 @pytest.mark.slow
 @pytest.mark.skipif(java_version() < 17, reason="no JDK 17 is found")
-@pytest.mark.parametrize("method", ["optimal", "drawn"])
-def test_spark_continues_the_same(tmp_path: Path, method: str) -> None:
+def test_spark_continues_the_same(tmp_path: Path, spark: Any) -> None:
     """The releases of Spark are those of this machine, over a series that each engine continues by itself."""
-    policy, users, since = POLICIES[method], people(40), None
-    for week in range(2):
-        write(tmp_path / "in.parquet", users)
-        for engine in ("local", "spark"):
-            past = None if since is None else tmp_path / f"{engine}{since}"
-            ew.batch(
-                policy, tmp_path / "in.parquet", tmp_path / f"{engine}{week}", since=past, engine=engine,
-                master="local[2]" if engine == "spark" else None,
-            )  # fmt: skip
-        assert released(tmp_path / f"local{week}") == released(tmp_path / f"spark{week}")
-        if since is not None:
-            assert not falls(released(tmp_path / f"spark{since}"), released(tmp_path / f"spark{week}"))
-        since, users = week, grown(users, week)
+    for method in ("optimal", "drawn"):
+        users, past = people(40), None
+        for week in range(3):
+            write(tmp_path / "in.parquet", users)
+            names = {engine: tmp_path / f"{engine}-{method}-{week}" for engine in ("local", "spark")}
+            since: Any = None if past is None else past["local"]
+            ew.batch(POLICIES[method], tmp_path / "in.parquet", names["local"], since=since)
+            if past is not None:  # a folder, then a DataFrame
+                since = past["spark"] if week == 1 else spark.read.parquet(str(past["spark"]))
+            frame = spark.read.parquet(str(tmp_path / "in.parquet"))
+            ew.batch(POLICIES[method], frame, names["spark"], since=since)
+            assert released(names["local"]) == released(names["spark"])
+            if past is not None:
+                assert not falls(released(past["spark"]), released(names["spark"]))
+            past, users = names, grown(users, week)
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.skipif(java_version() < 17, reason="no JDK 17 is found")
+def test_spark_names_the_same_mistakes(tmp_path: Path, spark: Any) -> None:
+    now = spark.createDataFrame(table(NOW).to_pandas())
+    past = spark.createDataFrame(table(EARLIER).to_pandas())
+    assert ew.batch(HIDE, now, tmp_path / "one", since=past)["notes"] == [
+        "1 user with an earlier release is not in the input."
+    ]
+    assert released(tmp_path / "one") == CONTINUED
+    (tmp_path / "one" / "_SUCCESS").unlink()
+    with pytest.raises(ew.InputError, match=r"since: .*one' has no _SUCCESS"):
+        ew.batch(HIDE, now, tmp_path / "two", since=tmp_path / "one")
+    with pytest.raises(ew.InputError, match="since: none of its users is in the input"):
+        ew.batch(HIDE, now, tmp_path / "two", since=past.filter("user = 'gone'"))
+    with pytest.raises(ew.InputError, match="since: a release has a row without a location or a whole count from 0 up"):
+        ew.batch(HIDE, now, tmp_path / "two", since=past.replace("gym", "", "location"), on_error="skip")
