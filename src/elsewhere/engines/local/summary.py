@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from elsewhere.engines.arrow import datasets
-from elsewhere.engines.kernel import FAILED_CHECK
 from elsewhere.engines.local.folder import Output
 from elsewhere.engines.local.grouping import opened
 from elsewhere.engines.local.pipeline import Progress
 from elsewhere.engines.local.table_files import literal
 from elsewhere.engines.names import MOST_NAMES, hidden_by_name
+from elsewhere.engines.outcome import FAILED_CHECK
 from elsewhere.output.report import PRIVATE
 
 _FIGURES = ("mean_quality_loss", "median_quality_loss", "largest_quality_loss", "mean_privacy_distance",

@@ -8,8 +8,8 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
-from elsewhere.engines.kernel import FAILED_CHECK
 from elsewhere.engines.names import MOST_NAMES, hidden_by_name
+from elsewhere.engines.outcome import FAILED_CHECK
 from elsewhere.output.report import PRIVATE
 from elsewhere.policy import Policy
 
