@@ -83,7 +83,7 @@ class Plan:
         `hide` would hide nothing at all, this does not raise; saving the result raises `Unchanged` instead.
         """
         if self.policy.mechanism == "shared":
-            raise InputError("mechanism is 'shared', which takes many users; use a batch", ("mechanism",))
+            raise InputError("the policy has mechanism = 'shared', which takes many users; use it for a batch")
         plan, histogram = self.about(history), as_histogram(history)
         plan._check_places(histogram.index)
         covered = plan.covered_in(histogram)

@@ -253,8 +253,8 @@ _CHOICES = {
     "allow_sensitive_rise": (True, False),
 }
 #: What two users cannot share, because it is about one history, another size or other bins.
-_NOT_SHARED = ("aim", "size", "redistribute", "visited_only", "lower", "upper", "candidates", "forbidden", "levels", "by",
-               "time_limit", "gap")  # fmt: skip
+_NOT_SHARED = ("aim", "size", "redistribute", "visited_only", "lower", "upper", "candidates", "forbidden", "levels",
+               "by", "time_limit", "gap")  # fmt: skip
 #: Distances of shares, which are never infinite: histories of any sizes can be compared with one release.
 SHARED_DISTANCES = ("js", "variational")
 #: What `levels` is if all levels count alike.
@@ -351,22 +351,22 @@ def _check_shared(values: Mapping[str, Any]) -> None:
     standard = _standard()
     for key in _NOT_SHARED:
         if values[key] != standard[key]:
-            raise InputError(f"{key} cannot be combined with mechanism = 'shared'", (key, "mechanism"))
+            raise InputError(f"{key} cannot be combined with mechanism = 'shared'", (key,))
     if values["quality"] not in SHARED_DISTANCES:
         known = " or ".join(map(repr, SHARED_DISTANCES))
-        raise InputError(
-            f"quality is {quote(values['quality'])}; with mechanism = 'shared' it must be {known}, which compare shares",
-            ("quality", "mechanism"),
-        )
+        told = f"quality is {quote(values['quality'])}; with mechanism = 'shared' it must be {known}"
+        raise InputError(f"{told}, which compare shares", ("quality",))
     if values["goal"] != "hide" and values["method"] != "optimal":
-        told = f"method is {quote(values['method'])}; with mechanism = 'shared' it must be 'optimal' for {values['goal']}"
-        raise InputError(told, ("method", "mechanism"))
+        told = (
+            f"method is {quote(values['method'])}; with mechanism = 'shared' it must be 'optimal' for {values['goal']}"
+        )
+        raise InputError(told, ("method",))
     limits = {"max_quality_loss": "the limit for both users of a pair"}
     if values["goal"] != "hide":
         limits[DISTANCE_LIMITS[values["goal"]]] = "the distance from the target that tells the two kinds of user apart"
     for key, meaning in limits.items():
         if values[key] is None:
-            raise InputError(f"mechanism = 'shared' needs {key}, {meaning}", (key, "mechanism"))
+            raise InputError(f"mechanism = 'shared' needs {key}, {meaning}", (key,))
 
 
 def _content_hash(path: Path) -> str:

@@ -186,7 +186,8 @@ def is_plain(policy: Policy) -> bool:
     """Whether nothing is asked but to hide, so that all users can be answered at once."""
     usual = {item.name: item.default for item in fields(Policy)}
     constraints = (
-        "method", "mechanism", "max_quality_loss", "visited_only", "lower", "upper", "candidates", "forbidden", "levels", "by"
+        "method", "mechanism", "max_quality_loss", "visited_only", "lower", "upper", "candidates", "forbidden", "levels",
+        "by",
     )  # fmt: skip
     return policy.goal == "hide" and all(getattr(policy, name) == usual[name] for name in constraints)
 

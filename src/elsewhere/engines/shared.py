@@ -52,10 +52,8 @@ def share_releases(plan: Plan, users: Users, members: Ints, closed: Flags, outco
     """Find pairs among some users and give them their releases. Returns the users who are in no pair, with a reason."""
     places = _Places(plan, users, closed)
     members = places.know_secrets(members, outcome)
-    alone = [members[:0]]
-    for block in _blocks(plan, users, members):
-        alone.append(_share_block(places, block, outcome))
-    return np.sort(np.concatenate(alone))
+    alone = [_share_block(places, block, outcome) for block in _blocks(plan, users, members)]
+    return np.sort(np.concatenate([members[:0], *alone]))
 
 
 class _Places:
@@ -96,7 +94,7 @@ class _Places:
         place, count = self.of(user)
         names = [self.users.names[at] for at in place.tolist()]
         question = self.plan.question_about(Histogram(zip(names, count.tolist(), strict=True)), ())
-        at = {name: number for name, number in zip(names, place.tolist(), strict=True)}
+        at = dict(zip(names, place.tolist(), strict=True))
         self.held[[at[name] for name in question.not_raised if name in at]] = True
         limit = question.distance_limit
         assert limit is not None
@@ -110,9 +108,7 @@ class _Places:
         policy = self.plan.policy
         assert policy.max_quality_loss is not None
         limit = _with_slack(policy.max_quality_loss)
-        return Block(
-            offset, place, count, self.closed, self.held, self.secret[members], KINDS[policy.quality], limit
-        )
+        return Block(offset, place, count, self.closed, self.held, self.secret[members], KINDS[policy.quality], limit)
 
 
 def _with_slack(limit: float) -> float:
@@ -138,7 +134,7 @@ def _share_block(places: _Places, members: Ints, outcome: Outcome) -> Ints:
     """Pair the users of a block. Returns those who are in no pair."""
     given = places.block(members)
     # Those of equal histories stay in the order of the key.
-    order = canonical_order(given.offset, given.place, given.count, range(len(members)))
+    order = canonical_order(given.offset, given.place, given.counts, range(len(members)))
     members = members[order]
     block = places.block(members)
     pairing = paired(block)
@@ -170,7 +166,7 @@ def _give(places: _Places, pair: Ints, pairing: Pairing, at: int, outcome: Outco
     assert policy.max_quality_loss is not None
     visits = [places.of(user) for user in pair.tolist()]
     checked = SharedPair(
-        (visits[0][0], visits[1][0]), (visits[0][1], visits[1][1]), release.place, release.count, release.losses
+        (visits[0][0], visits[1][0]), (visits[0][1], visits[1][1]), release.place, release.counts, release.losses
     )
     quality = find_distance(policy.quality)
     problem = check_pair(checked, places.closed, places.held, quality, policy.max_quality_loss)
@@ -184,4 +180,4 @@ def _give(places: _Places, pair: Ints, pairing: Pairing, at: int, outcome: Outco
     outcome.gap[pair] = 0.0 if gap <= _EQUAL else gap
     outcome.quality_loss[pair], outcome.reason[pair], outcome.is_shared[pair] = release.losses, None, True
     for user in pair.tolist():
-        outcome.rows.append((np.full(len(release.place), user), release.place, release.count))
+        outcome.rows.append((np.full(len(release.place), user), release.place, release.counts))

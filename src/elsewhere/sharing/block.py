@@ -17,11 +17,11 @@ _MOST_VALUES = 1 << 20
 
 
 class Block(NamedTuple):
-    """Some users: user u has the counts count[offset[u]:offset[u + 1]] at places sorted by number."""
+    """Some users: user u has counts[offset[u]:offset[u + 1]] at places sorted by number."""
 
     offset: Ints
     place: Ints
-    count: Ints
+    counts: Ints
     #: By place: whether no release has a visit there, and whether none has more visits than either history.
     closed: Flags
     held: Flags
@@ -66,7 +66,7 @@ class Release(NamedTuple):
     """What two users share: places and positive counts, the quality loss of each, and a bound on their sum."""
 
     place: Ints
-    count: Ints
+    counts: Ints
     losses: tuple[float, float]
     bound: float
 

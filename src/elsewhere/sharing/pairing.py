@@ -53,9 +53,7 @@ def check_solver() -> None:
     try:
         import scipy  # noqa: F401
     except ImportError:
-        raise InputError(
-            "mechanism = 'shared' needs SciPy; install it with: pip install 'elsewhere[shared]'", ("mechanism",)
-        ) from None
+        raise InputError("mechanism = 'shared' needs SciPy; install it with: pip install 'elsewhere[shared]'") from None
 
 
 def paired(block: Block) -> Pairing:
@@ -101,9 +99,7 @@ class _Costs(NamedTuple):
     def of(cls, block: Block, first: Ints, second: Ints) -> _Costs:
         lower = block.bounds(first, second)
         shape = lower.shape
-        return cls(
-            block, first, second, lower, np.full(shape, math.inf), np.isfinite(lower), np.zeros(shape, np.bool_)
-        )
+        return cls(block, first, second, lower, np.full(shape, math.inf), np.isfinite(lower), np.zeros(shape, np.bool_))
 
     def look_at(self, chosen: Flags) -> None:
         """Find out about some pairs: by weights at first, and by the exact search if that did not decide."""

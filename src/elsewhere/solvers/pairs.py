@@ -79,7 +79,8 @@ def _bound(
         apart *= 0.5
     elif apart > room_u + room_v + 1e-9:
         return math.inf
-    return apart + lost[u] + lost[v]
+    total: float = apart + lost[u] + lost[v]
+    return total
 
 
 @kernel
@@ -231,7 +232,7 @@ def _fill(kind: int, a: Floats, c: Floats, most: Ints, size: int, weight: float,
             counts[to] += step
             _steps(kind, a, c, most, size, weight, counts, step, to, up, down)
         step //= 2
-    return left == 0
+    return bool(left == 0)
 
 
 @kernel
