@@ -12,7 +12,7 @@ from elsewhere.engines.arrow import Batch, Table
 from elsewhere.engines.outcome import FAILED_CHECK, Outcome, check_keys, result_schema
 from elsewhere.engines.plans import Group, Plans
 from elsewhere.engines.rows import Seen, whole_users
-from elsewhere.engines.shared import check_sharing, share_releases
+from elsewhere.engines.shared import WITHOUT_PARTNER, check_sharing, share_releases
 from elsewhere.engines.users import Users, users_of
 from elsewhere.model.arrays import Flags, Ints
 from elsewhere.model.distances import find_distance
@@ -84,8 +84,7 @@ def sanitize_users(plans: Plans, table: Table, keys: Sequence[str] = ("user",)) 
                 continue
         closed[used] = covering.sensitive
         if plan.policy.mechanism == "shared":
-            alone = share_releases(plan, users, chosen, closed, outcome)
-            _one_by_one(plan, users, alone if plan.policy.method == "drawn" else alone[:0], closed, outcome)
+            _share(plan, users, chosen, closed, outcome)
         elif is_plain(plan.policy):
             _hide_all(plan, users, chosen, closed, outcome)
             plain.append(Group(plan, chosen))
@@ -186,10 +185,21 @@ def is_plain(policy: Policy) -> bool:
     """Whether nothing is asked but to hide, so that all users can be answered at once."""
     usual = {item.name: item.default for item in fields(Policy)}
     constraints = (
-        "method", "mechanism", "max_quality_loss", "visited_only", "lower", "upper", "candidates", "forbidden", "levels",
-        "by",
+        "method", "mechanism", "max_quality_loss", "visited_only", "lower", "upper", "candidates", "forbidden",
+        "levels", "by",
     )  # fmt: skip
     return policy.goal == "hide" and all(getattr(policy, name) == usual[name] for name in constraints)
+
+
+def _share(plan: Plan, users: Users, members: Ints, sensitive: Flags, outcome: Outcome) -> None:
+    """Shared releases for all who find a partner. Of the others all have a drawn one, or none has any."""
+    alone = share_releases(plan, users, members, sensitive, outcome)
+    if plan.policy.method == "drawn":
+        # Without a limit: only users who have something to hide could miss it, and a missing release would tell.
+        drawing = plan.with_choices({"mechanism": "single", "max_quality_loss": None})
+        _one_by_one(drawing, users, alone, sensitive, outcome)
+    else:
+        outcome.reason[alone] = WITHOUT_PARTNER
 
 
 def _hide_all(plan: Plan, users: Users, members: Ints, sensitive: Flags, outcome: Outcome) -> None:

@@ -31,7 +31,8 @@ from elsewhere.verification.sharing import SharedPair, bound_of, check_pair
 BLOCK_USERS = 2048
 #: Two losses this close are equal.
 _EQUAL = 1e-9
-_ALONE = "no other user of the opposite kind can share a release within max_quality_loss"
+#: Why a user who shares no release has none: one sentence for both kinds of user.
+WITHOUT_PARTNER = "no other user of the opposite kind can share a release within max_quality_loss"
 
 
 def check_sharing(keys: Sequence[str], personal: bool) -> None:
@@ -49,7 +50,7 @@ def penalty_of(max_quality_loss: float) -> float:
 
 
 def share_releases(plan: Plan, users: Users, members: Ints, closed: Flags, outcome: Outcome) -> Ints:
-    """Find pairs among some users and give them their releases. Returns the users who are in no pair, with a reason."""
+    """Find pairs among some users and give them their releases. Returns the users who are in no pair."""
     places = _Places(plan, users, closed)
     members = places.know_secrets(members, outcome)
     alone = [_share_block(places, block, outcome) for block in _blocks(plan, users, members)]
@@ -141,7 +142,6 @@ def _share_block(places: _Places, members: Ints, outcome: Outcome) -> Ints:
     _check_prices(block, pairing)
     outcome.has_secret[members], outcome.is_shared[members] = places.secret[members], False
     outcome.pair_price[members] = pairing.prices
-    outcome.reason[members] = _ALONE
     alone = np.ones(len(members), np.bool_)
     for at, (u, v) in enumerate(zip(pairing.first.tolist(), pairing.second.tolist(), strict=True)):
         alone[[u, v]] = False
@@ -178,6 +178,6 @@ def _give(places: _Places, pair: Ints, pairing: Pairing, at: int, outcome: Outco
     gap = max(sum(release.losses) - release.bound, 0.0)
     outcome.status[pair] = "optimal" if gap <= _EQUAL else "feasible"
     outcome.gap[pair] = 0.0 if gap <= _EQUAL else gap
-    outcome.quality_loss[pair], outcome.reason[pair], outcome.is_shared[pair] = release.losses, None, True
+    outcome.quality_loss[pair], outcome.is_shared[pair] = release.losses, True
     for user in pair.tolist():
         outcome.rows.append((np.full(len(release.place), user), release.place, release.counts))
