@@ -131,23 +131,14 @@ def _nearest(far: Floats, number: int) -> Flags:
 def _matching(cost: Floats, penalty: float) -> tuple[Ints, Ints]:
     """The rows and columns of the pairs in the cheapest pairing.
 
-    Each row has a column of its own, for staying without a pair, and each column such a row. If a row and a column are
-    a pair, these two are one as well, for nothing.
+    A pair saves two penalties, and one that is not possible saves nothing: then those two stay without.
     """
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+    from scipy.optimize import linear_sum_assignment
 
-    rows, columns = cost.shape
-    i, j = np.nonzero(np.isfinite(cost))
-    own_row, own_column = np.arange(rows), np.arange(columns)
-    row = np.concatenate([i, own_row, rows + own_column, rows + j])
-    column = np.concatenate([j, columns + own_row, own_column, columns + i])
-    weights = np.concatenate([cost[i, j], np.full(rows + columns, penalty), np.zeros(len(i))])
-    # All matchings have one length, so that adding 1 changes none; an entry of 0 would be none.
-    graph = csr_array((weights + 1.0, (row, column)), shape=(rows + columns, rows + columns))
-    found, partner = min_weight_full_bipartite_matching(graph)
-    in_pair = (found < rows) & (partner < columns)
-    return found[in_pair].astype(np.int64), partner[in_pair].astype(np.int64)
+    possible = np.isfinite(cost)
+    i, j = linear_sum_assignment(np.where(possible, cost - 2.0 * penalty, 0.0))
+    served = possible[i, j]
+    return i[served].astype(np.int64), j[served].astype(np.int64)
 
 
 def _prices(cost: Floats, i: Ints, j: Ints, penalty: float) -> tuple[Floats, Floats]:
