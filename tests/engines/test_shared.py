@@ -152,10 +152,9 @@ def test_those_without_a_partner_may_all_have_a_drawn_release() -> None:
 
 @pytest.mark.parametrize("goal", ["resemble", "avoid"])
 def test_who_is_near_a_target_shares_with_who_is_not(goal: Any, tmp_path: Path) -> None:
-    write(tmp_path / "users.parquet", {"target": TARGET})
     (tmp_path / "target.csv").write_text("location,count\n" + "".join(f"{at},{n}\n" for at, n in TARGET.items()))
     limit = {"resemble": "max_distance", "avoid": "min_distance"}[goal]
-    choices = {limit: 0.3, "max_quality_loss": 0.2, "allow_sensitive_rise": True}
+    choices: dict[str, Any] = {limit: 0.3, "max_quality_loss": 0.2, "allow_sensitive_rise": True}
     policy = ew.Policy(goal, target=str(tmp_path / "target.csv"), mechanism="shared", **choices)
     users = people(80)
     found, outcomes = shared_by(policy, users)
@@ -196,7 +195,7 @@ def test_no_visits_are_added_to_places_of_often_sensitive_kinds(tmp_path: Path) 
     ],
 )
 def test_what_cannot_be_shared_is_refused(choices: dict[str, Any], said: str) -> None:
-    asked = {"goal": "hide", "sensitive": ("clinic",), "max_quality_loss": 0.2, "mechanism": "shared"}
+    asked: dict[str, Any] = {"goal": "hide", "sensitive": ("clinic",), "max_quality_loss": 0.2, "mechanism": "shared"}
     with pytest.raises(ew.InputError, match=said):
         ew.Policy(**(asked | choices))
 

@@ -79,8 +79,7 @@ def test_no_joint_mechanism_of_two_users_is_better() -> None:
         block = sharing.random_block(dice, 2)
         found = block.release(0, 1)
         possible = [
-            [sharing.quality_loss(block, user, release) for user in (0, 1)]
-            for release in sharing.releases(block, 0, 1)
+            [sharing.quality_loss(block, user, release) for user in (0, 1)] for release in sharing.releases(block, 0, 1)
         ]
         within = np.array([losses for losses in possible if max(losses) <= block.limit]).reshape(-1, 2)
         if not len(within):
@@ -109,7 +108,9 @@ def test_no_pairing_by_chance_is_better() -> None:
         if not len(i):
             assert not len(found.first)
             continue
-        once = np.vstack([i == row for row in range(costs.shape[0])] + [j == column for column in range(costs.shape[1])])
+        once = np.vstack(
+            [i == row for row in range(costs.shape[0])] + [j == column for column in range(costs.shape[1])]
+        )
         program = linprog(costs[i, j] - 2 * penalty, A_ub=once, b_ub=np.ones(len(once)))
         gap = sum(sum(release.losses) - release.bound for release in found.releases)
         assert found.cost - 2 * penalty * len(found.first) == pytest.approx(program.fun, abs=1e-6 + gap)

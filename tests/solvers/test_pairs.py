@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from elsewhere.model.arrays import Ints
+from elsewhere.sharing.block import Block, Release
 from elsewhere.solvers import pairs
 from tests.support import sharing
 
@@ -66,7 +68,7 @@ def test_large_histories_are_shared_as_well() -> None:
     assert sum(found.losses) == pytest.approx(sum(smaller.losses), abs=1e-6)
 
 
-def _spread(release: sharing.Release, block: sharing.Block) -> sharing.Ints:
+def _spread(release: Release, block: Block) -> Ints:
     found = np.zeros(len(block.closed), np.int64)
     found[release.place] = release.counts
     return found

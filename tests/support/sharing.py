@@ -9,7 +9,7 @@ import numpy as np
 
 from elsewhere.model.arrays import Floats, Ints
 from elsewhere.model.distances import DISTANCES
-from elsewhere.sharing.block import Block, Release
+from elsewhere.sharing.block import Block
 from elsewhere.solvers.pairs import KINDS
 
 
@@ -34,7 +34,7 @@ def block(
 
 def random_block(dice: np.random.Generator, users: int) -> Block:
     places = int(dice.integers(2, 5))
-    histories = []
+    histories: list[list[int]] = []
     while len(histories) < users:
         history = dice.integers(0, 5, places) * (dice.random(places) < 0.8)
         if 0 < history.sum() <= 9:

@@ -13,10 +13,10 @@ PLACES, COUNTS = (np.array([0, 1, 3]), np.array([0, 2])), (np.array([4, 1, 1]), 
 
 
 def pair(places: list[int], counts: list[int], change: float = 0.0) -> SharedPair:
-    release = np.bincount(places, counts, 5)
+    release = np.bincount(places, counts, 5).astype(np.float64)
     losses = []
     for at, of in zip(PLACES, COUNTS, strict=True):
-        original = np.bincount(at, of, 5)
+        original = np.bincount(at, of, 5).astype(np.float64)
         losses.append(float(DISTANCES["js"].terms(original, release, original.sum(), release.sum()).sum()) + change)
     return SharedPair(PLACES, COUNTS, np.array(places), np.array(counts), (losses[0], losses[1]))
 
