@@ -55,11 +55,11 @@ class Plan:
         return self._changed(policy=replace(self.policy, **choices), _taxonomy=self._taxonomy, shipped=self.shipped)
 
     def with_key(self, file: str | os.PathLike[str] | Key | None = None) -> Plan:
-        """Return the same plan with the key that it draws with, if it does: that in `file`, or else your own.
+        """Return the same plan with the key that it draws or pairs with, if it does: that in `file`, or else your own.
 
         A plan without one takes your own key when it draws. With one, it draws the same on other machines.
         """
-        if self.policy.method != "drawn":
+        if not self.policy.takes_key:
             return self
         if file is None and self._key is not None:
             return self
@@ -69,7 +69,7 @@ class Plan:
 
     def key_of(self, whose: Sequence[str]) -> Key | None:
         """Return the key for the user `whose` name this is: users with one history do not have the same draw."""
-        return None if self.policy.method != "drawn" else (self._key or Key.own()).derived("user", *whose)
+        return None if not self.policy.takes_key else (self._key or Key.own()).derived("user", *whose)
 
     @property
     def key_notes(self) -> tuple[str, ...]:
@@ -91,6 +91,8 @@ class Plan:
         An unknown name raises `InputError`, and a target that has little to do with the history `TargetMismatch`. If
         `hide` would hide nothing at all, this does not raise; saving the result raises `Unchanged` instead.
         """
+        if self.policy.mechanism == "shared":
+            raise InputError("the policy has mechanism = 'shared', which takes many users; use it for a batch")
         plan, histogram = self.about(history), as_histogram(history)
         plan._check_places(histogram.index)
         covered = plan.covered_in(histogram)

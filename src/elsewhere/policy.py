@@ -22,6 +22,7 @@ from elsewhere.model.question import (
     METHODS,
     Aim,
     Goal,
+    Mechanism,
     Method,
     Size,
     check_popularity,
@@ -93,6 +94,8 @@ class Policy:
     quality: str = "js"
     privacy: str = "js"
     method: Method = "optimal"
+    #: Whether each user of a batch gets a release of their own ("single"), or two with opposite secrets "shared" ones.
+    mechanism: Mechanism = "single"
     #: A file with weights by location, or the name of a profile, for method = "drawn".
     popularity: str | None = None
     size: Size = "original"
@@ -162,6 +165,11 @@ class Policy:
             for name, value in asdict(self).items()
             if name != "folder" and value != standard[name]
         }
+
+    @property
+    def takes_key(self) -> bool:
+        """Whether releases depend on a secret key."""
+        return self.method == "drawn" or self.mechanism == "shared"
 
     @property
     def chosen_aim(self) -> Aim | None:
@@ -268,12 +276,18 @@ _NUMBERS = ("max_quality_loss", "max_distance", "min_distance", "time_limit", "g
 _CHOICES = {
     "goal": _GOALS,
     "method": ("optimal", "heuristic", "drawn"),
+    "mechanism": ("single", "shared"),
     "size": ("original", "target"),
     "by": ("name", "kind"),
     "visited_only": (True, False),
     "allow_mismatch": (True, False),
     "allow_sensitive_rise": (True, False),
 }
+#: What two users cannot share, because it is about one history, another size or other bins.
+_NOT_SHARED = ("aim", "size", "redistribute", "visited_only", "lower", "upper", "candidates", "forbidden", "levels",
+               "by", "time_limit", "gap")  # fmt: skip
+#: Distances of shares, which are never infinite: histories of any sizes can be compared with one release.
+SHARED_DISTANCES = ("js", "variational")
 #: What `levels` is if all levels count alike.
 EQUAL = "equal"
 
@@ -320,6 +334,8 @@ def _check(values: Mapping[str, Any]) -> None:
     find_distance(values["quality"])
     find_distance(values["privacy"])
     _check_goal(values)
+    if values["mechanism"] == "shared":
+        _check_shared(values)
 
 
 def _check_kinds(values: Mapping[str, Any]) -> None:
@@ -359,6 +375,29 @@ def _check_goal(values: Mapping[str, Any]) -> None:
     aim = chosen_aim(goal, values["max_quality_loss"], limit, values["aim"], values["method"])
     if aim == "least-loss" and values["method"] == "heuristic":
         raise InputError("method='heuristic' cannot search for the least quality loss", ("method",))
+
+
+def _check_shared(values: Mapping[str, Any]) -> None:
+    """Raise unless two users can share what is asked for."""
+    standard = _standard()
+    for key in _NOT_SHARED:
+        if values[key] != standard[key]:
+            raise InputError(f"{key} cannot be combined with mechanism = 'shared'", (key,))
+    if values["quality"] not in SHARED_DISTANCES:
+        known = " or ".join(map(repr, SHARED_DISTANCES))
+        told = f"quality is {quote(values['quality'])}; with mechanism = 'shared' it must be {known}"
+        raise InputError(f"{told}, which compare shares", ("quality",))
+    if values["goal"] != "hide" and values["method"] != "optimal":
+        told = (
+            f"method is {quote(values['method'])}; with mechanism = 'shared' it must be 'optimal' for {values['goal']}"
+        )
+        raise InputError(told, ("method",))
+    limits = {"max_quality_loss": "the limit for both users of a pair"}
+    if values["goal"] != "hide":
+        limits[DISTANCE_LIMITS[values["goal"]]] = "the distance from the target that tells the two kinds of user apart"
+    for key, meaning in limits.items():
+        if values[key] is None:
+            raise InputError(f"mechanism = 'shared' needs {key}, {meaning}", (key,))
 
 
 def _content_hash(path: Path) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 
 import numpy as np
 
 from elsewhere.engines.arrow import Batch, Table
-from elsewhere.engines.outcome import Outcome, check_keys, result_schema
+from elsewhere.engines.outcome import FAILED_CHECK, Outcome, check_keys, result_schema
 from elsewhere.engines.plans import Group, Plans
 from elsewhere.engines.rows import Seen, whole_users
+from elsewhere.engines.shared import WITHOUT_PARTNER, check_sharing, share_releases
 from elsewhere.engines.users import Users, earlier_counts, users_of
 from elsewhere.model.arrays import Flags, Ints
 from elsewhere.model.distances import find_distance
@@ -25,8 +27,6 @@ from elsewhere.verification.many import Bins, check_hidden, check_results
 
 #: Rows after which users are answered: enough to be quick, few enough for little memory.
 _CHUNK_ROWS = 1 << 20
-#: How the reason of a user begins whose release is not what it was said to be: a defect of this package.
-FAILED_CHECK = "the release failed its check"
 
 
 def sanitize_batches(
@@ -43,7 +43,9 @@ def sanitize_batches(
     check_keys(keys)
     plan = policy if isinstance(policy, Plan) else policy.plan()
     plans, seen = Plans(plan.with_key(), allow_unchanged), Seen()
-    for table in whole_users(batches, keys, _CHUNK_ROWS):
+    # Pairs are looked for among all users.
+    most = sys.maxsize if plan.policy.mechanism == "shared" else _CHUNK_ROWS
+    for table in whole_users(batches, keys, most):
         results = sanitize_users(plans, table, keys)
         whose = results.select(list(keys))
         seen.add(whose)
@@ -53,6 +55,8 @@ def sanitize_batches(
 def sanitize_users(plans: Plans, table: Table, keys: Sequence[str] = ("user",)) -> Batch:
     """The results of the users whose rows these are, with locations encoded: hidden ones are in their dictionary."""
     users = users_of(table, keys)
+    if plans.everybody.policy.mechanism == "shared":
+        check_sharing(keys[1:], bool(users.own), users.earlier is not None)
     outcome, sensitive = Outcome(users), np.zeros(len(users.location), np.bool_)
     if not len(users.keys):
         return outcome.batch(users.keys)
@@ -84,6 +88,10 @@ def sanitize_users(plans: Plans, table: Table, keys: Sequence[str] = ("user",)) 
             if not len(chosen):
                 continue
         closed[used] = covering.sensitive
+        if plan.policy.mechanism == "shared":
+            _share(plan, users, chosen, closed, outcome)
+            closed[used] = False
+            continue
         at_once = np.full(len(chosen), is_plain(plan.policy))
         if users.earlier is not None:  # what cannot be continued is asked alone, which says why
             at_once &= at_own_places[chosen] & _can_continue(plan, users, chosen, earlier, closed)
@@ -198,9 +206,21 @@ def is_plain(policy: Policy) -> bool:
     """Whether nothing is asked but to hide, so that all users can be answered at once."""
     usual = {item.name: item.default for item in fields(Policy)}
     constraints = (
-        "method", "max_quality_loss", "visited_only", "lower", "upper", "candidates", "forbidden", "levels", "by"
+        "method", "mechanism", "max_quality_loss", "visited_only", "lower", "upper", "candidates", "forbidden",
+        "levels", "by",
     )  # fmt: skip
     return policy.goal == "hide" and all(getattr(policy, name) == usual[name] for name in constraints)
+
+
+def _share(plan: Plan, users: Users, members: Ints, sensitive: Flags, outcome: Outcome) -> None:
+    """Shared releases for all who find a partner. Of the others all have a drawn one, or none has any."""
+    alone = share_releases(plan, users, members, sensitive, outcome)
+    if plan.policy.method == "drawn":
+        # Without a limit: only users who have something to hide could miss it, and a missing release would tell.
+        drawing = plan.with_choices({"mechanism": "single", "max_quality_loss": None})
+        _one_by_one(drawing, users, alone, sensitive, outcome)
+    else:
+        outcome.reason[alone] = WITHOUT_PARTNER
 
 
 def _hide_all(plan: Plan, users: Users, members: Ints, sensitive: Flags, least: Ints, outcome: Outcome) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Goal: TypeAlias = Literal["hide", "resemble", "avoid"]
 Method: TypeAlias = Literal["optimal", "heuristic", "drawn"]
+Mechanism: TypeAlias = Literal["single", "shared"]
 Size: TypeAlias = Literal["original", "target"]
 Aim: TypeAlias = Literal["near", "far", "least-loss"]
 BoundsLike: TypeAlias = "Mapping[str, int] | None"

@@ -30,6 +30,8 @@ _ROWS = 1 << 17
 #: Columns of our own: no key is called so. A bucket has the users whose hashes begin alike: with a million users some
 #: fifteen, with a billion few enough to be held.
 BUCKET, BAD, NUMBER = "__bucket", "__bad", "__rows"
+#: Buckets whose users may share releases.
+BLOCK = "__block"
 BUCKET_BITS = 16
 #: Of the memory, in eighths; the rest is for what is worked on.
 _DUCKDB_SHARE = 7
@@ -189,6 +191,14 @@ def sentences() -> Iterator[None]:
 def number_of_users(connection: Any, rows: Rows) -> int:
     found = connection.sql(f"SELECT approx_count_distinct({rows.column(rows.keys[0])}) FROM {rows.table}").fetchall()
     return int(found[0][0])
+
+
+def block_bits(connection: Any, rows: Rows, users: int) -> int:
+    """How many first bits of a hash make blocks of about so many users."""
+    with sentences():
+        query = f"SELECT count(DISTINCT {rows.column(rows.keys[0])}) FROM {rows.table}"
+        number: int = connection.sql(query).fetchall()[0][0]
+    return min(BUCKET_BITS, max(0, (-(-number // users) - 1).bit_length()))
 
 
 def content_hash(connection: Any, rows: Rows) -> str:

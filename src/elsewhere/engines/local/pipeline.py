@@ -19,10 +19,12 @@ from elsewhere.engines.local import grouping
 from elsewhere.engines.local.folder import Checkpoint, Output
 from elsewhere.engines.local.grouping import (
     BAD,
+    BLOCK,
     BUCKET,
     NUMBER,
     Choices,
     Rows,
+    block_bits,
     grouped,
     locations,
     missing_continued,
@@ -33,6 +35,7 @@ from elsewhere.engines.local.grouping import (
 from elsewhere.engines.local.workers import Workers, workers
 from elsewhere.engines.names import check_corrected, check_found, check_named, check_target
 from elsewhere.engines.rows import whole_users
+from elsewhere.engines.shared import BLOCK_USERS
 from elsewhere.engines.users import EARLIER
 from elsewhere.model.errors import InputError
 from elsewhere.plan import Plan
@@ -86,9 +89,17 @@ class Job:
         """How many rows a worker gets at a time."""
         return min(_PLAIN_ROWS if self.is_plain else _SEARCHED_ROWS, self.part_rows)
 
+    @property
+    def is_shared(self) -> bool:
+        return self.plan.policy.mechanism == "shared"
+
     def cuts(self) -> str:
         """What the bytes of parts depend on beside the rows."""
-        return f"{grouping.BUCKET_BITS} {self.chunk_rows} {self.part_rows}"
+        return f"{grouping.BUCKET_BITS} {self.chunk_rows} {self.part_rows}" + (" shared" if self.is_shared else "")
+
+    def block_bits(self, connection: Any) -> int | None:
+        """How many first bits of users' hashes say who may share a release; None if nobody does."""
+        return block_bits(connection, self.rows, BLOCK_USERS) if self.is_shared else None
 
 
 def check_input(connection: Any, job: Job) -> list[str]:
@@ -121,8 +132,9 @@ def run(connection: Any, job: Job, output: Output, report: Callable[[Progress], 
     ):
         if report is not None:
             progress.expected = number_of_users(connection, job.rows)
+        bits = job.block_bits(connection)
         rows = _checked(grouped(connection, job.rows, job.personal, after, job.chunk_rows, job.since), job, skipped)
-        chunks = whole_users(rows, (BUCKET,), job.chunk_rows)
+        chunks = _chunks(rows, job, bits)
         parts = _Parts(output, skipped, writer, job.part_rows)
         for results, bucket, _ in kept:
             parts.add(results, bucket, kept=True)
@@ -190,6 +202,23 @@ class _Parts:
         done.released += len(table) - table.column("location").null_count
         done.seconds = round(self._before + time.monotonic() - self._begin, 3)
         self._output.write_part(table, bucket, done.totals())
+
+
+def _chunks(rows: Iterable[Batch], job: Job, bits: int | None) -> Iterator[Table]:
+    """The rows of whole buckets, some at a time; those of users who may share a release are together."""
+    if bits is None:
+        yield from whole_users(rows, (BUCKET,), job.chunk_rows)
+        return
+    # Where a block ends must not depend on how many rows its users have, but on their names alone.
+    with_block = (_with_block(batch, grouping.BUCKET_BITS - bits) for batch in rows)
+    for chunk in whole_users(with_block, (BLOCK,), 1):
+        yield chunk.drop_columns([BLOCK])
+
+
+def _with_block(batch: Batch, shift: int) -> Batch:
+    """The rows with the block that their bucket is in."""
+    bucket = batch.column(BUCKET).cast(pa.int64())
+    return batch.append_column(BLOCK, pc.shift_right(bucket, pa.scalar(shift, pa.int64())))
 
 
 def _joined(results: list[Batch | Table]) -> Table:

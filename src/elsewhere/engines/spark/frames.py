@@ -17,6 +17,7 @@ from pyspark.sql.types import StructField, StructType
 from elsewhere.engines.arrow import pa
 from elsewhere.engines.kernel import is_plain
 from elsewhere.engines.names import check_named
+from elsewhere.engines.shared import BLOCK_USERS
 from elsewhere.engines.spark.checks import CHECK, checked_schema, sanitize_checked
 from elsewhere.engines.spark.files import Table, column, frame_table
 from elsewhere.engines.spark.rows import Roles, added_up, choices_of, continuing, find_roles, rows_of, spread
@@ -99,6 +100,8 @@ def checked_results(
     usual = rows.sparkSession.conf.get("spark.sql.shuffle.partitions") or "200"
     partitions = None if is_plain(plan.policy) else int(usual)
     whose = roles.keys[0]
+    if plan.policy.mechanism == "shared":  # users of one partition may share, and who those are depends on names alone
+        partitions = max(1, round(rows.select(column(whose)).distinct().count() / BLOCK_USERS))
     # Rows that are together are added up where they are.
     together = rows if since is None else continuing(rows, roles, since)
     grouped = added_up(spread(together, whose, partitions), roles.keys)
