@@ -101,9 +101,9 @@ def test_sentences_take_what_is_in_the_file() -> None:
         "Other places may give away a visit to a place of health: a stranger tells who was there in about 70 of 100 "
         "cases (50 is guessing). Measured: 70 (95% interval 60 to 80) on 4,321 users of Rover on Mars, 8% of the "
         "visits hidden; you hide 10%.",
-        "A later release can prove that something is hidden: some count falls for about 17 of 100 people, unless you "
-        "give the earlier release as lower bounds (--lower). Measured: 17 (95% interval 10 to 20) on 4,321 users of "
-        "Rover on Mars, 8% of the visits hidden; you hide 10%.",
+        "A later release can prove that something is hidden: some count falls for about 17 of 100 people, unless it "
+        "continues the earlier release (--since, or lower in Python). Measured: 17 (95% interval 10 to 20) on 4,321 "
+        "users of Rover on Mars, 8% of the visits hidden; you hide 10%.",
         "Somebody who knows an earlier month finds the release among those of 4,321 people in about 30 of 100 cases. "
         "Measured: 30 (95% interval 20 to 40) on 4,321 users of Rover on Mars, 40% of the visits hidden; you hide 10%.",
     ]
@@ -119,6 +119,10 @@ def test_every_choice_has_its_own_figures() -> None:
     assert (
         "81 (95% interval 80 to 82) on 4,321 users of Rover on Mars, 40% of the visits hidden; you hide 60%." in much[0]
     )
+    halves = [replace(figure, knows=None) for figure in measured.parse(FILE) if figure.attack == "reidentification"]
+    situation = guesses.Situation("hide", "optimal", None, False, 0.0, None, False, (), False)
+    found = str(guesses.guesses(situation, halves)[0])
+    assert found.startswith("Somebody who knows half of a person's visits finds a release of the other half among")
     least = told(ew.resemble(HISTORY, {"café": 1, "gym": 1}, max_distance=0.2))
     assert least[0].startswith("A stranger who has seen many releases tells one like this from the history of somebody")
     assert "90 of 100 cases" in least[0]

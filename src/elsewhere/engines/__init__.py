@@ -90,7 +90,7 @@ def batch(
         The share of users who must have a release, such as 0.99. With fewer, or none at all, `TooFewReleased` is
         raised and there is no ``_SUCCESS``.
     key_file
-        The file with the secret key of a policy with ``method = "drawn"``; it is made if it is missing. Default:
+        The file with the secret key of a policy with ``method = "drawn"``, which must exist. Default:
         ``$ELSEWHERE_KEY``, or else your own key file. A user's draw depends on the key, the user's name and rows, and
         the policy.
     since

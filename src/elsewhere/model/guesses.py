@@ -25,18 +25,21 @@ from elsewhere.model.trees import KindDistance, TreeDistance
 
 _STRANGER = "A stranger who has seen many releases tells one like this from"
 _PAIRS = "in {about} {cases} of 100 cases (50 is guessing)."
-#: What each attack amounts to. Profiling depends on the goal, and repetition on whether there are lower bounds.
+#: What each attack amounts to. Profiling depends on the goal, repetition on whether there are lower bounds, and
+#: re-identification on what is known.
 _SENTENCES: dict[str, str] = {
     "detection": f"{_STRANGER} a genuine history {_PAIRS}",
     "resemble": f"{_STRANGER} the history of somebody who really is like the target {_PAIRS}",
     "avoid": f"{_STRANGER} the history of somebody who never was like the target {_PAIRS}",
     "inference": f"Other places may give away a visit to {{place}}: a stranger tells who was there {_PAIRS}",
     "repetition": "A later release can prove that something is hidden: some count falls for {about} {cases} of 100 "
-    "people, unless you give the earlier release as lower bounds (--lower).",
-    "bounded": "A later release with the earlier one as lower bounds (--lower) proves that something is hidden for "
-    "{about} {cases} of 100 people.",
+    "people, unless it continues the earlier release (--since, or lower in Python).",
+    "bounded": "A later release that continues the earlier one (--since, or lower in Python) proves that something is "
+    "hidden for {about} {cases} of 100 people.",
     "reidentification": "Somebody who knows {knows} finds the release among those of {users:,} people "
     "in {about} {cases} of 100 cases.",
+    "halves": "Somebody who knows half of a person's visits finds a release of the other half among those of {users:,} "
+    "people in {about} {cases} of 100 cases.",
 }
 #: What is unknown where an attack has no figure.
 _UNKNOWN: dict[Attack, str] = {
@@ -46,7 +49,6 @@ _UNKNOWN: dict[Attack, str] = {
     "repetition": "what two releases tell together",
     "reidentification": "how often somebody who knows some of the visits finds the release among others",
 }
-_HALF = "a random half of the visits"
 #: What a condition is at least, so that it has a logarithm.
 _LEAST = 1e-6
 #: Hidden places whose kinds are looked up.
@@ -249,6 +251,8 @@ def _guess(group: list[Figure], situation: Situation) -> Guess:
     name: str = situation.goal if worst.attack == "profiling" else worst.attack
     if worst.attack == "repetition" and worst.lower:
         name = "bounded"
+    if worst.attack == "reidentification" and worst.knows is None:
+        name = "halves"
     place = worst.place
     if worst.kind == ANY_KIND and situation.kinds:
         place = "the other hidden places"
@@ -256,7 +260,7 @@ def _guess(group: list[Figure], situation: Situation) -> Guess:
         about="about" if len(group) == len({figure.data for figure in group}) else "up to",
         cases=_cases(worst.value),
         place=place,
-        knows=worst.knows or _HALF,
+        knows=worst.knows,
         users=worst.users,
     )
     return Guess(worst.attack, sentence, " ".join(_source(figure, situation) for figure in group), tuple(group))

@@ -45,7 +45,7 @@ class Figure:
     place: str | None = None
     #: Whether the first of two releases bounded the second.
     lower: bool = False
-    #: What the attacker knows about the person who is looked for.
+    #: What the attacker knows about the person who is looked for; None: half of the visits, released is the other half.
     knows: str | None = None
 
 

@@ -182,9 +182,11 @@ function showDrawn() {
   $("drawn-row").hidden = !drawable();
   $("drawn").checked = state.choices.drawn;
   $("drawn-title").textContent = `Let chance decide ${aimed() ? "what changes" : "where the hidden visits go"}`;
-  const cost = aimed() ? "is not the best one possible" : "has more than the least quality loss";
-  $("drawn-words").textContent =
-    `The release is then harder to recognise, but ${cost}. The secret key for it stays on this computer.`;
+  $("drawn-words").textContent = sentences(
+    `The release is then harder to recognise, but ${aimed() ? "not the best one" : "has more quality loss than needed"}`,
+    aimed() ? "Set a distance that must be met, or chance may change nothing" : null,
+    "The secret key for it stays on this computer",
+  );
 }
 
 /** A table that was loaded can be chosen. @param {string} kind @param {{id: string, name: string}} table */
