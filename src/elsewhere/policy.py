@@ -214,9 +214,11 @@ class Policy:
 
     def guesses(self) -> tuple[Guess, ...]:
         """Return what a stranger could guess from releases under this policy, for all histories together."""
-        from elsewhere.model.guesses import Situation, guesses, hidden_kinds, unmeasured
+        from elsewhere.model.guesses import Guess, Situation, guesses, hidden_kinds, unmeasured
         from elsewhere.model.taxonomy import PRESET
 
+        if self.mechanism == "shared":
+            return (Guess(None, "Nobody has measured what a stranger could guess from shared releases."),)
         places = [name for name in self.sensitive if not name.startswith(PRESET)]
         kinds, others = hidden_kinds(dict.fromkeys(self.sensitive, ()), places)
         return guesses(
