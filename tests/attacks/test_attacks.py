@@ -39,7 +39,9 @@ NONE = np.zeros(3, np.bool_)
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fewer parts to split users into; nothing else depends on their number. Noise that takes a seed."""
+    """Fewer parts to split users into, and fewer trees; nothing else depends on them. Noise that takes a seed."""
+    monkeypatch.setattr("elsewhere.attacks.learning._TREES", 15)
+    monkeypatch.setattr("elsewhere.attacks.learning._ROUNDS", 15)
     monkeypatch.setattr("elsewhere.attacks.noise.from_opendp", lambda: False)
     monkeypatch.setattr("elsewhere.attacks.learning._FOLDS", 3)
     monkeypatch.setattr("elsewhere.attacks.learning._INNER", 2)

@@ -20,6 +20,8 @@ FEWEST = 20
 #: Users of a kind, at most, that are drawn for an attack: enough for an interval of some two percent to either side.
 MOST = 1000
 _FOLDS, _INNER = 5, 2
+#: How many trees an attacker grows: in one go, and one after the other.
+_TREES, _ROUNDS = 60, 50
 _Z = 1.959963984540054
 
 #: Takes users to learn from and users to score, and returns the scores.
@@ -187,12 +189,12 @@ def _attackers(view: View, seed: int) -> dict[str, Attacker]:
 
     def boosting() -> Any:
         return ensemble.HistGradientBoostingClassifier(
-            max_iter=50, max_leaf_nodes=8, min_samples_leaf=10, l2_regularization=1.0, max_bins=32,
+            max_iter=_ROUNDS, max_leaf_nodes=8, min_samples_leaf=10, l2_regularization=1.0, max_bins=32,
             early_stopping=False, random_state=seed,
         )  # fmt: skip
 
     def forest() -> Any:
-        return ensemble.ExtraTreesClassifier(60, min_samples_leaf=5, random_state=seed)
+        return ensemble.ExtraTreesClassifier(_TREES, min_samples_leaf=5, random_state=seed)
 
     found = {"size": _attacker(view, logistic(1.0), see.size)}
     if not see.counts.shape[1] and see.shape.shape[1]:
