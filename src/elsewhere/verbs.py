@@ -107,7 +107,8 @@ def hide(
         The limit on d_q(H, H'). A drawn release satisfies it, too. Default: no limit.
     popularity
         Weights by location, such as a `Profile`, for ``method="drawn"``: what everybody does. A place without a weight
-        keeps its share of the history. Default: weights by kind of place, the mean of the shipped profiles, which are made up.
+        keeps its share of the history. Default: weights by kind of place, the mean of the shipped profiles, which are
+        made up.
     key
         The secret that is used to draw, or to break ties if the method is ``"optimal"``: bytes, 32 random ones at best.
         Default: to draw, your own key: ``$ELSEWHERE_KEY``, or your private key file, which is made on first use; ties
