@@ -231,6 +231,14 @@ def test_mistakes_are_named(tmp_path: Path) -> None:
         ew.batch(HIDE, now, since=table(EARLIER).drop_columns(["count"]))
 
 
+def test_rows_that_are_visits_and_users_with_choices_of_their_own() -> None:
+    visits = pa.table({"user": ["ann"] * 4 + ["bob"] * 2, "location": ["café", "clinic", "gym", "gym", "gym", "zoo"]})
+    own = pa.table({"user": ["bob"], "sensitive": ["zoo"]})
+    past = table({"ann": {"café": 2}, "bob": {"gym": 1}})
+    result = ew.batch(HIDE, visits, since=past, personal=own)
+    assert as_people(result) == {"ann": {"café": 2, "gym": 2}, "bob": {"gym": 2}}
+
+
 def test_rows_of_users_who_are_gone_make_no_results(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel, "_CHUNK_ROWS", 1)
     past = table({"a": {"café": 1}, "b": {"gym": 2}}).append_column("__earlier", pa.array([True, True]))
