@@ -6,7 +6,7 @@ import json
 import math
 import pickle
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, permutations
@@ -88,13 +88,13 @@ def test_every_promise_is_kept(goal: str, data: st.DataObject, quality: str) -> 
     assert answer(method="drawn", key=secret, **{name: limit}).histogram == drawn.histogram
 
 
-def quantile(values: tuple[float, ...], chance: Fraction) -> Fraction:
+def quantile(values: Sequence[float], chance: Fraction) -> Fraction:
     at = min(int(chance * 20), 19)
     low, high = Fraction(values[at]), Fraction(values[at + 1])
     return low + (chance * 20 - at) * (high - low)
 
 
-def numbers_of_places(values: tuple[float, ...]) -> dict[int, Fraction]:
+def numbers_of_places(values: Sequence[float]) -> dict[int, Fraction]:
     """How likely each number of places is, by cutting the chances finely and exactly: steps are of halves."""
     found: dict[int, Fraction] = {}
     cells = 20 * 16

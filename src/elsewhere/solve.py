@@ -238,7 +238,7 @@ def _as_drawn(question: Question, best: Sanitized, found: Sanitized, key: Key) -
     bound = min(best.bound, found.quality_loss)
     notes = [*found.notes, *key.notes]
     if found.status != "optimal":
-        notes.append("the search was ended: the quality loss may not be the least that meets what was drawn")
+        notes.append("a limit ended the search: the quality loss may not be the least that meets what was drawn")
     if question.spread is not None and question.spread.merged:
         notes.append("the spread of the target is one of single places; that of their kinds was estimated from it")
     return replace(

@@ -90,9 +90,11 @@ def test_all_is_as_on_one_machine(cluster: Cluster, data: Path, monkeypatch: pyt
 
     monkeypatch.setenv("ELSEWHERE_KEY", "5f" * 32)  # which the executors do not have
     hide = ew.Policy("hide", sensitive=("clinic", "preset:gambling"))
+    near = ew.Policy("resemble", target="tourist", max_quality_loss=0.3, method="drawn", by="kind", allow_mismatch=True)
     asked: list[tuple[Any, dict[str, Any]]] = [
         (hide, {}), (data / "policy.toml", {"personal": data / "own.parquet"}), (replace(hide, method="drawn"), {}),
         (replace(hide, mechanism="shared", max_quality_loss=0.2), {}),
+        (near, {}),
     ]  # fmt: skip
     session = SparkSession.builder.master(cluster.url).config("spark.log.level", "OFF").getOrCreate()
     try:

@@ -30,16 +30,23 @@ class Spread:
     profiles.learn : Learns a profile with its spread.
     profiles.spread_of : Gives a profile the spread of some members.
     resemble, avoid : Draw releases from it with ``method="drawn"``.
+
+    Examples
+    --------
+    >>> quantiles = [0.3 + 0.02 * at for at in range(21)]
+    >>> spread = Spread({"museum": 0.9, "hotel": 0.4}, distances=quantiles, places=[1] * 10 + [2] * 11)
+    >>> spread.shares(["Hotel", "zoo"])
+    [0.4, 0.0]
     """
 
     #: The share of the members who visit each place of the profile; a place that is missing has 0.
     visited: Mapping[str, float]
     #: The 5% quantiles of the members' distances to the profile: 21 numbers from the least to the greatest.
-    distances: tuple[float, ...]
+    distances: Sequence[float]
     #: The 5% quantiles of how many of the profile's places a member visits.
-    places: tuple[float, ...]
+    places: Sequence[float]
     #: The 5% quantiles of the distances of people who are no members; empty if they are not known.
-    others: tuple[float, ...] = ()
+    others: Sequence[float] = ()
     #: The distance that was measured.
     privacy: str = "js"
     #: Whether it is a guess, because places were merged after it was measured.
