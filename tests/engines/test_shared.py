@@ -114,6 +114,16 @@ def test_users_of_blocks_share_among_themselves(tmp_path: Path, monkeypatch: pyt
     assert released(tmp_path / "parts") == found
     assert len([*(tmp_path / "parts").glob("part-*")]) > 2
     assert one["released"] == len(found) > 40
+
+    def interrupt(progress: pipeline.Progress) -> None:
+        if progress.users > 50:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ew.batch(POLICY, tmp_path / "users.parquet", tmp_path / "again", threads=1, part_rows=20, progress=interrupt)
+    assert not (tmp_path / "again" / "_SUCCESS").exists()
+    ew.batch(POLICY, tmp_path / "users.parquet", tmp_path / "again", threads=1, part_rows=20)
+    assert _files(tmp_path / "again") == _files(tmp_path / "parts")
     pair = pairs(found)[0]
     swapped = {**users, pair[0]: users[pair[1]], pair[1]: users[pair[0]]}
     write(tmp_path / "swapped.parquet", swapped)

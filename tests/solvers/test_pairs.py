@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from elsewhere.model.arrays import Ints
+from elsewhere.sharing import block as block_module
 from elsewhere.sharing.block import Block, Release
 from elsewhere.solvers import pairs
 from tests.support import sharing
@@ -28,6 +29,19 @@ def test_the_shared_release_has_the_least_total_loss_within_both_limits() -> Non
         proven += sum(losses) - found.bound < 1e-12
     assert served > 60
     assert proven >= 0.95 * served
+
+
+def test_where_the_exact_search_is_too_large_the_bounds_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(block_module, "_MOST_VALUES", 0)
+    dice = np.random.default_rng(5)
+    unknown = 0
+    for _ in range(250):
+        block = sharing.random_block(dice, 2)
+        least, (found, lower) = sharing.least_total(block, 0, 1), block.decide(0, 1)
+        assert lower <= least + 1e-12
+        assert found is None or max(found.losses) <= block.limit
+        unknown += found is None and lower < np.inf
+    assert unknown
 
 
 def test_bounds_are_below_the_least_total_loss() -> None:

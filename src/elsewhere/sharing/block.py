@@ -41,25 +41,25 @@ class Block(NamedTuple):
         return pairs.weigh(self.kind, *self[:5], first, second, self.limit)
 
     def release(self, u: int, v: int) -> Release | None:
-        """The release of least total loss within both limits, or the least found; None if there is none.
+        """The release of least total loss within both limits, or the least found; None if none is."""
+        return self.decide(u, v)[0]
 
-        It does not depend on which of the two comes first.
+    def decide(self, u: int, v: int) -> tuple[Release | None, float]:
+        """The release of least total loss within both limits, as far as it is found, and a bound on the total of any.
+
+        The bound is infinite if there is proven to be none. Nothing depends on which of the two comes first.
         """
         place, a, c, most, size = pairs.joined(*self[:5], u, v)
         state, lower, counts = pairs.release(self.kind, a, c, most, size, self.limit)
-        if state == pairs.NONE:
-            return None
-        if state != pairs.LEAST and len(a) * (size + 1) <= _MOST_VALUES:
-            found = _searched(self.kind, a, c, most, counts, self.limit, known=state == pairs.WITHIN)
-            if found is None:
-                return None
-            counts, bound = found
+        found: Ints | None = counts if state <= pairs.WITHIN else None
+        if state in (pairs.WITHIN, pairs.UNKNOWN) and len(a) * (size + 1) <= _MOST_VALUES:
+            found, bound = _searched(self.kind, a, c, most, counts, self.limit, known=state == pairs.WITHIN)
             lower = max(lower, bound)
-        elif state == pairs.UNKNOWN:
-            return None
-        losses = pairs.losses(self.kind, a, c, counts)
-        kept = counts > 0
-        return Release(place[kept], counts[kept], losses, min(lower, sum(losses)))
+        if found is None:
+            return None, lower
+        losses = pairs.losses(self.kind, a, c, found)
+        kept = found > 0
+        return Release(place[kept], found[kept], losses, min(lower, sum(losses))), lower
 
 
 class Release(NamedTuple):
@@ -73,8 +73,8 @@ class Release(NamedTuple):
 
 def _searched(
     kind: int, a: Floats, c: Floats, most: Ints, counts: Ints, limit: float, known: bool
-) -> tuple[Ints, float] | None:
-    """The counts of least total loss within both limits, and a bound; None if no counts are.
+) -> tuple[Ints | None, float]:
+    """The counts of least total loss within both limits, if any are found, and a bound; infinite if there are none.
 
     The search has one budget. It is that of the user whose limit the least total breaks; `counts` are within both
     limits if that is `known`, and else those are looked for that break the limit least.
@@ -86,7 +86,7 @@ def _searched(
     if not known:
         least = _solved(great, other, most, size, limit, middle)
         if great.of(least.counts) > limit:
-            return None
+            return None, math.inf if least.bound > limit else -math.inf
         counts = least.counts
     best = _solved(_Table(great.start, great.values + other.values), great, most, size, limit, counts)
     if other.of(best.counts) <= limit:

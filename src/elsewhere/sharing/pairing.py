@@ -105,9 +105,9 @@ class _Costs(NamedTuple):
         """Find out about some pairs: by weights at first, and by the exact search if that did not decide."""
         chosen = chosen & self.undecided
         for i, j in zip(*np.nonzero(chosen & self.weighed), strict=True):
-            found = self.block.release(int(self.first[i]), int(self.second[j]))
+            found, bound = self.block.decide(int(self.first[i]), int(self.second[j]))
             self.cost[i, j] = math.inf if found is None else sum(found.losses)
-            self.lower[i, j] = math.inf if found is None else max(found.bound, self.lower[i, j])
+            self.lower[i, j] = max(bound, self.lower[i, j])
             self.undecided[i, j] = False
         i, j = np.nonzero(chosen & ~self.weighed)
         if not len(i):

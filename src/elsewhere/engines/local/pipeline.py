@@ -95,7 +95,9 @@ class Job:
 
     def cuts(self) -> str:
         """What the bytes of parts depend on beside the rows."""
-        return f"{grouping.BUCKET_BITS} {self.chunk_rows} {self.part_rows}" + (" shared" if self.is_shared else "")
+        return f"{grouping.BUCKET_BITS} {self.chunk_rows} {self.part_rows}" + (
+            f" {BLOCK_USERS}" if self.is_shared else ""
+        )
 
     def block_bits(self, connection: Any) -> int | None:
         """How many first bits of users' hashes say who may share a release; None if nobody does."""
