@@ -230,9 +230,9 @@ def test_traces_of_hiding() -> None:
     """Deletion is no other than genuine; much that is hidden leaves a trace, and two releases prove it."""
     setting = hiding(made_up(160, telling=False, hidden=120), "clinic")
     once, twice = detect(setting), repeat(setting)
-    assert right(once, "noise, 1 per visit").value == 1.0
+    assert right(once, "noise, 1 per visit").value > 0.95
     by = next(attack.by for attack in once if attack.protection == "hide")
-    assert by["inverting"].low > 0.9 > by["size"].high
+    assert by["inverting"].value > max(0.95, by["size"].value)
     control = right(once, "deletion")
     assert control.low < 0.5 < control.high
     assert right(once, "hide").low > 0.7
