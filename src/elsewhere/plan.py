@@ -21,9 +21,10 @@ from elsewhere.model.names import NameIndex, name_key
 from elsewhere.model.places import Places
 from elsewhere.model.question import Covered, Question, SearchLimits, as_histogram
 from elsewhere.model.result import Frontier, Sanitized
-from elsewhere.model.taxonomy import NO_KIND, PRESET, Taxonomy, Types
+from elsewhere.model.taxonomy import NO_KIND, PRESET, UNKNOWN_KIND, Taxonomy, Types
 from elsewhere.model.trees import KindDistance, TreeDistance
 from elsewhere.policy import SHIPPED, Policy
+from elsewhere.popularity import receivers, shipped_table
 from elsewhere.text import closest, plural, quote
 from elsewhere.verification.verify import Check, check_release
 
@@ -34,7 +35,11 @@ class Plan:
     """A policy whose files have been read, ready for any number of histories. `Policy.plan` makes one."""
 
     def __init__(
-        self, policy: Policy, target: Mapping[str, Any] | HasProfile | None, taxonomy: Taxonomy | None
+        self,
+        policy: Policy,
+        target: Mapping[str, Any] | HasProfile | None,
+        taxonomy: Taxonomy | None,
+        popularity: Mapping[str, Any] | None,
     ) -> None:
         self.policy = policy
         self.target = policy.weights() if target is None and policy.target is not None else _weights(target)
@@ -43,7 +48,8 @@ class Plan:
         self._types: tuple[Types, ...] = (
             {name: (NO_KIND if name_key(kind) == NO_KIND else kind,) for name, kind in policy.kinds.items()},
         )
-        self._popularity = None if policy.popularity is None else policy.weights("popularity")
+        given = policy.weights("popularity") if popularity is None and policy.popularity is not None else popularity
+        self._given_popularity = None if given is None else Profile(given)
         self._key: Key | None = None
         self._lower, self._upper = _bounds(policy, policy.lower), _bounds(policy, policy.upper)
         self._forbidden = [read(policy._at(name)).histogram for name in policy.forbidden]
@@ -318,12 +324,24 @@ class Plan:
 
     @cached_property
     def _candidates(self) -> tuple[str, ...]:
-        """The candidates, or their kinds."""
+        """The candidates, or their kinds, and the popular places that drawn visits may go to."""
+        own = self.policy.candidates
+        if self.policy.by == "kind":
+            own = tuple(name if self.kinds.node(name) else self.counted_names([name])[0] for name in own)
+        if self._popularity is None or self.policy.visited_only:
+            return own
+        return tuple(dict.fromkeys((*own, *receivers(self._popularity))))
+
+    @cached_property
+    def _popularity(self) -> Profile | None:
+        """The weights that draws follow, by location or by kind; None for those that the shipped profiles give."""
+        if self.policy.goal != "hide" or self.policy.method != "drawn":
+            return None
         if self.policy.by == "name":
-            return self.policy.candidates
-        return tuple(
-            name if self.kinds.node(name) else self.counted_names([name])[0] for name in self.policy.candidates
-        )
+            return self._given_popularity
+        table, kinds = self._given_popularity or shipped_table(), self.kinds.without_types()
+        totals = totals_by_kind(table, lambda name: kinds if kinds.node(name) else self.kinds, self.policy.depth)
+        return Profile({kind: weight for kind, weight in totals.items() if kind != UNKNOWN_KIND} or totals)
 
     @cached_property
     def _beyond(self) -> NameIndex:

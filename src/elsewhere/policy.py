@@ -240,14 +240,20 @@ class Policy:
             )
         )
 
-    def plan(self, *, target: Mapping[str, Any] | HasProfile | None = None, taxonomy: Taxonomy | None = None) -> Plan:
+    def plan(
+        self,
+        *,
+        target: Mapping[str, Any] | HasProfile | None = None,
+        taxonomy: Taxonomy | None = None,
+        popularity: Mapping[str, Any] | None = None,
+    ) -> Plan:
         """Read the policy's files and return a `Plan` for any number of histories.
 
-        Pass `target` or `taxonomy` if you have read them already; they replace the policy's files.
+        Pass `target`, `taxonomy` or `popularity` if you have read them already; they replace the policy's files.
         """
         from elsewhere.plan import Plan
 
-        return Plan(self, target, taxonomy)
+        return Plan(self, target, taxonomy, popularity)
 
     def _at(self, name: str) -> Path:
         return self.folder / name

@@ -1,7 +1,8 @@
 """How popular places are with everybody: what a drawn release adds to a person's own habits.
 
 The shipped table is by kind of place: the mean of the shipped profiles, which are made up. A data team learns a better
-one, by name, with `elsewhere.profiles.learn`.
+one, by name, with `elsewhere.profiles.learn`. Visits also go to its places where the person never was, because genuine
+histograms have many such places with a visit or two.
 """
 
 from __future__ import annotations
@@ -10,11 +11,17 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache, lru_cache
+from itertools import islice
+
+import numpy as np
 
 from elsewhere import profiles
-from elsewhere.model.histogram import TableLike, parse_weights
+from elsewhere.model.histogram import Profile, TableLike, parse_weights
 from elsewhere.model.names import NameIndex
 from elsewhere.model.taxonomy import Taxonomy
+
+#: More places of a table than this receive no visits where a person never was: each makes every draw a little slower.
+_MOST_RECEIVERS = 1000
 
 
 def popularity_of(places: NameIndex, table: TableLike | None) -> Sequence[float | None]:
@@ -30,6 +37,27 @@ def popularity_of(places: NameIndex, table: TableLike | None) -> Sequence[float 
     alike = Counter(kinds)
     found = [None if kind is None else _by_kind()[kind] / alike[kind] for kind in kinds]
     return _with_mean(found)
+
+
+def receivers(table: TableLike) -> tuple[str, ...]:
+    """The places of a table that may receive visits even if the person never was there: the most popular ones.
+
+    Nobody is sent to a place of a kind that is often sensitive.
+
+    >>> receivers({"Blue Note Café": 2, "St. Mary's Hospital": 5, "Pier 7": 3, "nowhere": 0})
+    ('Pier 7', 'Blue Note Café')
+    """
+    known, weights = parse_weights(table, "popularity")
+    order = sorted(np.flatnonzero(weights).tolist(), key=lambda at: (-weights[at], known.keys[at]))
+    names = (known.names[at] for at in order)
+    harmless = (name for name in names if not Taxonomy.shipped().often_sensitive([name]))
+    return tuple(islice(harmless, _MOST_RECEIVERS))
+
+
+def shipped_table() -> Profile:
+    """The shipped table, as weights of kinds."""
+    nodes = {node.id: node.name for _, node in Taxonomy.shipped().tree()}
+    return Profile({nodes[node]: weight for node, weight in _by_kind().items()})
 
 
 def _with_mean(weights: Sequence[float | None]) -> list[float]:

@@ -106,9 +106,10 @@ def hide(
     max_quality_loss
         The limit on d_q(H, H'). A drawn release satisfies it, too. Default: no limit.
     popularity
-        Weights by location, such as a `Profile`, for ``method="drawn"``: what everybody does. A place without a weight
-        keeps its share of the history. Default: weights by kind of place, the mean of the shipped profiles, which are
-        made up.
+        Weights by location, such as a `Profile`, for ``method="drawn"``: what everybody does. Unless `visited_only`,
+        its 1,000 most popular places may receive visits even if they are not in the history, but none of a kind that is
+        often sensitive. A place without a weight keeps its share of the history. Default: weights by kind of place, the
+        mean of the shipped profiles, which are made up; visits then go to places of the history alone.
     key
         The secret that is used to draw, or to break ties if the method is ``"optimal"``: bytes, 32 random ones at best.
         Default: to draw, your own key: ``$ELSEWHERE_KEY``, or your private key file, which is made on first use; ties
@@ -180,9 +181,13 @@ def hide(
     >>> dict(result.histogram), round(result.quality_loss, 4), round(result.regret, 4)
     ({'a': 8, 'b': 4, 'c': 4, 'd': 2, 'e': 17, 'f': 15}, 0.1227, 0.0023)
     """
+    from elsewhere.popularity import receivers
     from elsewhere.solve import solve
 
     taxonomy = informed(taxonomy, histogram)
+    table = None if popularity is None else as_target(popularity)
+    if table is not None and method == "drawn" and not visited_only:
+        candidates = [*as_list("candidates", candidates, "location names"), *receivers(table)]
     return solve(
         Question(
             "hide",
@@ -198,7 +203,7 @@ def hide(
             forbidden=forbidden,
             candidates=candidates,
             search=SearchLimits(time_limit, gap, memory_limit),
-            popularity=None if popularity is None else as_target(popularity),
+            popularity=table,
             key=None if key is None else as_key(key),
         )
     )

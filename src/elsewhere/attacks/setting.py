@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,9 +12,7 @@ from elsewhere.attacks.baselines import deleted, median_loss, rounded, sanitized
 from elsewhere.attacks.noise import MOST_PLACES, noised
 from elsewhere.attacks.table import Table
 from elsewhere.model.arrays import Flags, Floats, Ints
-from elsewhere.model.names import NameIndex
 from elsewhere.plan import Plan
-from elsewhere.popularity import popularity_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -68,8 +66,15 @@ class Setting:
 
     @cached_property
     def popularity(self) -> Floats:
-        """How popular each place is with everybody, as the method takes it; 0 if that is not known."""
-        return np.array([weight or 0.0 for weight in popularity_of(NameIndex(self.table.locations), None)])
+        """How popular each place is: the mean of the users' shares, as `profiles.learn` has it. Attackers know it."""
+        sizes = self.table.counts.sum(axis=1)
+        return np.asarray((self.table.counts.T @ (1.0 / sizes)) / len(sizes))
+
+    @cached_property
+    def _drawing(self) -> Plan:
+        """The plan that draws, with what is learned from the users."""
+        table = dict(zip(self.table.locations, self.popularity.tolist(), strict=True))
+        return replace(self.plan.policy, method="drawn").plan(popularity=table)
 
     @property
     def protections(self) -> tuple[str, ...]:
@@ -85,9 +90,7 @@ class Setting:
             return rounded(counts, self.sensitive)
         if protection in NOISES:
             return noised(counts, NOISES[protection], self.seed)
-        plan = self.plan
-        if protection == DRAWN:
-            plan = plan.with_choices({"method": "drawn"}).with_key(seed_key(self.seed, draw))
+        plan = self._drawing.with_key(seed_key(self.seed, draw)) if protection == DRAWN else self.plan
         return sanitized(plan, self.table.locations, counts)
 
     def releases(self, protection: str, rows: Ints, draw: int = 0) -> csr_array:

@@ -36,7 +36,7 @@ WITHOUT_PARTNER = "no other user of the opposite kind can share a release within
 
 
 def check_sharing(keys: Sequence[str], personal: bool, since: bool) -> None:
-    """Raise if users have more keys, choices of their own or earlier releases, or if the library for pairs is missing."""
+    """Raise if users have more keys, own choices or earlier releases, or if the library for pairs is missing."""
     if keys:
         raise InputError(f"keys has {quote(keys[0])}, but with mechanism = 'shared' a user has one release", ("keys",))
     if personal:
