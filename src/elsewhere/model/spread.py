@@ -15,10 +15,9 @@ from elsewhere.text import closest, quote
 
 #: How many 5% quantiles there are, from the least value to the greatest.
 QUANTILES = 21
-#: Distances between shares that are never infinite: the others say little about members of different sizes.
-DISTANCES = ("js", "variational")
-
-_GREATEST = {"js": 1.0, "variational": 2.0}
+#: Distances between shares that are never infinite, with their greatest values: the others say little about members of
+#: different sizes.
+DISTANCES = {"js": 1.0, "variational": 2.0}
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class Spread:
     merged: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.privacy not in DISTANCES:
+        if not isinstance(self.privacy, str) or self.privacy not in DISTANCES:
             raise InputError(
                 f"the spread has privacy = {quote(self.privacy)}; it must be one of {', '.join(DISTANCES)}"
             )
@@ -62,15 +61,11 @@ class Spread:
         for place, share in self.visited.items():
             if not _is_number(share) or not 0.0 <= share <= 1.0:
                 raise InputError(f"the spread gives {quote(place)} the share {quote(share)}; it must be from 0 to 1")
-        for name, most in (("distances", _GREATEST[self.privacy]), ("places", np.inf), ("others", self.most)):
+        most = DISTANCES[self.privacy]
+        for name, greatest in (("distances", most), ("places", np.inf), ("others", most)):
             if name != "others" or self.others:
-                object.__setattr__(self, name, _quantiles(name, getattr(self, name), most))
+                object.__setattr__(self, name, _quantiles(name, getattr(self, name), greatest))
         object.__setattr__(self, "visited", {place: float(share) for place, share in self.visited.items()})
-
-    @property
-    def most(self) -> float:
-        """The greatest value of the distance."""
-        return _GREATEST[self.privacy]
 
     def check_places(self, known: NameIndex) -> None:
         """Raise if a place is not one of the profile's."""
