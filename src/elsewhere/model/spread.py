@@ -68,21 +68,21 @@ class Spread:
         object.__setattr__(self, "visited", {place: float(share) for place, share in self.visited.items()})
 
     def check_places(self, known: NameIndex) -> None:
-        """Raise if a place is not one of the profile's."""
+        """Raise if a place is not among the `known` ones, those of the profile."""
         for place in self.visited:
             if known.position(place) < 0:
                 hint = closest(place, known.names)
                 raise InputError(f"the spread names {quote(place)}, which is not a place of the profile{hint}")
 
     def shares(self, places: Iterable[str]) -> list[float]:
-        """The share of the members who visit each of some places, which may be spelt in any way."""
+        """Return the share of the members who visit each of `places`, which may be spelt in any way."""
         known, shares = NameIndex(list(self.visited)), list(self.visited.values())
         return [shares[at] if at >= 0 else 0.0 for at in known.positions_of(NameIndex(list(places)))]
 
     def by_kind(self, kind_of: Callable[[str], str]) -> Spread:
-        """The spread after places of one kind were merged, as if members chose their places independently.
+        """Return the spread after places of the same `kind_of` were merged.
 
-        Merging brings histograms nearer to each other, so that the distances are too great, if anything.
+        It is a guess, as if members chose their places independently. Merging brings histograms nearer to each other, so that the distances are too great, if anything.
         """
         kinds = {place: kind_of(place) for place in self.visited}
         if len(set(kinds.values())) == len(kinds):
