@@ -82,7 +82,8 @@ class Spread:
     def by_kind(self, kind_of: Callable[[str], str]) -> Spread:
         """Return the spread after places of the same `kind_of` were merged.
 
-        It is a guess, as if members chose their places independently. Merging brings histograms nearer to each other, so that the distances are too great, if anything.
+        It is a guess, as if members chose their places independently. Merging brings histograms nearer to each other,
+        so that the distances are too great, if anything.
         """
         kinds = {place: kind_of(place) for place in self.visited}
         if len(set(kinds.values())) == len(kinds):
