@@ -82,6 +82,12 @@ def assert_spread(spread: Spread, profile: ew.Profile, users: list[dict[str, int
         assert spread.visited[place] == sum(counts.get(place, 0) > 0 for counts in users) / len(users)
 
 
+def test_nobody_is_farther_away_than_can_be() -> None:
+    weights = {f"place {at}": 1 + at % 7 for at in range(1000)}
+    strangers = {str(at): {f"other {number}": 1 + number % 11 for number in range(at + 50)} for at in range(60)}
+    assert profiles.spread_of(weights, strangers).spread.distances == pytest.approx([1.0] * 21)  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
@@ -209,6 +215,7 @@ places = {STEPS}
         ("places = [0.0", "places = [nan", "has nan among its places"),
         ("1.0]\n[spread.v", "inf]\n[spread.v", "has inf among its places"),
         ('privacy = "js"', 'privacy = "l2"', "the spread has privacy = 'l2'; it must be one of js, variational"),
+        ('privacy = "js"', "privacy = [1]", "the spread has privacy = [1]; it must be one of js, variational"),
         ('privacy = "js"', 'privat = "js"', "the unknown key 'privat' in its spread; did you mean 'privacy'?"),
         ('privacy = "js"', "others = [1]", "the spread has 1 others; it must have 21"),
         ('"Bar" = 0.5', '"Baar" = 0.5', "the spread names 'Baar', which is not a place of the profile"),

@@ -19,16 +19,14 @@ from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
-
-import numpy as np
+from typing import Any, TypeAlias
 
 from elsewhere.files import write_atomic
-from elsewhere.model.distances import find_distance
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram, Profile, TableLike, TargetLike, parse_weights
 from elsewhere.model.question import as_histogram, as_list, check_size
-from elsewhere.model.spread import DISTANCES, Spread, quantiles_of
+from elsewhere.model.spread import DISTANCES, Spread
+from elsewhere.model.spread_of_users import measured_spread
 from elsewhere.text import closest, one_line, quote
 
 __all__ = [
@@ -230,7 +228,7 @@ def learn(users: Users, *, visited: Collection[str] = ()) -> StoredProfile:
     profile = Profile(sums)
     few = "" if kept >= FEW_USERS else " It has no spread, because a spread of so few users could reveal a single one."
     if not few:
-        profile = Profile(profile, _spread(profile, members, [], "js"))
+        profile = Profile(profile, measured_spread(profile, members, [], "js"))
     among = f" All of them visited one of: {', '.join(map(str, wanted))}." if wanted else ""
     return StoredProfile(
         name="learned",
@@ -242,9 +240,7 @@ def learn(users: Users, *, visited: Collection[str] = ()) -> StoredProfile:
     )
 
 
-def spread_of(
-    profile: TargetLike, users: Users, privacy: Literal["js", "variational"] = "js", *, others: Users = ()
-) -> Profile:
+def spread_of(profile: TargetLike, users: Users, privacy: str = "js", *, others: Users = ()) -> Profile:
     """Give a profile, such as a shipped one, the spread of its members: how they differ from it and from each other.
 
     Parameters
@@ -282,7 +278,7 @@ def spread_of(
     ({'museum': 1.0, 'zoo': 0.5}, 0.151)
     """
     known = profile if isinstance(profile, Profile) else Profile(profile)
-    if privacy not in DISTANCES:
+    if not isinstance(privacy, str) or privacy not in DISTANCES:
         raise InputError(f"privacy is {quote(privacy)}; it must be one of {', '.join(DISTANCES)}", ("privacy",))
     members, strangers = (list(_histograms(group)) for group in (users, others))
     for what, group in (("users", members), ("others", strangers)):
@@ -291,30 +287,7 @@ def spread_of(
                 f"{what} has {len(group)} histograms; with fewer than {FEW_USERS} a spread could reveal a single one",
                 (what,),
             )
-    return Profile(known, _spread(known, members, strangers, privacy))
-
-
-def _spread(profile: Profile, members: list[Histogram], others: list[Histogram], privacy: str) -> Spread:
-    visits, places = np.zeros(profile.length), []
-    for member in members:
-        at = np.array(profile.index.positions_of(member.index))[member.counts > 0]
-        visits[at[at >= 0]] += 1
-        places.append(float(np.count_nonzero(at >= 0)))
-    near, far = ([_distance(profile, histogram, privacy) for histogram in group] for group in (members, others))
-    shares = dict(zip(profile.locations, (visits / len(members)).tolist(), strict=True))
-    return Spread(shares, quantiles_of(near), quantiles_of(places), quantiles_of(far) if far else (), privacy)
-
-
-def _distance(profile: Profile, histogram: Histogram, privacy: str) -> float:
-    """The distance of a histogram from a profile; it takes no longer for a profile with very many places."""
-    found = find_distance(privacy)
-    visited = histogram.counts > 0
-    at = np.array(profile.index.positions_of(histogram.index))[visited]
-    weights = np.where(at >= 0, profile.weights[at], 0.0)
-    terms = found.terms(weights, histogram.counts[visited].astype(np.float64), 1.0, float(histogram.size))
-    # Where there are no visits, the term is in proportion to the weight.
-    unvisited = max(0.0, 1.0 - float(weights.sum()))
-    return float(terms.sum() + found.terms(np.array([unvisited]), np.zeros(1), 1.0, 1.0).sum())
+    return Profile(known, measured_spread(known, members, strangers, privacy))
 
 
 def _histograms(users: Users) -> Iterator[Histogram]:

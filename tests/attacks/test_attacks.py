@@ -237,7 +237,7 @@ def test_traces_of_hiding() -> None:
     assert control.low < 0.5 < control.high
     assert right(once, "hide").low > 0.7
     assert right(twice.attacks, "hide, the second alone").low > 0.7
-    assert twice.proven["deletion"].value == twice.proven["hide with lower"].value == 0.0
+    assert twice.proven["deletion"].value == twice.proven["hide, continued"].value == 0.0
     assert twice.proven["hide"].value > 0.1
 
 

@@ -18,21 +18,32 @@ if TYPE_CHECKING:
     from elsewhere.plan import Plan
 
 
-def sanitized(plan: Plan, locations: tuple[str, ...], counts: csr_array) -> csr_array:
-    """The release of each row under a plan, by the kernel of every batch; a row without a release is empty."""
+def sanitized(plan: Plan, locations: tuple[str, ...], counts: csr_array, earlier: csr_array | None = None) -> csr_array:
+    """The release of each row under a plan, by the kernel of every batch; a row without a release is empty.
+
+    With `earlier` releases, those of the same rows are continued.
+    """
     from scipy.sparse import csr_array
 
     from elsewhere.engines.arrow import pa, pc
     from elsewhere.engines.kernel import sanitize_batches
     from elsewhere.engines.outcome import releases
+    from elsewhere.engines.users import EARLIER
 
     names = pa.array(locations, pa.string())
-    columns = [pa.array(entry_rows(counts)), names.take(pa.array(counts.indices)), pa.array(counts.data)]
+    users, places, numbers = entry_rows(counts), counts.indices, counts.data
+    if earlier is not None:
+        users = np.append(users, entry_rows(earlier))
+        places, numbers = np.append(places, earlier.indices), np.append(numbers, earlier.data)
+    order = np.argsort(users, kind="stable")  # the rows of a user are together
+    columns = [pa.array(users[order]), names.take(pa.array(places[order])), pa.array(numbers[order])]
     batch = pa.record_batch(columns, names=["user", "location", "count"])
+    if earlier is not None:
+        batch = batch.append_column(EARLIER, pa.array(order >= counts.nnz))
     rows = pa.Table.from_batches([releases(results) for results in sanitize_batches(plan, [batch])])
     user, location, count = (rows.column(name) for name in ("user", "location", "count"))
-    places = pc.index_in(location, value_set=names).to_numpy()
-    return csr_array((count.to_numpy(), (user.to_numpy(), places)), shape=counts.shape)
+    columns = pc.index_in(location, value_set=names).to_numpy()
+    return csr_array((count.to_numpy(), (user.to_numpy(), columns)), shape=counts.shape)
 
 
 def deleted(counts: csr_array, sensitive: Flags) -> csr_array:

@@ -19,7 +19,7 @@ from elsewhere.model.errors import InputError
 FEWEST = 20
 #: Users of a kind, at most, that are drawn for an attack: enough for an interval of some two percent to either side.
 MOST = 1000
-_FOLDS, _INNER = 5, 2
+_FOLDS, _INNER = 4, 3
 #: How many trees an attacker grows: in one go, and one after the other.
 _TREES, _ROUNDS = 60, 50
 _Z = 1.959963984540054
@@ -65,7 +65,7 @@ class Judged(NamedTuple):
 def guess(views: Sequence[View], seeds: Sequence[int]) -> Judged:
     """How often an attacker who is shown two users, one of either label, says rightly which is which (AUC).
 
-    Each split of the users has a view and a seed. Users are split into five parts, and those of each part are judged by
+    Each split of the users has a view and a seed. Users are split into four parts, and those of each part are judged by
     an attacker who learned from the others. Of several learners the attacker takes the one that does best among those
     others, which are split once more for that, so that nothing about the users who are judged goes into the choice. A
     user is never in two parts, with whatever number of rows. `over_splits` says what becomes of several splits.
@@ -96,11 +96,8 @@ def _strongest(attackers: Mapping[str, Attacker], labels: Flags, train: Ints, se
     """The attacker that does best among those whom it may learn from; the simplest if there is no other."""
     if len(attackers) == 1:
         return next(iter(attackers))
-    inner = [(train[known], train[held]) for known, held in _split(labels[train], _INNER, seed)]
-    tried = {
-        name: np.mean([auc(attack(*parts), labels[parts[1]])[0] for parts in inner])
-        for name, attack in attackers.items()
-    }
+    known, held = (train[part] for part in next(_split(labels[train], _INNER, seed)))
+    tried = {name: auc(attack(known, held), labels[held])[0] for name, attack in attackers.items()}
     return max(tried, key=tried.__getitem__)
 
 
@@ -223,7 +220,7 @@ def _attacker(view: View, model: Any, look: Callable[[Ints, Ints], Any], *, seve
             of, more = view.more
             extra = np.isin(of, train)
             users, rows = np.append(users, of[extra]), np.append(rows, more[extra])
-        weights = 1.0 / np.bincount(users)[users]
+        weights = 1.0 / np.bincount(users)[users] if several else None
         model.fit(look(rows, rows), view.labels[users], sample_weight=weights)
         seen = look(rows, view.judged[test])
         scores: Floats = (

@@ -107,9 +107,8 @@ def mechanisms(group: Group, goal: Literal["resemble", "avoid"]) -> dict[str, Pl
 
 
 def everybody_resembles(group: Group) -> dict[str, Plan]:
-    """Ways to resemble for all users, members or not: as near as the limit allows, and just within the threshold."""
-    limits = {"max_distance": group.threshold, "aim": "least-loss"}
-    return {"resemble": group.plan, "resemble, just enough": group.plan.with_choices(limits)}
+    """Ways to resemble for all users, members or not: as near as the limit allows, and within the threshold."""
+    return mechanisms(group, "resemble") | {"resemble": group.plan}
 
 
 def profile(group: Group, goal: Literal["resemble", "avoid"]) -> Profiling:

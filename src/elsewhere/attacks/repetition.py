@@ -1,4 +1,4 @@
-"""Repeated release: what two releases of a growing histogram give away, with and without `lower`.
+"""Repeated release: what two releases of a growing histogram give away, and if the second continues the first.
 
 A table has no times, so growth is drawn: each visit was there already at the first release with a probability of 80%.
 As in detection, half of the users with something to hide give releases away, and of the others the attacker gets the
@@ -16,8 +16,8 @@ from elsewhere.attacks.detection import halves, view_of_halves
 from elsewhere.attacks.features import Features
 from elsewhere.attacks.learning import MOST, drawn, guess, over_splits, share
 from elsewhere.attacks.result import Attack, Repetition
-from elsewhere.attacks.setting import Setting
-from elsewhere.attacks.table import as_histogram, entry_rows, with_counts
+from elsewhere.attacks.setting import DRAWN, Setting
+from elsewhere.attacks.table import entry_rows, with_counts
 from elsewhere.model.arrays import Flags, Ints
 
 if TYPE_CHECKING:
@@ -64,26 +64,10 @@ def repeat(setting: Setting) -> Repetition:
 def _pairs(setting: Setting, early: csr_array, later: csr_array) -> dict[str, tuple[csr_array, csr_array]]:
     """The two releases of each user, by kind."""
     pairs = {name: (setting.protected(name, early), setting.protected(name, later)) for name in setting.protections}
-    return {**pairs, "hide with lower": (pairs["hide"][0], _not_below(setting, pairs["hide"][0], later))}
-
-
-def _not_below(setting: Setting, first: csr_array, later: csr_array) -> csr_array:
-    """The releases of the later histograms in which no count is below that of the first release."""
-    from scipy.sparse import csr_array
-
-    from elsewhere.verbs import hide
-
-    locations = setting.table.locations
-    number = {name: at for at, name in enumerate(locations)}
-    entries: list[tuple[int, int, int]] = []
-    for row in range(later.shape[0]):
-        history = as_histogram(locations, later, row)
-        sensitive = [name for name in history if setting.sensitive[number[name]]]
-        lower = as_histogram(locations, first, row)
-        release = hide(history, sensitive, setting.plan.policy.quality, lower=lower).histogram
-        entries += [(row, number[name], count) for name, count in release.items()]
-    rows, columns, counts = np.array(entries, dtype=np.int64).T
-    return csr_array((counts, (rows, columns)), shape=later.shape)
+    for name in ("hide", DRAWN):
+        first = pairs[name][0]
+        pairs[f"{name}, continued"] = first, setting.protected(name, later, earlier=first)
+    return pairs
 
 
 def _falls(first: csr_array, second: csr_array) -> Flags:

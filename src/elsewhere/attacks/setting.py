@@ -82,8 +82,10 @@ class Setting:
         noises = tuple(NOISES) if len(self.table.locations) <= MOST_PLACES else ()
         return ("deletion", "rounding", *noises, "hide", DRAWN)
 
-    def protected(self, protection: str, counts: csr_array, draw: int = 0) -> csr_array:
-        """The releases of some counts; each draw has a key of its own."""
+    def protected(
+        self, protection: str, counts: csr_array, draw: int = 0, *, earlier: csr_array | None = None
+    ) -> csr_array:
+        """The releases of some counts; each draw has a key of its own. Those of `hide` may continue earlier ones."""
         if protection == "deletion":
             return deleted(counts, self.sensitive)
         if protection == "rounding":
@@ -91,7 +93,7 @@ class Setting:
         if protection in NOISES:
             return noised(counts, NOISES[protection], self.seed)
         plan = self._drawing.with_key(seed_key(self.seed, draw)) if protection == DRAWN else self.plan
-        return sanitized(plan, self.table.locations, counts)
+        return sanitized(plan, self.table.locations, counts, earlier)
 
     def releases(self, protection: str, rows: Ints, draw: int = 0) -> csr_array:
         """The releases of some users; those that were made for another attack are not made again."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +15,9 @@ from elsewhere.text import closest, quote
 
 #: How many 5% quantiles there are, from the least value to the greatest.
 QUANTILES = 21
-#: Distances between shares that are never infinite: the others say little about members of different sizes.
-DISTANCES: tuple[Literal["js", "variational"], ...] = ("js", "variational")
-
-_GREATEST = {"js": 1.0, "variational": 2.0}
+#: Distances between shares that are never infinite, with their greatest values: the others say little about members of
+#: different sizes.
+DISTANCES = {"js": 1.0, "variational": 2.0}
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ class Spread:
     merged: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.privacy not in DISTANCES:
+        if not isinstance(self.privacy, str) or self.privacy not in DISTANCES:
             raise InputError(
                 f"the spread has privacy = {quote(self.privacy)}; it must be one of {', '.join(DISTANCES)}"
             )
@@ -62,32 +61,29 @@ class Spread:
         for place, share in self.visited.items():
             if not _is_number(share) or not 0.0 <= share <= 1.0:
                 raise InputError(f"the spread gives {quote(place)} the share {quote(share)}; it must be from 0 to 1")
-        for name, most in (("distances", _GREATEST[self.privacy]), ("places", np.inf), ("others", self.most)):
+        most = DISTANCES[self.privacy]
+        for name, greatest in (("distances", most), ("places", np.inf), ("others", most)):
             if name != "others" or self.others:
-                object.__setattr__(self, name, _quantiles(name, getattr(self, name), most))
+                object.__setattr__(self, name, _quantiles(name, getattr(self, name), greatest))
         object.__setattr__(self, "visited", {place: float(share) for place, share in self.visited.items()})
 
-    @property
-    def most(self) -> float:
-        """The greatest value of the distance."""
-        return _GREATEST[self.privacy]
-
     def check_places(self, known: NameIndex) -> None:
-        """Raise if a place is not one of the profile's."""
+        """Raise if a place is not among the `known` ones, those of the profile."""
         for place in self.visited:
             if known.position(place) < 0:
                 hint = closest(place, known.names)
                 raise InputError(f"the spread names {quote(place)}, which is not a place of the profile{hint}")
 
     def shares(self, places: Iterable[str]) -> list[float]:
-        """The share of the members who visit each of some places, which may be spelt in any way."""
+        """Return the share of the members who visit each of `places`, which may be spelt in any way."""
         known, shares = NameIndex(list(self.visited)), list(self.visited.values())
         return [shares[at] if at >= 0 else 0.0 for at in known.positions_of(NameIndex(list(places)))]
 
     def by_kind(self, kind_of: Callable[[str], str]) -> Spread:
-        """The spread after places of one kind were merged, as if members chose their places independently.
+        """Return the spread after places of the same `kind_of` were merged.
 
-        Merging brings histograms nearer to each other, so that the distances are too great, if anything.
+        It is a guess, as if members chose their places independently. Merging brings histograms nearer to each other,
+        so that the distances are too great, if anything.
         """
         kinds = {place: kind_of(place) for place in self.visited}
         if len(set(kinds.values())) == len(kinds):
