@@ -15,7 +15,7 @@ import gzip
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -68,17 +68,27 @@ def main(wanted: Iterable[str]) -> None:
                 print(text, flush=True)
 
 
+def evaluation_users() -> dict[str, Callable[[], Users]]:
+    """The users of the evaluation sets that are there, by name."""
+    found: dict[str, Callable[[], Users]] = {}
+    if nyc := folder_with("nyc_partial.csv.gz"):
+        found["nyc"] = partial(_kinds, nyc / "nyc_partial.csv.gz")
+    if gowalla := folder_with("gowalla_nyc.csv.gz"):
+        found["gowalla"] = lambda: _periods(gowalla)[0]
+    return found
+
+
 def jobs() -> list[Job]:
     """Every audit for which the evaluation sets are there."""
-    found = []
+    found, users = [], evaluation_users()
     if nyc := folder_with("nyc_partial.csv.gz"):
         tree = {"taxonomy": str(nyc / "taxonomy.csv")}
         sets = {"nightlife": {"sensitive": ["Nightlife Spot"], **tree}, "food": {"sensitive": ["Food"], **tree}}
-        found += _jobs("nyc", lambda: _kinds(nyc / "nyc_partial.csv.gz"), sets)
+        found += _jobs("nyc", users["nyc"], sets)
     if gowalla := folder_with("gowalla_nyc.csv.gz"):
         tree = {"taxonomy": "shipped"}
         sets = {"nightlife": {"sensitive": ["Nightlife"], **tree}, "food": {"sensitive": ["Food and drink"], **tree}}
-        found += _jobs("gowalla", lambda: _periods(gowalla)[0], sets)
+        found += _jobs("gowalla", users["gowalla"], sets)
         found.append(
             Job(
                 "gowalla-earlier",

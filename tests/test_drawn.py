@@ -320,3 +320,26 @@ def test_verify_says_that_a_drawn_release_is_not_the_best_on_purpose(run: Run, m
     ):
         status, _, told = run("verify", asked[0], "release.csv", *asked[1:], *method)
         assert (status, told.endswith(sentence)) == (0, True), told
+
+
+def test_popular_places_receive_visits_where_nobody_was() -> None:
+    """Places of a given table do, unless they are sensitive, of a kind that often is, or only visited ones may."""
+    history, table = {"a": 30, "b": 10, "s": 40}, {"a": 1, "pier": 8, "s": 50, "St. Mary's Hospital": 50}
+    release = ew.hide(history, {"s"}, method="drawn", popularity=table, key=KEY).histogram
+    assert release.size == 80
+    assert release["pier"] > 0
+    assert release["s"] == release["St. Mary's Hospital"] == 0
+    own = ew.hide(history, {"s"}, method="drawn", popularity=table, key=KEY, visited_only=True).histogram
+    assert set(own) == {"a", "b"}
+    plan = ew.Policy("hide", sensitive=("s", "pi*"), method="drawn").plan(popularity=table).with_key(Key(KEY))
+    assert set(plan.sanitize(history).histogram) == {"a", "b"}
+
+
+def test_popular_kinds_receive_visits() -> None:
+    """Where kinds are counted the shipped table has them all."""
+    history = {"Blue Note Café": 20, "Office": 10, "Clinic": 30}
+    plan = ew.Policy("hide", sensitive=("Clinic",), method="drawn", by="kind").plan().with_key(Key(KEY))
+    release = plan.sanitize(history).histogram
+    assert len(release) > 2
+    assert release.size == 60
+    assert not ew.Taxonomy.shipped().often_sensitive(release)
