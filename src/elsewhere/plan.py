@@ -15,7 +15,7 @@ from elsewhere.histories import read
 from elsewhere.model.comparison import Comparison, Match, check_known, totals_by_kind
 from elsewhere.model.distances import DistanceLike
 from elsewhere.model.errors import InputError
-from elsewhere.model.histogram import HasProfile, Histogram, Profile, TableLike
+from elsewhere.model.histogram import HasProfile, Histogram, Profile, TableLike, TargetLike
 from elsewhere.model.keys import Key
 from elsewhere.model.names import NameIndex, name_key
 from elsewhere.model.places import Places
@@ -24,7 +24,7 @@ from elsewhere.model.result import Frontier, Sanitized
 from elsewhere.model.taxonomy import NO_KIND, PRESET, UNKNOWN_KIND, Taxonomy, Types
 from elsewhere.model.trees import KindDistance, TreeDistance
 from elsewhere.policy import SHIPPED, Policy
-from elsewhere.popularity import receivers, shipped_table
+from elsewhere.popularity import Popularity, shipped_table
 from elsewhere.text import closest, plural, quote
 from elsewhere.verification.verify import Check, check_release
 
@@ -39,7 +39,7 @@ class Plan:
         policy: Policy,
         target: Mapping[str, Any] | HasProfile | None,
         taxonomy: Taxonomy | None,
-        popularity: Mapping[str, Any] | None,
+        popularity: TargetLike | None,
     ) -> None:
         self.policy = policy
         self.target = policy.weights() if target is None and policy.target is not None else _weights(target)
@@ -48,8 +48,8 @@ class Plan:
         self._types: tuple[Types, ...] = (
             {name: (NO_KIND if name_key(kind) == NO_KIND else kind,) for name, kind in policy.kinds.items()},
         )
-        given = policy.weights("popularity") if popularity is None and policy.popularity is not None else popularity
-        self._given_popularity = None if given is None else Profile(given)
+        given = policy.table("popularity") if popularity is None and policy.popularity is not None else popularity
+        self._given_popularity = None if given is None else Popularity.of(given)
         self._key: Key | None = None
         self._lower, self._upper = _bounds(policy, policy.lower), _bounds(policy, policy.upper)
         self._forbidden = [read(policy._at(name)).histogram for name in policy.forbidden]
@@ -194,7 +194,7 @@ class Plan:
             watched=watched,
             notes=self._notes(match, sum(name in history for name in watched)),
             aim=policy.chosen_aim,
-            popularity=self._popularity,
+            popularity=None if self._popularity is None else self._popularity.weights,
             key=self._key,
         )
 
@@ -330,18 +330,19 @@ class Plan:
             own = tuple(name if self.kinds.node(name) else self.counted_names([name])[0] for name in own)
         if self._popularity is None or self.policy.visited_only:
             return own
-        return tuple(dict.fromkeys((*own, *receivers(self._popularity))))
+        return tuple(dict.fromkeys((*own, *self._popularity.receivers)))
 
     @cached_property
-    def _popularity(self) -> Profile | None:
-        """The weights that draws follow, by location or by kind; None for those that the shipped profiles give."""
+    def _popularity(self) -> Popularity | None:
+        """What draws follow, by location or by kind; None if it is what the shipped profiles say about own places."""
         if self.policy.goal != "hide" or self.policy.method != "drawn":
             return None
         if self.policy.by == "name":
             return self._given_popularity
-        table, kinds = self._given_popularity or shipped_table(), self.kinds.without_types()
+        table = shipped_table() if self._given_popularity is None else self._given_popularity.weights
+        kinds = self.kinds.without_types()
         totals = totals_by_kind(table, lambda name: kinds if kinds.node(name) else self.kinds, self.policy.depth)
-        return Profile({kind: weight for kind, weight in totals.items() if kind != UNKNOWN_KIND} or totals)
+        return Popularity.of({kind: weight for kind, weight in totals.items() if kind != UNKNOWN_KIND} or totals)
 
     @cached_property
     def _beyond(self) -> NameIndex:

@@ -15,7 +15,7 @@ from elsewhere.files import read_bounded, write_atomic
 from elsewhere.histories import read_weights
 from elsewhere.model.distances import find_distance
 from elsewhere.model.errors import InputError
-from elsewhere.model.histogram import HasProfile, Profile
+from elsewhere.model.histogram import HasProfile, Profile, TargetLike
 from elsewhere.model.question import (
     DISTANCE_LIMITS,
     MEMORY_LIMIT,
@@ -199,18 +199,23 @@ class Policy:
         return {**self.chosen(), "contents": contents}
 
     def weights(self, what: Weights = "target") -> Mapping[str, Any]:
-        """Read the policy's target or popularity, as `what` says: the weights in a file, or a stored profile."""
+        """Read the policy's target or popularity, as `what` says: the weights in a file, or of a stored profile."""
+        found = self.table(what)
+        return found.profile if isinstance(found, profiles.StoredProfile) else found
+
+    def table(self, what: Weights) -> Mapping[str, Any] | profiles.StoredProfile:
+        """Read the policy's target or popularity: the weights in a file, or a stored profile with all it says."""
         name = self.target if what == "target" else self.popularity
         assert name is not None
         path = self._at(name)
         if path.suffix == ".toml" and path.is_file():
-            return profiles.load(path).profile
+            return profiles.load(path)
         if path.exists() or name == "-":
             return read_weights(path)
         known = profiles.all_profiles()
         if name not in known:
             raise InputError(f"the {what} {quote(name)} is neither a file nor a profile{closest(name, known)}")
-        return known[name].profile
+        return known[name]
 
     def guesses(self) -> tuple[Guess, ...]:
         """Return what a stranger could guess from releases under this policy, for all histories together."""
@@ -245,7 +250,7 @@ class Policy:
         *,
         target: Mapping[str, Any] | HasProfile | None = None,
         taxonomy: Taxonomy | None = None,
-        popularity: Mapping[str, Any] | None = None,
+        popularity: TargetLike | None = None,
     ) -> Plan:
         """Read the policy's files and return a `Plan` for any number of histories.
 

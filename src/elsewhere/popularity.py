@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import islice
+from itertools import filterfalse, islice
 
 import numpy as np
 
 from elsewhere import profiles
-from elsewhere.model.histogram import Profile, TableLike, parse_weights
+from elsewhere.model.histogram import Profile, TableLike, TargetLike, as_target, parse_weights
 from elsewhere.model.names import NameIndex
 from elsewhere.model.taxonomy import Taxonomy
 
@@ -39,19 +40,47 @@ def popularity_of(places: NameIndex, table: TableLike | None) -> Sequence[float 
     return _with_mean(found)
 
 
-def receivers(table: TableLike) -> tuple[str, ...]:
-    """The places of a table that may receive visits even if the person never was there: the most popular ones.
+@dataclass(frozen=True)
+class Popularity:
+    """A table of how popular places are, and which of them a person is sent to who never was there."""
 
-    Nobody is sent to a place of a kind that is often sensitive.
+    weights: Profile
+    #: The most popular places, without those that tell about somebody.
+    receivers: tuple[str, ...]
 
-    >>> receivers({"Blue Note Café": 2, "St. Mary's Hospital": 5, "Pier 7": 3, "nowhere": 0})
-    ('Pier 7', 'Blue Note Café')
-    """
-    known, weights = parse_weights(table, "popularity")
-    order = sorted(np.flatnonzero(weights).tolist(), key=lambda at: (-weights[at], known.keys[at]))
-    names = (known.names[at] for at in order)
-    harmless = (name for name in names if not Taxonomy.shipped().often_sensitive([name]))
-    return tuple(islice(harmless, _MOST_RECEIVERS))
+    @classmethod
+    def of(cls, table: TargetLike) -> Popularity:
+        """Weights by location, or a profile. Of a learned one, only places that many users visited receive visits.
+
+        Nobody is sent to a home, or to a place of a kind that is often sensitive.
+
+        >>> Popularity.of({"Blue Note Café": 2, "St. Mary's Hospital": 5, "Pier 7": 3, "Home": 9}).receivers
+        ('Pier 7', 'Blue Note Café')
+        """
+        known, numbers = parse_weights(as_target(table), "popularity")
+        weights = Profile(zip(known.names, numbers.tolist(), strict=True))
+        order = sorted(np.flatnonzero(numbers).tolist(), key=lambda at: (-numbers[at], known.keys[at]))
+        many = _visited_by_many(table) if isinstance(table, profiles.StoredProfile) else None
+        names = (known.names[at] for at in order if many is None or known.names[at] in many)
+        return cls(weights, tuple(islice(filterfalse(_tells, names), _MOST_RECEIVERS)))
+
+
+def _visited_by_many(learned: profiles.StoredProfile) -> Collection[str] | None:
+    """The places that so many users visited that none of them is known by it; None if nobody was asked."""
+    if learned.users is None:
+        return None
+    spread = learned.profile.spread
+    if spread is None:
+        return ()
+    names = learned.profile.locations
+    shares = spread.shares(names)
+    return {name for name, share in zip(names, shares, strict=True) if share * learned.users > profiles.FEW_USERS - 0.5}
+
+
+def _tells(name: str) -> bool:
+    """Whether a visit to a place may tell something about a person: it is a home, or its kind is often sensitive."""
+    places = Taxonomy.shipped()
+    return bool(places.often_sensitive([name]) or places.select(["preset:home"], among=[name]))
 
 
 def shipped_table() -> Profile:

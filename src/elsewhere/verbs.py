@@ -11,7 +11,7 @@ from typing import Literal
 
 from elsewhere.model.distances import DistanceLike, over_taxonomy
 from elsewhere.model.errors import InputError
-from elsewhere.model.histogram import TableLike, TargetLike, as_target
+from elsewhere.model.histogram import TableLike, TargetLike
 from elsewhere.model.keys import KeyLike, as_key
 from elsewhere.model.question import (
     MEMORY_LIMIT,
@@ -107,9 +107,10 @@ def hide(
         The limit on d_q(H, H'). A drawn release satisfies it, too. Default: no limit.
     popularity
         Weights by location, such as a `Profile`, for ``method="drawn"``: what everybody does. Unless `visited_only`,
-        its 1,000 most popular places may receive visits even if they are not in the history, but none of a kind that is
-        often sensitive. A place without a weight keeps its share of the history. Default: weights by kind of place, the
-        mean of the shipped profiles, which are made up; visits then go to places of the history alone.
+        its 1,000 most popular places may receive visits even if they are not in the history, but no home and none of a
+        kind that is often sensitive; of a learned profile, only places that at least 20 users visited. A place without
+        a weight keeps its share of the history. Default: weights by kind of place, the mean of the shipped profiles,
+        which are made up; visits then go to places of the history alone.
     key
         The secret that is used to draw, or to break ties if the method is ``"optimal"``: bytes, 32 random ones at best.
         Default: to draw, your own key: ``$ELSEWHERE_KEY``, or your private key file, which is made on first use; ties
@@ -181,13 +182,13 @@ def hide(
     >>> dict(result.histogram), round(result.quality_loss, 4), round(result.regret, 4)
     ({'a': 8, 'b': 4, 'c': 4, 'd': 2, 'e': 17, 'f': 15}, 0.1227, 0.0023)
     """
-    from elsewhere.popularity import receivers
+    from elsewhere.popularity import Popularity
     from elsewhere.solve import solve
 
     taxonomy = informed(taxonomy, histogram)
-    table = None if popularity is None else as_target(popularity)
+    table = None if popularity is None else Popularity.of(popularity)
     if table is not None and method == "drawn" and not visited_only:
-        candidates = [*as_list("candidates", candidates, "location names"), *receivers(table)]
+        candidates = [*as_list("candidates", candidates, "location names"), *table.receivers]
     return solve(
         Question(
             "hide",
@@ -203,7 +204,7 @@ def hide(
             forbidden=forbidden,
             candidates=candidates,
             search=SearchLimits(time_limit, gap, memory_limit),
-            popularity=table,
+            popularity=None if table is None else table.weights,
             key=None if key is None else as_key(key),
         )
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -24,13 +24,15 @@ if TYPE_CHECKING:
 MOST_PLACES = 10_000
 _SENSITIVITY = 2
 
+Seed: TypeAlias = int | tuple[int, ...]
+
 
 def from_opendp() -> bool:
     """Whether OpenDP is installed. Its noise takes no seed, so that figures differ a little from run to run."""
     return find_spec("opendp") is not None
 
 
-def noised(counts: csr_array, epsilon: float, seed: int) -> csr_array:
+def noised(counts: csr_array, epsilon: float, seed: Seed) -> csr_array:
     """The counts of all places with noise at this epsilon per visit."""
     from scipy.sparse import csr_array
 
@@ -40,7 +42,7 @@ def noised(counts: csr_array, epsilon: float, seed: int) -> csr_array:
     return csr_array(np.maximum(noisy, 0))
 
 
-def two_sided(scale: float, shape: tuple[int, int], seed: int) -> Ints:
+def two_sided(scale: float, shape: tuple[int, int], seed: Seed) -> Ints:
     """Whole numbers k, each with probability proportional to exp(-|k| / scale)."""
     random, stop = np.random.default_rng(seed), -math.expm1(-1.0 / scale)
     # The difference of two geometric numbers has this distribution.

@@ -10,9 +10,10 @@ import numpy as np
 
 from elsewhere.attacks.baselines import deleted, median_loss, rounded, sanitized, seed_key
 from elsewhere.attacks.noise import MOST_PLACES, noised
-from elsewhere.attacks.table import Table
+from elsewhere.attacks.table import Table, as_histogram
 from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.plan import Plan
+from elsewhere.profiles import StoredProfile, learn
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -66,15 +67,19 @@ class Setting:
 
     @cached_property
     def popularity(self) -> Floats:
-        """How popular each place is: the mean of the users' shares, as `profiles.learn` has it. Attackers know it."""
-        sizes = self.table.counts.sum(axis=1)
-        return np.asarray((self.table.counts.T @ (1.0 / sizes)) / len(sizes))
+        """How popular each place is with the users, which attackers know."""
+        return np.array([self._learned.profile[name] for name in self.table.locations])
+
+    @cached_property
+    def _learned(self) -> StoredProfile:
+        counts = self.table.counts
+        users = ((str(row), as_histogram(self.table.locations, counts, row)) for row in range(counts.shape[0]))
+        return learn(users)
 
     @cached_property
     def _drawing(self) -> Plan:
-        """The plan that draws, with what is learned from the users."""
-        table = dict(zip(self.table.locations, self.popularity.tolist(), strict=True))
-        return replace(self.plan.policy, method="drawn").plan(popularity=table)
+        """The plan that draws, by what is learned from the users."""
+        return replace(self.plan.policy, method="drawn").plan(popularity=self._learned)
 
     @property
     def protections(self) -> tuple[str, ...]:
@@ -85,13 +90,13 @@ class Setting:
     def protected(
         self, protection: str, counts: csr_array, draw: int = 0, *, earlier: csr_array | None = None
     ) -> csr_array:
-        """The releases of some counts; each draw has a key of its own. Those of `hide` may continue earlier ones."""
+        """The releases of some counts; each draw has its own key, or noise. Those of `hide` may continue earlier ones."""
         if protection == "deletion":
             return deleted(counts, self.sensitive)
         if protection == "rounding":
             return rounded(counts, self.sensitive)
         if protection in NOISES:
-            return noised(counts, NOISES[protection], self.seed)
+            return noised(counts, NOISES[protection], (self.seed, draw))
         plan = self._drawing.with_key(seed_key(self.seed, draw)) if protection == DRAWN else self.plan
         return sanitized(plan, self.table.locations, counts, earlier)
 
