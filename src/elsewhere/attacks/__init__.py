@@ -14,7 +14,7 @@ from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import TableLike
 from elsewhere.model.question import as_list, nonnegative
 from elsewhere.plan import Plan
-from elsewhere.policy import Policy
+from elsewhere.policy import SHARED_DISTANCES, Policy
 from elsewhere.text import as_sentence, plural, quote
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ def audit(
     target
         The name or file of a profile that users resemble or avoid.
     max_quality_loss
-        The limit on the quality loss of `resemble` and `avoid`. Required with `target`.
+        The limit on the quality loss of `resemble`, `avoid` and shared releases. Required with `target`; without it,
+        shared releases are not attacked.
     privacy
         The name of the distance from the target. Default: ``"js"``.
     threshold
@@ -123,7 +124,7 @@ def audit(
         _refuse("sensitive", spared=stay or None, taxonomy=taxonomy)
     if target is None:
         other = None if privacy == "js" else privacy
-        _refuse("target", max_quality_loss=max_quality_loss, privacy=other, threshold=threshold)
+        _refuse("target", privacy=other, threshold=threshold)
     limit = None if threshold is None else nonnegative("threshold", threshold)
     if limit == math.inf:
         raise InputError("threshold is inf, so every user would be a member; give a finite number", ("threshold",))
@@ -146,6 +147,8 @@ def audit(
     if group is not None:
         attacker.profiles(group)
     attacker.names(setting, group, before, seeds[0])
+    if max_quality_loss is not None and quality in SHARED_DISTANCES:
+        attacker.pairs(setting, group, max_quality_loss, seeds)
     return attacker.result(seeds)
 
 
@@ -161,6 +164,7 @@ class _Attacker:
         self._profiling: list[Profiling] = []
         self._repetition: Repetition | None = None
         self._reidentification: list[Reidentification] = []
+        self._sharing: list[Attack] = []
         if table.empty:
             self._notes.append(f"Left out {plural(table.empty, 'user')} without any visit.")
 
@@ -219,6 +223,19 @@ class _Attacker:
         found = [sought.found(name, made(), quality) for name, made in releases.items()]
         self._reidentification += [one for one in found if one is not None]
 
+    def pairs(self, setting: Setting | None, group: Group | None, limit: float, seeds: tuple[int, ...]) -> None:
+        """The attacks on shared releases: who of a pair was at a sensitive place, or is near the target."""
+        from elsewhere.attacks.sharing import tell_partners
+
+        sharing = {"mechanism": "shared", "max_quality_loss": limit}
+        asked = []
+        if setting is not None:
+            asked.append((setting.table, setting.plan.with_choices(sharing)))
+        if group is not None:
+            asked.append((group.table, group.plan.with_choices({**sharing, "max_distance": group.threshold})))
+        found = [self._tried(tell_partners, table, plan, seeds) for table, plan in asked]
+        self._sharing += [one for one in found if one is not None]
+
     def result(self, seeds: tuple[int, ...]) -> AuditResult:
         """All that was found; an error if no attack could be made."""
         users, locations = self._table.counts.shape
@@ -227,8 +244,8 @@ class _Attacker:
         found = (tuple(self._inference), tuple(self._detection), tuple(self._profiling), self._repetition)
         if not any(found):
             raise self._refused[0]
-        names = tuple(self._reidentification)
-        return AuditResult(users, locations, seeds[0], *found, names, len(seeds), tuple(self._notes))
+        others = tuple(self._reidentification), tuple(self._sharing)
+        return AuditResult(users, locations, seeds[0], *found, *others, len(seeds), tuple(self._notes))
 
     def _tried(self, attack: Callable[Given, Found], *given: Given.args, **named: Given.kwargs) -> Found | None:
         try:

@@ -3,47 +3,78 @@
 from __future__ import annotations
 
 from hashlib import sha256
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from elsewhere.attacks.table import as_histogram, entry_rows, with_counts
-from elsewhere.model.arrays import Flags
+from elsewhere.model.arrays import Flags, Ints
 from elsewhere.model.distances import distance
 from elsewhere.model.keys import Key, canonical
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from elsewhere.engines.arrow import Table as ArrowTable
     from elsewhere.plan import Plan
 
 
 def sanitized(plan: Plan, locations: tuple[str, ...], counts: csr_array, earlier: csr_array | None = None) -> csr_array:
-    """The release of each row under a plan, by the kernel of every batch; a row without a release is empty.
+    """The release of each row under a plan; a row without a release is empty.
 
     With `earlier` releases, those of the same rows are continued.
     """
-    from scipy.sparse import csr_array
+    return _matrix(released(plan, locations, counts, earlier), locations, counts.shape)
 
-    from elsewhere.engines.arrow import pa, pc
+
+def shared(plan: Plan, locations: tuple[str, ...], counts: csr_array) -> tuple[csr_array, Ints, Ints]:
+    """Shared releases, and the two rows of each pair: those that have the secret, and their partners."""
+    results = released(plan, locations, counts)
+    releases = _matrix(results, locations, counts.shape)
+    groups: dict[tuple[bytes, bytes], tuple[list[int], list[int]]] = {}
+    names = ("user", "is_shared", "has_secret")
+    for user, is_shared, has_secret in zip(*(results.column(name).to_pylist() for name in names), strict=True):
+        if is_shared:
+            entries = slice(releases.indptr[user], releases.indptr[user + 1])
+            same = releases.indices[entries].tobytes(), releases.data[entries].tobytes()
+            groups.setdefault(same, ([], []))[0 if has_secret else 1].append(user)
+    with_secret, without = (
+        np.array(list(chain.from_iterable(group[at] for group in groups.values()))) for at in (0, 1)
+    )
+    return releases, with_secret, without
+
+
+def released(plan: Plan, locations: tuple[str, ...], counts: csr_array, earlier: csr_array | None = None) -> ArrowTable:
+    """What the kernel of every batch makes of each row: releases and outcomes."""
+    from elsewhere.engines.arrow import pa
     from elsewhere.engines.kernel import sanitize_batches
-    from elsewhere.engines.outcome import releases
     from elsewhere.engines.users import EARLIER
 
-    names = pa.array(locations, pa.string())
     users, places, numbers = entry_rows(counts), counts.indices, counts.data
     if earlier is not None:
         users = np.append(users, entry_rows(earlier))
         places, numbers = np.append(places, earlier.indices), np.append(numbers, earlier.data)
     order = np.argsort(users, kind="stable")  # the rows of a user are together
+    names = pa.array(locations, pa.string())
     columns = [pa.array(users[order]), names.take(pa.array(places[order])), pa.array(numbers[order])]
     batch = pa.record_batch(columns, names=["user", "location", "count"])
     if earlier is not None:
         batch = batch.append_column(EARLIER, pa.array(order >= counts.nnz))
-    rows = pa.Table.from_batches([releases(results) for results in sanitize_batches(plan, [batch])])
+    return pa.Table.from_batches(sanitize_batches(plan, [batch]))
+
+
+def _matrix(results: ArrowTable, locations: tuple[str, ...], shape: tuple[int, int]) -> csr_array:
+    """The releases among results, a row a user."""
+    from scipy.sparse import csr_array
+
+    from elsewhere.engines.arrow import pa, pc
+    from elsewhere.engines.outcome import releases
+
+    rows = pa.Table.from_batches([releases(batch) for batch in results.to_batches()])
     user, location, count = (rows.column(name) for name in ("user", "location", "count"))
-    columns = pc.index_in(location, value_set=names).to_numpy()
-    return csr_array((count.to_numpy(), (user.to_numpy(), columns)), shape=counts.shape)
+    places = pc.index_in(location, value_set=pa.array(locations, pa.string())).to_numpy()
+    return csr_array((count.to_numpy(), (user.to_numpy(), places)), shape=shape)
 
 
 def deleted(counts: csr_array, sensitive: Flags) -> csr_array:

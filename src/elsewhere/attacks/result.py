@@ -95,6 +95,7 @@ class AuditResult:
     profiling: tuple[Profiling, ...]
     repetition: Repetition | None
     reidentification: tuple[Reidentification, ...]
+    sharing: tuple[Attack, ...]
     #: How many times users were split anew; a figure is the mean.
     splits: int = 1
     #: Sentences for the reader: who was left out, what was sampled, what could not be measured.
@@ -111,6 +112,7 @@ class AuditResult:
             _detected(self.detection),
             _repeated(self.repetition),
             _profiled(self.profiling),
+            _shared(self.sharing),
             _reidentified(self.reidentification),
         )
         return "\n\n".join("\n".join(part) for part in parts if part)
@@ -160,6 +162,14 @@ def _profiled(found: tuple[Profiling, ...]) -> list[str]:
                 f"  an attacker who learns is right: {one.attacks[0].yes:,} releases, {one.attacks[0].no:,} genuine"
             )
             lines += _attacked(one.attacks)
+    return lines
+
+
+def _shared(attacks: tuple[Attack, ...]) -> list[str]:
+    lines = ["Shared releases: which of two users has the secret, one from each of two pairs"] if attacks else []
+    for attack in attacks:
+        lines.append(f"  {attack.yes:,} pairs")
+        lines += _attacked([attack])
     return lines
 
 
