@@ -39,10 +39,9 @@ def shared(plan: Plan, locations: tuple[str, ...], counts: csr_array) -> tuple[c
             entries = slice(releases.indptr[user], releases.indptr[user + 1])
             same = releases.indices[entries].tobytes(), releases.data[entries].tobytes()
             groups.setdefault(same, ([], []))[0 if has_secret else 1].append(user)
-    with_secret, without = (
-        np.array(list(chain.from_iterable(group[at] for group in groups.values()))) for at in (0, 1)
-    )
-    return releases, with_secret, without
+    with_secret = list(chain.from_iterable(group[0] for group in groups.values()))
+    without = list(chain.from_iterable(group[1] for group in groups.values()))
+    return releases, np.array(with_secret, np.int64), np.array(without, np.int64)
 
 
 def released(plan: Plan, locations: tuple[str, ...], counts: csr_array, earlier: csr_array | None = None) -> ArrowTable:

@@ -142,9 +142,9 @@ def _attacks(
     parts = [originals, group.table.counts[genuine], releases]
     more = np.zeros(0, np.int64)
     if plan.policy.method == "drawn":
-        draws = [group.releases(plan, rows, draw) for draw in range(1, MORE_DRAWS + 1)]
-        parts += draws
-        more = np.flatnonzero(np.concatenate([draw.sum(axis=1) for draw in draws]) > 0)
+        draws = vstack([group.releases(plan, rows, draw) for draw in range(1, MORE_DRAWS + 1)], format="csr")
+        more = np.flatnonzero(draws.sum(axis=1) > 0)  # with another key there may be no release
+        parts.append(draws[more])
     counts = vstack(parts, format="csr")
     distances = np.minimum(_distances(group.plan, group.table.locations, counts), _FAR)
     members = np.zeros(counts.shape[0], np.bool_)
@@ -158,7 +158,7 @@ def _attacks(
         views["no protection"] = View.of(seen, labels)
         views[f"{name}, learned from originals"] = View.of(seen, labels, judged=later)
         views[f"{name}, distance alone"] = View.of(Features.of_numbers(distances[:, None]), labels, later)
-    views[name] = View.of(both, labels, later, more=(more % users, len(labels) + users + more))
+    views[name] = View.of(both, labels, later, more=(more % users, len(labels) + users + np.arange(len(more))))
     loss = median_loss(plan.policy.quality, originals, releases)
     return [
         Attack(

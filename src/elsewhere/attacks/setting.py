@@ -90,7 +90,7 @@ class Setting:
     def protected(
         self, protection: str, counts: csr_array, draw: int = 0, *, earlier: csr_array | None = None
     ) -> csr_array:
-        """The releases of some counts; each draw has its own key or noise. Those of `hide` may continue earlier ones."""
+        """The releases of some counts; a draw has its own key or noise. Those of `hide` may continue earlier ones."""
         if protection == "deletion":
             return deleted(counts, self.sensitive)
         if protection == "rounding":

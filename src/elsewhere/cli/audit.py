@@ -25,7 +25,8 @@ import click
 @click.option("--target", metavar="TARGET",
               help="Resemble and avoid this profile or weights file. Required without --sensitive.")  # fmt: skip
 @click.option("--max-quality-loss", type=float, metavar="NUMBER",
-              help="Limit on the quality loss; with it, shared releases are attacked, too. Required with --target.")  # fmt: skip
+              help="Limit on the quality loss; with it, shared releases are attacked, too. Required with "
+              "--target.")  # fmt: skip
 @click.option("--privacy", metavar="DISTANCE", default="js", show_default=True,
               help="Measure how far the target is by this distance.")  # fmt: skip
 @click.option(
