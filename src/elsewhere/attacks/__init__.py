@@ -128,6 +128,8 @@ def audit(
     limit = None if threshold is None else nonnegative("threshold", threshold)
     if limit == math.inf:
         raise InputError("threshold is inf, so every user would be a member; give a finite number", ("threshold",))
+    if max_quality_loss is not None:
+        nonnegative("max_quality_loss", max_quality_loss)
     hiding = Policy("hide", names, stay, taxonomy, quality=quality).plan()
     targeting = None
     if target is not None:
