@@ -204,7 +204,7 @@ class Policy:
         return found.profile if isinstance(found, profiles.StoredProfile) else found
 
     def table(self, what: Weights) -> Mapping[str, Any] | profiles.StoredProfile:
-        """Read the policy's target or popularity: the weights in a file, or a stored profile with all it says."""
+        """Read the policy's target or popularity, as `what` says: weights in a file, or a stored profile as it is."""
         name = self.target if what == "target" else self.popularity
         assert name is not None
         path = self._at(name)
@@ -254,7 +254,14 @@ class Policy:
     ) -> Plan:
         """Read the policy's files and return a `Plan` for any number of histories.
 
-        Pass `target`, `taxonomy` or `popularity` if you have read them already; they replace the policy's files.
+        Parameters
+        ----------
+        target
+            The target, if you have read it already; it replaces the policy's.
+        taxonomy
+            The taxonomy, if you have read it already.
+        popularity
+            Weights by location, or a profile, for ``method = "drawn"``, if you have read them already.
         """
         from elsewhere.plan import Plan
 
