@@ -237,6 +237,7 @@ class Policy:
                 lower=self.lower is not None,
                 kinds=kinds,
                 other_kinds=others,
+                popularity=not self.visited_only and (self.popularity is not None or self.by == "kind"),
                 unmeasured=unmeasured(
                     [self.quality] if self.goal == "hide" else [self.quality, self.privacy],
                     over_taxonomy=self.levels is not None,

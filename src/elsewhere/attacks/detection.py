@@ -14,7 +14,7 @@ from elsewhere.attacks.features import Features
 from elsewhere.attacks.knowledge import by_popularity
 from elsewhere.attacks.learning import MOST, View, drawn, enough, guess
 from elsewhere.attacks.result import Attack
-from elsewhere.attacks.setting import DRAWN, Setting
+from elsewhere.attacks.setting import DRAWS, Setting
 from elsewhere.model.arrays import Flags, Ints
 
 
@@ -29,8 +29,8 @@ def detect(setting: Setting) -> list[Attack]:
     for protection in ("size alone", *setting.protections):
         hidden = "hide" if protection == "size alone" else protection
         parts, of = [setting.releases(hidden, rows), genuine], np.zeros(0, np.int64)
-        if protection == DRAWN:
-            of, draws = setting.more_draws(rows)
+        if protection in DRAWS:
+            of, draws = setting.more_draws(protection, rows)
             parts.append(draws)
         counts = vstack(parts, format="csr")
         if protection == "size alone":

@@ -12,7 +12,7 @@ from elsewhere.attacks.features import Features
 from elsewhere.attacks.knowledge import by_popularity
 from elsewhere.attacks.learning import View, drawn, enough, guess
 from elsewhere.attacks.result import Attack
-from elsewhere.attacks.setting import DRAWN, Setting
+from elsewhere.attacks.setting import DRAWS, Setting
 from elsewhere.model.arrays import Flags, Ints
 
 
@@ -48,8 +48,8 @@ def _view(setting: Setting, protection: str, rows: Ints, labels: Flags, columns:
     from scipy.sparse import vstack
 
     counts, more = setting.releases(protection, rows), None
-    if protection == DRAWN:
-        users, draws = setting.more_draws(rows)
+    if protection in DRAWS:
+        users, draws = setting.more_draws(protection, rows)
         more = users, len(rows) + np.arange(len(users))
         counts = vstack([counts, draws], format="csr")
     return View.of(Features.of(counts, columns, by_popularity(counts, setting.popularity)), labels, more=more)

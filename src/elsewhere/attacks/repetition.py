@@ -16,7 +16,7 @@ from elsewhere.attacks.detection import halves, view_of_halves
 from elsewhere.attacks.features import Features
 from elsewhere.attacks.learning import MOST, drawn, guess, over_splits, share
 from elsewhere.attacks.result import Attack, Repetition
-from elsewhere.attacks.setting import DRAWN, NOISES, Setting
+from elsewhere.attacks.setting import DRAWS, NOISES, Setting
 from elsewhere.attacks.table import entry_rows, with_counts
 from elsewhere.model.arrays import Flags, Ints
 
@@ -67,7 +67,7 @@ def _pairs(setting: Setting, early: csr_array, later: csr_array) -> dict[str, tu
         name: (setting.protected(name, early), setting.protected(name, later, draw=int(name in NOISES)))
         for name in setting.protections
     }
-    for name in ("hide", DRAWN):
+    for name in ("hide", *DRAWS):
         first = pairs[name][0]
         pairs[f"{name}, continued"] = first, setting.protected(name, later, earlier=first)
     return pairs

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: Draws of each known user that an attacker makes who has the method, besides the user's own release.
 MORE_DRAWS = 4
 #: What the rows of the tables are called that are drawn, or have noise, with its epsilon.
-DRAWN = "hide, drawn"
+DRAWN_AT_OWN, DRAWN = DRAWS = "hide, drawn at own places", "hide, drawn"
 NOISES = {"noise, 1 per visit": 1.0, "noise, 4 per visit": 4.0}
 
 
@@ -85,7 +85,7 @@ class Setting:
     def protections(self) -> tuple[str, ...]:
         """Every protection that is attacked."""
         noises = tuple(NOISES) if len(self.table.locations) <= MOST_PLACES else ()
-        return ("deletion", "rounding", *noises, "hide", DRAWN)
+        return ("deletion", "rounding", *noises, "hide", *DRAWS)
 
     def protected(
         self, protection: str, counts: csr_array, draw: int = 0, *, earlier: csr_array | None = None
@@ -97,7 +97,8 @@ class Setting:
             return rounded(counts, self.sensitive)
         if protection in NOISES:
             return noised(counts, NOISES[protection], (self.seed, draw))
-        plan = self._drawing.with_key(seed_key(self.seed, draw)) if protection == DRAWN else self.plan
+        plans = {DRAWN: self._drawing, DRAWN_AT_OWN: self.plan.with_choices({"method": "drawn"})}
+        plan = plans.get(protection, self.plan).with_key(seed_key(self.seed, draw))
         return sanitized(plan, self.table.locations, counts, earlier)
 
     def releases(self, protection: str, rows: Ints, draw: int = 0) -> csr_array:
@@ -114,7 +115,7 @@ class Setting:
         assert made is not None
         return made[position[rows]]
 
-    def more_draws(self, rows: Ints) -> tuple[Ints, csr_array]:
+    def more_draws(self, protection: str, rows: Ints) -> tuple[Ints, csr_array]:
         """Further draws for those of the users who hide something: the number of the user among these, and the counts.
 
         An attacker who has the method can make as many as it likes of users whose histories it knows.
@@ -122,7 +123,7 @@ class Setting:
         from scipy.sparse import vstack
 
         users = np.flatnonzero(self.hiding[rows])
-        draws = [self.releases(DRAWN, rows[users], draw) for draw in range(1, MORE_DRAWS + 1)]
+        draws = [self.releases(protection, rows[users], draw) for draw in range(1, MORE_DRAWS + 1)]
         return np.tile(users, MORE_DRAWS), vstack(draws, format="csr")
 
     def loss(self, protection: str, rows: Ints) -> float | None:

@@ -90,6 +90,8 @@ class Situation:
     #: The measured kinds of place that are hidden, and whether there are hidden places of other kinds.
     kinds: tuple[str, ...]
     other_kinds: bool
+    #: Whether drawn visits also go to popular places where the person never was.
+    popularity: bool = False
     #: What nobody has measured.
     unmeasured: tuple[str, ...] = ()
 
@@ -112,6 +114,7 @@ def guesses_about(question: Question, quality_loss: float) -> tuple[Guess, ...]:
             lower=bool(question.lower),
             kinds=kinds,
             other_kinds=others,
+            popularity=question.popularity is not None and not question.visited_only,
             unmeasured=unmeasured(
                 [question.quality] if question.goal == "hide" else [question.quality, question.privacy],
                 resized=question.redistribute not in (None, question.hidden_visits) or question.size == "target",
@@ -182,7 +185,8 @@ def guesses(situation: Situation, known: Sequence[Figure] | None = None) -> tupl
 def _is_alike(figure: Figure, situation: Situation) -> bool:
     # A draw has one aim only, whatever it is called.
     same_aim = situation.method == "drawn" or (figure.aim == "least-loss") == (situation.aim == "least-loss")
-    return same_aim and (figure.goal, figure.method) == (situation.goal, situation.method)
+    same_places = (figure.goal, figure.method) != ("hide", "drawn") or figure.popularity == situation.popularity
+    return same_aim and same_places and (figure.goal, figure.method) == (situation.goal, situation.method)
 
 
 def _releases(situation: Situation) -> str:

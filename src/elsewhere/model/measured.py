@@ -43,6 +43,8 @@ class Figure:
     #: The hidden kind of place that was asked about, and what sentences call it.
     kind: str | None = None
     place: str | None = None
+    #: Whether drawn visits also went to popular places where the person never was.
+    popularity: bool = False
     #: Whether the first of two releases bounded the second.
     lower: bool = False
     #: What the attacker knows about the person who is looked for; None: half of the visits, released is the other half.

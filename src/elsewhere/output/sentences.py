@@ -29,7 +29,8 @@ def in_words(result: Sanitized, quality: str, privacy: str) -> list[str]:
 
 def _proof(result: Sanitized) -> str:
     if result.question.method == "drawn":
-        return f"Drawn at random: the quality loss is {result.gap:.3g} above the proven least."
+        more = "the proven least" if result.gap < 1e-12 else f"{result.gap:.3g} above the proven least"
+        return f"Drawn at random: the quality loss is {more}."
     if result.question.aim == "least-loss":
         closer = "no release that meets the privacy distance is closer to your history"
         return (
