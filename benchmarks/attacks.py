@@ -102,7 +102,7 @@ def jobs() -> list[Job]:
 
 
 def _jobs(name: str, users: Callable[[], Users], sets: Mapping[str, Mapping[str, Any]]) -> list[Job]:
-    presets = {
+    presets: dict[str, Mapping[str, Any]] = {
         "health": {"sensitive": ["preset:health"], "max_quality_loss": _SHARED_LIMIT},
         "presets": {"sensitive": [f"preset:{preset}" for preset in _PRESETS]},
     }
