@@ -343,3 +343,16 @@ def test_popular_kinds_receive_visits() -> None:
     assert len(release) > 2
     assert release.size == 60
     assert not ew.Taxonomy.shipped().often_sensitive(release)
+
+
+def test_results_that_were_drawn_are_verified() -> None:
+    """Popular places are taken from the result, and so is the distance that a spread gives."""
+    history, table = {"Cafe Rio": 60, "Clinic": 90, "Gym": 30}, {"Pier 7": 50, "E*Trade Arena": 9, "Cafe Rio": 5}
+    hidden = ew.hide(history, {"clinic"}, method="drawn", popularity=table, key=KEY)
+    assert hidden.histogram["Pier 7"] > 0 == hidden.histogram["E*Trade Arena"]
+    assert ew.verify(history, hidden, sensitive={"clinic"}).ok
+    tourist, carol = profiles.stored("tourist"), {"Hotel": 3, "Office": 14, "Café": 9, "Park": 4}
+    near = ew.resemble(carol, tourist, 0.1, method="drawn", key=KEY)
+    assert ew.verify(carol, near, target=tourist, max_quality_loss=0.1).ok
+    told = ew.Policy("hide", sensitive=("clinic",), method="drawn", kinds={"Pier 7": "Hospital"})
+    assert set(told.plan(popularity=table).with_key(Key(KEY)).sanitize(history).histogram) == {"Cafe Rio", "Gym"}

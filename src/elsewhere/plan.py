@@ -330,7 +330,9 @@ class Plan:
             own = tuple(name if self.kinds.node(name) else self.counted_names([name])[0] for name in own)
         if self._popularity is None or self.policy.visited_only:
             return own
-        return tuple(dict.fromkeys((*own, *self._popularity.receivers)))
+        # What is said about places may make one of them sensitive that its name does not.
+        delicate = self.shipped.often_sensitive(self._popularity.receivers)
+        return tuple(dict.fromkeys((*own, *(name for name in self._popularity.receivers if name not in delicate))))
 
     @cached_property
     def _popularity(self) -> Popularity | None:

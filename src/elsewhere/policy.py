@@ -217,13 +217,18 @@ class Policy:
             raise InputError(f"the {what} {quote(name)} is neither a file nor a profile{closest(name, known)}")
         return known[name]
 
-    def guesses(self) -> tuple[Guess, ...]:
-        """Return what a stranger could guess from releases under this policy, for all histories together."""
+    def guesses(self, continued: bool = False) -> tuple[Guess, ...]:
+        """Return what a stranger could guess from releases under this policy, for all histories together.
+
+        If `continued`, each release continues the user's earlier one.
+        """
         from elsewhere.model.guesses import Guess, Situation, guesses, hidden_kinds, unmeasured
         from elsewhere.model.taxonomy import PRESET
 
         if self.mechanism == "shared":
-            return (Guess(None, "Nobody has measured what a stranger could guess from shared releases."),)
+            told = "Nobody can tell from a shared release which of its two users has the secret, unless they know more."
+            unknown = "Nobody has measured what else a stranger could guess from it."
+            return Guess(None, told), Guess(None, unknown)
         places = [name for name in self.sensitive if not name.startswith(PRESET)]
         kinds, others = hidden_kinds(dict.fromkeys(self.sensitive, ()), places)
         return guesses(
@@ -234,7 +239,7 @@ class Policy:
                 hides=self.goal == "hide" or bool(self.sensitive),
                 hidden=None,
                 limit=self.max_quality_loss,
-                lower=self.lower is not None,
+                lower=continued or self.lower is not None,
                 kinds=kinds,
                 other_kinds=others,
                 popularity=not self.visited_only and (self.popularity is not None or self.by == "kind"),

@@ -18,7 +18,7 @@ import numpy as np
 
 from elsewhere import profiles
 from elsewhere.model.histogram import Profile, TableLike, TargetLike, as_target, parse_weights
-from elsewhere.model.names import NameIndex
+from elsewhere.model.names import NameIndex, is_pattern
 from elsewhere.model.taxonomy import Taxonomy
 
 #: More places of a table than this receive no visits where a person never was: each makes every draw a little slower.
@@ -62,7 +62,8 @@ class Popularity:
         order = sorted(np.flatnonzero(numbers).tolist(), key=lambda at: (-numbers[at], known.keys[at]))
         many = _visited_by_many(table) if isinstance(table, profiles.StoredProfile) else None
         names = (known.names[at] for at in order if many is None or known.names[at] in many)
-        return cls(weights, tuple(islice(filterfalse(_tells, names), _MOST_RECEIVERS)))
+        places = filterfalse(is_pattern, names)  # which candidates cannot be
+        return cls(weights, tuple(islice(filterfalse(_tells, places), _MOST_RECEIVERS)))
 
 
 def _visited_by_many(learned: profiles.StoredProfile) -> Collection[str] | None:

@@ -142,7 +142,7 @@ _LIMITS = (
 #: A release is checked in the same way however it was searched for.
 _SEARCH_IGNORED = tuple(
     click.option(name, hidden=True, expose_value=False, default=None)
-    for name in ("--popularity", "--key-file", "--time-limit", "--gap", "--memory-limit")
+    for name in ("--key-file", "--time-limit", "--gap", "--memory-limit")
 )
 _TARGET = (
     click.option(

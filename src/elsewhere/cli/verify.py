@@ -39,6 +39,8 @@ _GOAL_FROM = ("policy", "max_distance", "min_distance")
     type=click.Choice(["optimal", "heuristic", "drawn"]),
     help="Method that made the release. A drawn one is not the best on purpose. Default: optimal.",
 )
+@click.option("--popularity", metavar="FILE", help="With --method drawn: weights of places by location, or the name "
+              "of a profile. Default: by kind of place.")  # fmt: skip
 @options.asking
 @options.search_ignored
 @options.reading

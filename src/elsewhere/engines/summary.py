@@ -27,11 +27,14 @@ def lineage(policy: Policy, files: Sequence[Mapping[str, Any]] | int, users: int
     }
 
 
-def said_once(plan: Plan, notes: Iterable[str]) -> dict[str, Any]:
-    """What is said about all releases of a batch: the notes, and what a stranger could guess from any of them."""
+def said_once(plan: Plan, notes: Iterable[str], continued: bool) -> dict[str, Any]:
+    """What is said about all releases of a batch: the notes, and what a stranger could guess from any of them.
+
+    They are `continued` if each continues an earlier one.
+    """
     return {
         "notes": [*notes, *map(as_sentence, plan.key_notes)],
-        "guesses": [guess.as_dict() for guess in plan.policy.guesses()],
+        "guesses": [guess.as_dict() for guess in plan.policy.guesses(continued)],
     }
 
 

@@ -21,6 +21,7 @@ from elsewhere.model.question import (
     Question,
     Size,
     as_histogram,
+    as_list,
     meets_distance,
     nonnegative,
 )
@@ -145,13 +146,19 @@ def verify(
     claims = release if isinstance(release, Sanitized) else None
     goal = _goal(target, claims, max_distance)
     taxonomy = informed(taxonomy, histogram)
+    drawn = claims is not None and claims.question.method == "drawn"
+    if claims is not None and drawn and claims.goal == "hide":  # visits may have gone to popular places
+        candidates = [*as_list("candidates", candidates, "location names"), *claims.question.candidates]
+    limit = {"resemble": max_distance, "avoid": min_distance}.get(goal)
+    if claims is not None and drawn and limit is None:  # then it is the spread's own
+        limit = claims.question.distance_limit
     least_loss = claims is not None and claims.question.aim == "least-loss" and claims.goal == goal
     question = Question(
         goal,
         as_histogram(histogram),
         target,
         max_quality_loss,
-        {"resemble": max_distance, "avoid": min_distance}.get(goal),
+        limit,
         over_taxonomy(quality, taxonomy, levels),
         over_taxonomy(privacy, taxonomy, levels),
         size=size,

@@ -66,7 +66,7 @@ def _into_folder(
             remove_left(beside, spill)
             if not output.done:
                 done = run(connection, job, output, progress)
-                summary = summarised(done, output, request.policy) | said_once(plan, notes)
+                summary = summarised(done, output, request.policy) | said_once(plan, notes, request.since is not None)
                 read = [{"file": file.path, "bytes": file.size} for file in source.files]
                 summary["lineage"] = lineage(request.policy, read, done.users, done.seconds)
                 check_released(summary, request.min_released)

@@ -106,7 +106,7 @@ def run(
         try:
             names = () if allow_unchanged else plan.policy.sensitive
             known: dict[str, Any] = {"skipped_rows": _checked(results, table, roles, plan, on_error, names)}
-            known |= said_once(plan, roles.columns.notes(table.numeric) + missing)
+            known |= said_once(plan, roles.columns.notes(table.numeric) + missing, since is not None)
             users = users_alone(results)
             summary = _write_private(users, folders.private, plan, table, start, known)
             if accept is not None:
