@@ -286,15 +286,17 @@ def test_policies_by_kind_and_by_name() -> None:
     policy = ew.Policy(
         "resemble", target="tourist", max_quality_loss=0.3, max_distance=0.7, method="drawn", allow_mismatch=True
     )
-    plan = policy.plan()
-    result = plan.sanitize(history)
-    assert (result.status, plan.verify(history, result).problems) == ("feasible", [])
-    assert set(result.histogram) <= set(history)
-    of_kinds = replace(policy, by="kind").plan()
-    result = of_kinds.sanitize(history)
-    assert of_kinds.verify(history, result).problems == []
-    assert not set(result.histogram) <= set(of_kinds.counted(ew.Histogram(history)))
-    assert any("that of their kinds was estimated" in note for note in result.notes)
+    plan, of_kinds = policy.plan(), replace(policy, by="kind").plan()
+    added = []
+    for at in range(10):
+        result = plan.with_key(Key(key_number(at))).sanitize(history)
+        assert (result.status, plan.verify(history, result).problems) == ("feasible", [])
+        assert set(result.histogram) <= set(history)
+        result = of_kinds.with_key(Key(key_number(at))).sanitize(history)
+        assert of_kinds.verify(history, result).problems == []
+        assert any("that of their kinds was estimated" in note for note in result.notes)
+        added.append(set(result.histogram) - set(of_kinds.counted(ew.Histogram(history))))
+    assert sum(map(bool, added)) > 3
     with pytest.raises(ew.InputError, match="a frontier cannot be drawn"):
         plan.frontier(history, [0.1])
 
