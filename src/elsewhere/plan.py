@@ -114,11 +114,9 @@ class Plan:
 
     def counted(self, history: Histogram) -> Histogram:
         """Return the histogram that the policy is about: `history` itself, or that of its kinds of place."""
-        return (
-            history
-            if self.policy.by == "name"
-            else Histogram(totals_by_kind(history, lambda _: self.kinds, self.policy.depth))
-        )
+        if self.policy.by == "name":
+            return history
+        return Histogram(totals_by_kind(history, lambda _: self.kinds, self.policy.depth))
 
     def counted_names(self, names: Sequence[str]) -> list[str]:
         """Return what visits to each of the places called `names` count as: the place itself, or its kind."""
@@ -299,22 +297,24 @@ class Plan:
         """The target that the history is compared with: that of the policy, or of its kinds."""
         if self.target is None or self.policy.by == "name":
             return self.target
-        kinds = self.kinds.without_types()
-
-        # What is said about a place does not change a kind of the same name.
-        def taxonomy_of(name: str) -> Taxonomy:
-            return kinds if kinds.node(name) else self.kinds
-
-        def kind_of(name: str) -> str:
-            return taxonomy_of(name).kind_at(name, self.policy.depth)
-
-        totals = totals_by_kind(self.target, taxonomy_of, self.policy.depth)
+        totals = totals_by_kind(self.target, self._taxonomy_for, self.policy.depth)
         if not self.policy.allow_mismatch:
             check_known(totals)
         if not isinstance(self.target, Profile):
             return totals
         spread = self.target.spread
-        return Profile(totals, None if spread is None else spread.by_kind(kind_of))
+        if spread is None:
+            return Profile(totals)
+        return Profile(totals, spread.by_kind(lambda name: self._taxonomy_for(name).kind_at(name, self.policy.depth)))
+
+    def _taxonomy_for(self, name: str) -> Taxonomy:
+        """The taxonomy that tells the kind of a name: what is said about a place changes no kind called the same."""
+        kinds = self._bare_kinds
+        return kinds if kinds.node(name) else self.kinds
+
+    @cached_property
+    def _bare_kinds(self) -> Taxonomy:
+        return self.kinds.without_types()
 
     @cached_property
     def _comparison(self) -> Comparison | None:
@@ -342,8 +342,7 @@ class Plan:
         if self.policy.by == "name":
             return self._given_popularity
         table = shipped_table() if self._given_popularity is None else self._given_popularity.weights
-        kinds = self.kinds.without_types()
-        totals = totals_by_kind(table, lambda name: kinds if kinds.node(name) else self.kinds, self.policy.depth)
+        totals = totals_by_kind(table, self._taxonomy_for, self.policy.depth)
         return Popularity.of({kind: weight for kind, weight in totals.items() if kind != UNKNOWN_KIND} or totals)
 
     @cached_property

@@ -25,12 +25,12 @@ def sanitized(plan: Plan, locations: tuple[str, ...], counts: csr_array, earlier
 
     With `earlier` releases, those of the same rows are continued.
     """
-    return _matrix(released(plan, locations, counts, earlier), locations, counts.shape)
+    return _matrix(_results(plan, locations, counts, earlier), locations, counts.shape)
 
 
 def shared(plan: Plan, locations: tuple[str, ...], counts: csr_array) -> tuple[csr_array, Ints, Ints]:
     """Shared releases, and the two rows of each pair: those that have the secret, and their partners."""
-    results = released(plan, locations, counts)
+    results = _results(plan, locations, counts)
     releases = _matrix(results, locations, counts.shape)
     groups: dict[tuple[bytes, bytes], tuple[list[int], list[int]]] = {}
     names = ("user", "is_shared", "has_secret")
@@ -44,7 +44,7 @@ def shared(plan: Plan, locations: tuple[str, ...], counts: csr_array) -> tuple[c
     return releases, np.array(with_secret, np.int64), np.array(without, np.int64)
 
 
-def released(plan: Plan, locations: tuple[str, ...], counts: csr_array, earlier: csr_array | None = None) -> ArrowTable:
+def _results(plan: Plan, locations: tuple[str, ...], counts: csr_array, earlier: csr_array | None = None) -> ArrowTable:
     """What the kernel of every batch makes of each row: releases and outcomes."""
     from elsewhere.engines.arrow import pa
     from elsewhere.engines.kernel import sanitize_batches
