@@ -12,7 +12,7 @@ from elsewhere.engines.arrow import Batch, Table
 from elsewhere.engines.outcome import FAILED_CHECK, Outcome, check_keys, result_schema
 from elsewhere.engines.plans import Group, Plans
 from elsewhere.engines.rows import Seen, whole_users
-from elsewhere.engines.shared import WITHOUT_PARTNER, check_sharing, share_releases
+from elsewhere.engines.shared import WITHOUT_DRAWN, WITHOUT_PARTNER, check_sharing, share_releases
 from elsewhere.engines.users import Users, earlier_counts, users_of
 from elsewhere.model.arrays import Flags, Ints
 from elsewhere.model.distances import find_distance
@@ -219,6 +219,8 @@ def _share(plan: Plan, users: Users, members: Ints, sensitive: Flags, outcome: O
         # Without a limit: only users who have something to hide could miss it, and a missing release would tell.
         drawing = plan.with_choices({"mechanism": "single", "max_quality_loss": None})
         _one_by_one(drawing, users, alone, sensitive, outcome)
+        if (outcome.status[alone] == "none").any():  # who has only sensitive visits would be missing alone
+            outcome.refuse(dict.fromkeys(alone.tolist(), WITHOUT_DRAWN))
     else:
         outcome.reason[alone] = WITHOUT_PARTNER
 

@@ -33,6 +33,11 @@ BLOCK_USERS = 2048
 _EQUAL = 1e-9
 #: Why a user who shares no release has none: one sentence for both kinds of user.
 WITHOUT_PARTNER = "no other user of the opposite kind can share a release within max_quality_loss"
+#: Why none of those has a drawn one either.
+WITHOUT_DRAWN = (
+    "somebody without a partner has only sensitive visits and nowhere to move them, so nobody without a partner has a "
+    "release; give popularity"
+)
 
 
 def check_sharing(keys: Sequence[str], personal: bool, since: bool) -> None:
