@@ -12,8 +12,10 @@ import pytest
 
 import elsewhere as ew
 from elsewhere.engines import kernel
-from elsewhere.engines.kernel import FAILED_CHECK, sanitize_batches
+from elsewhere.engines.kernel import sanitize_batches
+from elsewhere.engines.outcome import FAILED_CHECK
 from elsewhere.engines.targeting import on_arrays
+from elsewhere.engines.users import EARLIER
 from elsewhere.solvers import one_call
 
 pa: Any = import_module("pyarrow")
@@ -80,8 +82,24 @@ def test_targets_of_kinds(target: Any) -> None:
         assert found == results(plan, table)
 
 
+def test_who_continues_an_earlier_release_is_asked_alone() -> None:
+    """A third of the users have an earlier release."""
+    plan, table = plan_of("resemble", {"max_quality_loss": 0.3}), people(60)
+    earlier = [(f"user {user}", place, 1) for user in range(0, 60, 3) for place in ("clinic", "opera", "zoo")]
+    columns = zip(table.column_names, map(list, zip(*earlier, strict=True)), strict=True)
+    rows = [table.append_column(EARLIER, [[False] * len(table)]), pa.table({**dict(columns), EARLIER: [True] * 60})]
+    both = pa.concat_tables(rows).combine_chunks().sort_by("user")
+    found = results(plan, both)
+    with patch.object(kernel, "on_arrays", return_value=False):
+        assert found == results(plan, both)
+    released = [row["location"] for row in found if row["status"] == "optimal"]
+    assert len(released) > 40
+    assert 10 < sum({"clinic", "opera", "zoo"}.issubset(map(str.lower, names)) for names in released) < 40
+
+
 @pytest.mark.parametrize("asked", [{"forbidden": ()}, {"time_limit": 5.0}, {"gap": 0.1}, {"lower": {"bar": 1}},
-                                   {"method": "heuristic"}, {"candidates": ("b*",)}, {"by": "kind"}])  # fmt: skip
+                                   {"method": "heuristic"}, {"method": "drawn"}, {"candidates": ("b*",)},
+                                   {"by": "kind"}, {"levels": "equal", "taxonomy": "shipped"}])  # fmt: skip
 def test_what_is_answered_one_by_one(asked: dict[str, Any]) -> None:
     policy = ew.Policy("resemble", target="tourist", **{"max_quality_loss": 0.1, **asked})
     assert on_arrays(policy) == ("forbidden" in asked)

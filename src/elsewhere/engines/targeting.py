@@ -78,16 +78,20 @@ class Targeted(NamedTuple):
 
 
 def target_all(plan: Plan, users: Users, members: Ints, closed: Flags, outcome: Outcome) -> tuple[list[Targeted], Ints]:
-    """Answer users for whom names are `closed`; returns what was found, and the users who have no answer yet."""
-    if len(members) < _FEWEST_USERS:
+    """Answer users for whom names are `closed`; returns what was found, and the users who have no answer yet.
+
+    Those who continue an earlier release have no answer yet: its places and counts are each user's own.
+    """
+    new = members if users.earlier is None else members[users.earlier.number[members] < 0]
+    if len(new) < _FEWEST_USERS:
         return [], members
     try:
-        places = _places(plan, users, members)
+        places = _places(plan, users, new)
         size = _target_size(plan, places)
     except ElsewhereError:  # which each user has to be told
         return [], members
     answered = []
-    for some in _blocks(users, members[places.by_name(users, members)], len(places.beyond)):
+    for some in _blocks(users, new[places.by_name(users, new)], len(places.beyond)):
         asked = _asked(plan, places, users, some, closed, size)
         answered.append(_answered(plan, asked, places.names, outcome))
     done = np.concatenate([np.zeros(0, np.int64), *(targeted.members for targeted in answered)])
