@@ -9,6 +9,8 @@ from __future__ import annotations
 import hypothesis
 import pytest
 
+from elsewhere.solvers.first_answers import compile_at_once
+
 _FIRST = (
     "test_spark.py", "test_spark_input.py", "test_page.py", "test_local.py", "test_columns.py",
     "test_install.py", "test_reproduction.py", "test_large.py",
@@ -16,6 +18,8 @@ _FIRST = (
 
 hypothesis.settings.register_profile("elsewhere", deadline=None)
 hypothesis.settings.load_profile("elsewhere")
+
+compile_at_once()  # many questions will come
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

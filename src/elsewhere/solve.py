@@ -1,6 +1,6 @@
 """From a question to its answer: which solver is asked, and what becomes of what it says.
 
-This is where the solvers, and Numba with them, are imported: on the first question, not before.
+This is where the solvers are imported: on the first question, not before.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from elsewhere.searches import (
     tabulated,
 )
 from elsewhere.solvers import exact, one_call, smooth_exact
+from elsewhere.solvers.first_answers import soonest
 from elsewhere.solvers.knapsack import Limits, OutOfTime, SearchGaveUp, Solution, nothing_found
 from elsewhere.solvers.required_loss import unproven
 from elsewhere.text import name_list
@@ -47,6 +48,8 @@ _ADVICE_SECONDS = 0.1
 #: the time, that the answer itself may take.
 _ADVICE_GAP = 1e-10
 _ADVICE_SHARE = 8
+#: Questions with no more bins and visits are small.
+_FEW_BINS, _FEW_VISITS = 300, 5000
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -73,6 +76,16 @@ def interruptible(answer: Callable[P, R]) -> Callable[P, R]:
 @interruptible
 def solve(question: Question, explain: bool = True) -> Sanitized:
     """The best release, unless it misses the wanted privacy distance; `explain` says what it would take then."""
+    return soonest(lambda: _solve(question, explain), _is_small(question))
+
+
+def _is_small(question: Question) -> bool:
+    """Whether a question may be interpreted; one that must end in time may not."""
+    problem = question.problem
+    return question.search.time_limit is None and len(problem.original) <= _FEW_BINS and problem.size <= _FEW_VISITS
+
+
+def _solve(question: Question, explain: bool) -> Sanitized:
     problem = question.problem
     limits = _limits(question)
     if question.goal == "hide":
@@ -117,6 +130,10 @@ def solve_frontier(question: Question, budgets: Sequence[float]) -> Frontier:
     Tables are shared, and the multipliers of one budget are the first guess for the next. For the least quality loss
     the budgets are privacy distances to be met.
     """
+    return soonest(lambda: _solve_frontier(question, budgets), _is_small(question))
+
+
+def _solve_frontier(question: Question, budgets: Sequence[float]) -> Frontier:
     if question.aim == "least-loss":
         least = {wanted: solve(question.wanting(wanted, "least-loss")) for wanted in sorted(set(budgets))}
         return Frontier([least[wanted] for wanted in budgets], budgets)

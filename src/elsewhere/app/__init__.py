@@ -32,7 +32,7 @@ def serve(port: int | None, open_browser: bool, say: Callable[[str], None]) -> N
         address = f"http://{HOST}:{bound}"
         say(f"elsewhere is running at {address}/{token}/")
         say("Nothing leaves this machine. Press Ctrl-C to stop it and clear everything from memory.")
-        threading.Thread(target=import_module, args=["elsewhere.preload"], daemon=True).start()
+        threading.Thread(target=_preload, daemon=True).start()
         if open_browser:
             threading.Thread(target=_open_browser, args=[address, ticket], daemon=True).start()
         else:
@@ -40,6 +40,15 @@ def serve(port: int | None, open_browser: bool, say: Callable[[str], None]) -> N
         with suppress(KeyboardInterrupt):
             page_server(token, bound, Session(), ticket).run(sockets=[listener])
     say("Stopped. Nothing was kept.")
+
+
+def _preload() -> None:
+    """Compile the solvers in another process and load them when it has ended; until then questions are interpreted."""
+    from elsewhere.solvers import first_answers
+
+    first_answers.compile_in_background()
+    first_answers.wait()
+    import_module("elsewhere.preload")
 
 
 def _open_browser(address: str, ticket: Ticket) -> None:

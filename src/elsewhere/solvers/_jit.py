@@ -1,4 +1,6 @@
-"""Compile kernels with Numba, cached on disk wherever a disk will take the cache.
+"""Kernels: plain functions of loops and arrays that run compiled by Numba, or interpreted as they are.
+
+One implementation, two ways to run it, with the same answer to the last bit; `first_answers` chooses the way.
 
 Numba keeps its cache beside the source file or in the user's cache folder. A read-only installation under a
 read-only home has neither, and decorating with ``cache=True`` raises there; such a process compiles for itself.
@@ -14,53 +16,106 @@ loop: each access to an array in a tuple counts a reference.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, cached_property, update_wrapper
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
-import numba
-from numba.core import event
+import numpy as np
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_this_thread = threading.local()
+
+
+@contextmanager
+def interpreting() -> Iterator[None]:
+    """Run the kernels that this thread calls without the compiler."""
+    before, _this_thread.interpreting = is_interpreting(), True
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # compiled kernels say nothing either
+            yield
+    finally:
+        _this_thread.interpreting = before
+
+
+def is_interpreting() -> bool:
+    """Whether kernels that this thread calls are interpreted."""
+    return getattr(_this_thread, "interpreting", False)
+
+
+class Kernel:
+    """A function that is compiled when it is first called, unless it is interpreted."""
+
+    def __init__(self, function: Callable[..., Any], modules: tuple[ModuleType, ...] = ()) -> None:
+        self.function, self._modules = function, modules
+        update_wrapper(self, function)
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(*args) if is_interpreting() else self.compiled(*args)
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether it was compiled, or loaded from the cache, in this process."""
+        return "compiled" in vars(self) and bool(self.compiled.overloads)
+
+    @cached_property
+    def compiled(self) -> Any:
+        """The function as Numba has it, which runs without the interpreter's lock."""
+        njit = _numba().njit
+        try:
+            compiled = njit(cache=True, nogil=True)(self.function)
+        except RuntimeError:  # no place for a cache
+            return njit(nogil=True)(self.function)
+        index = getattr(compiled._cache, "_cache_file", None)  # None if nothing is cached
+        if self._modules and index is not None:
+            content = b"".join(Path(cast(str, module.__file__)).read_bytes() for module in self._modules)
+            index._source_stamp = index._source_stamp, sha256(content).digest()
+        return compiled
+
 
 def kernel(function: F) -> F:
-    """Compile `function` on its first call; it then runs without the interpreter's lock."""
-    try:
-        return cast(F, numba.njit(cache=True, nogil=True)(function))
-    except RuntimeError:  # no place for a cache
-        return cast(F, numba.njit(nogil=True)(function))
+    """Make `function` a kernel."""
+    return cast(F, Kernel(function))
 
 
 def kernel_over(*modules: ModuleType) -> Callable[[F], F]:
     """A decorator like `kernel` for kernels that call those of other modules: their cache is void if one changes."""
-    content = b"".join(Path(cast(str, module.__file__)).read_bytes() for module in modules)
 
     def decorate(function: F) -> F:
-        compiled = kernel(function)
-        index = getattr(cast(Any, compiled)._cache, "_cache_file", None)  # None if nothing is cached
-        if index is not None:
-            index._source_stamp = index._source_stamp, sha256(content).digest()
-        return compiled
+        return cast(F, Kernel(function, modules))
 
     return decorate
 
 
-class _Announcement(event.Listener):
-    """Tells a person at a terminal, once, why the first question ever takes so long."""
+@cache
+def _numba() -> Any:
+    """The compiler, which takes kernels for what they are compiled to where one calls another."""
+    import numba
+    from numba.core import event
+    from numba.extending import typeof_impl
 
-    due = True
+    @typeof_impl.register(Kernel)
+    def type_of(value: Kernel, _context: Any) -> Any:
+        return numba.types.Dispatcher(value.compiled)
 
-    def on_start(self, event: Any) -> None:
-        package = __name__.partition(".")[0]
-        if self.due and event.data["dispatcher"].py_func.__module__.startswith(package) and sys.stderr.isatty():
-            self.due = False
-            print("elsewhere: compiling its solvers, once on this machine ...", file=sys.stderr)
+    class Announcement(event.Listener):
+        """Tells a person at a terminal, once, why the first question ever takes so long."""
 
-    def on_end(self, event: Any) -> None:
-        pass
+        due = True
 
+        def on_start(self, event: Any) -> None:
+            package = __name__.partition(".")[0]
+            if self.due and event.data["dispatcher"].py_func.__module__.startswith(package) and sys.stderr.isatty():
+                self.due = False
+                print("elsewhere: compiling its solvers, once on this machine ...", file=sys.stderr)
 
-cast(Any, event.register)("numba:compile", _Announcement())
+        def on_end(self, event: Any) -> None:
+            pass
+
+    cast(Any, event.register)("numba:compile", Announcement())
+    return numba

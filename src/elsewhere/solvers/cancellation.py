@@ -12,8 +12,15 @@ _check: ContextVar[Callable[[], None] | None] = ContextVar("check", default=None
 
 @contextmanager
 def cancellable(check: Callable[[], None]) -> Iterator[None]:
-    """Call `check` now and then while this thread searches; what it raises ends the search."""
-    token = _check.set(check)
+    """Call `check` now and then while this thread searches, after what is called already; what it raises ends it."""
+    before = _check.get()
+
+    def both() -> None:
+        if before is not None:
+            before()
+        check()
+
+    token = _check.set(both)
     try:
         yield
     finally:

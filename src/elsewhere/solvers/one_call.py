@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from elsewhere.model.arrays import Floats, Ints
@@ -47,7 +46,6 @@ _LARGEST_SIZE = 1 << 53
 _EPSILON = float(np.finfo(np.float64).eps)
 
 kernel = kernel_over(dual, labels, terms)
-inlined = numba.njit(inline="always")
 
 
 def attempt(problem: Problem, limits: Limits) -> Solution | None:
@@ -343,7 +341,7 @@ def _pass_fixed(
     return True, cost, objective
 
 
-@inlined
+@kernel
 def _search(
     asked: Targeting, start: Ints, low: Ints, f: Floats, g: Floats, size: int, known: Ints
 ) -> tuple[bool, Ints, float, float, float, float]:
@@ -431,7 +429,7 @@ def _search(
     return done and found <= bound + _noise(found), counts, found, dual_bound, lam, mu
 
 
-@inlined
+@kernel
 def _tabulate(
     asked: Targeting, reference: Floats, target: Floats, lower: Ints, upper: Ints, sizes: tuple[float, float, float]
 ) -> tuple[Ints, Ints, Floats, Floats]:

@@ -1,0 +1,134 @@
+"""Kernels run compiled or interpreted, with the same answers; small first questions are interpreted."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import pkgutil
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import elsewhere as ew
+from elsewhere.engines.arrow import pa
+from elsewhere.engines.kernel import sanitize_batches
+from elsewhere.engines.local.quotes import check_quotes
+from elsewhere.evaluation.clusters import cluster_all
+from elsewhere.histories import read
+from elsewhere.model.keys import Key
+from elsewhere.solvers import first_answers, pairs
+from elsewhere.solvers._jit import Kernel, interpreting, is_interpreting
+from elsewhere.solvers.cancellation import check_cancelled
+
+SAMPLES = Path(ew.__file__).parent / "data" / "samples"
+
+
+def _kernels() -> dict[str, Kernel]:
+    """All kernels of the package, by name."""
+    found = {}
+    for module in pkgutil.walk_packages(ew.__path__, "elsewhere."):
+        if module.name.endswith("__main__") or ".spark" in module.name or module.name.startswith("elsewhere.app"):
+            continue
+        for value in vars(importlib.import_module(module.name)).values():
+            if isinstance(value, Kernel):
+                found[f"{value.function.__module__}.{value.function.__qualname__}"] = value
+    return found
+
+
+def _answers() -> Iterator[Any]:
+    """Answers that take every kernel, to questions small enough to be interpreted."""
+    dice = random.Random(3)
+    tree = ew.TreeDistance("js", ew.Taxonomy.shipped())
+    names = ["Café", "Italian restaurant", "French restaurant", "Gym", "Hospital", "Dentist", "Museum", "Hotel"]
+    for _ in range(2):
+        history = {name: dice.randint(1, 9) for name in names}
+        target = {name: dice.randint(0, 5) for name in names[2:]} | {"Park": 3}
+        yield ew.hide(history, ["Hospital"])
+        for verb in (ew.resemble, ew.avoid):
+            yield verb(history, target, 0.05)
+            yield verb(history, target, 0.05, method="heuristic")
+            yield verb(history, target, 0.05, privacy="l2", quality="jeffreys", forbidden=[history])
+            yield verb(history, target, 0.05, quality=tree, privacy=tree)
+        yield ew.frontier(history, target, [0.01, 0.05])
+        yield ew.resemble(history, target, max_distance=0.5)
+        yield ew.hide(history, ["Hospital"], quality=tree)
+        yield ew.avoid(history, target, 0.2, privacy="jeffreys")
+        whole = {name: 1 + dice.randint(0, 5) for name in names}
+        yield ew.resemble(history, whole, 0.1, quality="neyman", privacy="pearson")
+        yield ew.resemble(history, target, 0.2, quality=ew.SmoothedJS.over(ew.Taxonomy.shipped(), 1.0))
+    many = {f"place {at}": 1 + at % 3 for at in range(600)}
+    yield ew.hide(many, ["place 7"])
+    skewed = {f"place {at}": 1 + 300 // (at + 1) for at in range(40)}
+    target = {f"place {at}": 1 + at % 7 for at in range(50)}
+    yield ew.resemble(skewed, target, 0.05)
+    yield ew.avoid(skewed, target, 0.05, memory_limit=1 << 15)
+    commuter = ew.Policy("resemble", target="commuter", max_quality_loss=0.05).plan()
+    yield commuter.sanitize(read(SAMPLES / "year.csv"))
+    yield pairs.terms(pairs.KINDS["js"], np.array([0.5, 0.0]), np.array([0.25, 0.5])).tolist()
+    check_quotes(io.BytesIO(b'a,"b ""c"""\n1,2\n'), ",", "table.csv")
+    yield cluster_all(np.array([1.0, 2.0, 9.0, 9.5, 1.5]), np.array([0, 5]), 2).tolist()
+    users = {user: {name: dice.randint(1, 4) for name in names[user % 2 :]} for user in range(8)}
+    rows = [(user, name, count) for user, counts in users.items() for name, count in counts.items()]
+    table = pa.table(dict(zip(("user", "location", "count"), zip(*rows, strict=True), strict=True)))
+    shared = ew.Policy("hide", sensitive=("Café",), mechanism="shared", max_quality_loss=0.5)
+    for policy in (shared, ew.Policy("hide", sensitive=("Café",))):
+        yield [
+            batch.to_pylist() for batch in sanitize_batches(policy.plan().with_key(Key(bytes(32))), table.to_batches())
+        ]
+
+
+def test_compiled_and_interpreted_kernels_have_the_same_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, call = set[str](), Kernel.__call__
+
+    def recorded(self: Kernel, *args: Any) -> Any:
+        run.add(f"{self.function.__module__}.{self.function.__qualname__}")
+        return call(self, *args)
+
+    monkeypatch.setattr(first_answers, "_is_over", True)
+    compiled = list(_answers())
+    monkeypatch.setattr(Kernel, "__call__", recorded)
+    with interpreting():
+        assert list(_answers()) == compiled
+    missing = sorted(set(_kernels()) - run)
+    assert not missing, "\n".join(missing)
+
+
+def test_a_question_that_takes_too_long_is_compiled_for_after_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = []
+    monkeypatch.setattr(first_answers, "_is_over", False)
+    monkeypatch.setattr(first_answers, "_spent", 0.0)
+    monkeypatch.setattr(first_answers, "_PATIENCE", 0.0)
+    monkeypatch.setattr(first_answers, "_ENOUGH", 0.0)
+    monkeypatch.setattr(first_answers, "compile_in_background", lambda: begun.append(True))
+    ways = []
+
+    def answer() -> str:
+        ways.append(is_interpreting())
+        check_cancelled()
+        return "answer"
+
+    assert first_answers.soonest(answer, is_small=True) == "answer"
+    assert (ways, begun) == ([True, False], [True])
+    assert first_answers.soonest(answer, is_small=False) == "answer"
+    assert ways[2:] == [False]
+
+
+def test_small_commands_do_not_load_the_compiler(tmp_path: Path) -> None:
+    code = (
+        "import atexit, sys; from elsewhere.cli import main\n"
+        "atexit.register(lambda: print(*{'numba', 'scipy'}.intersection(sys.modules))); main()"
+    )
+    for question in (
+        ["hide", "--sensitive", "preset:health", "--allow-unchanged"],
+        ["resemble", "--target", "tourist", "--max-quality-loss", "0.05", "--allow-mismatch"],
+    ):
+        files = [str(SAMPLES / "weekend.csv"), "-o", str(tmp_path / "release.csv")]
+        command = [sys.executable, "-c", code, *question, *files, "--quiet"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "\n", "")
