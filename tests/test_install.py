@@ -100,7 +100,9 @@ def test_no_question_compiles_a_kernel_anew() -> None:
     """Every kernel has one signature, whatever is asked: nobody waits for a compiler in the middle of the work."""
     asked = """
 import elsewhere as ew
+from elsewhere.solvers.first_answers import compile_at_once
 from elsewhere.solvers import dual, greedy, groups, labels, one_call, smooth_search, terms, tree_labels
+compile_at_once()
 h, t = {"a": 7, "b": 2, "c": 3}, {"a": 3, "d": 4}
 ew.hide(h, {"c"}), ew.hide({f"{at:04d}": at % 7 for at in range(3000)}, ["0001"], "variational")
 ew.resemble(h, t, 0.05), ew.avoid(h, h, 0.05), ew.resemble(h, h, 0.05, forbidden=[h]), ew.frontier(h, t, [0.1, 0.2])
@@ -125,7 +127,7 @@ entries = [terms.allocate, groups.group, terms.ranges, terms.fill, terms.total, 
            tree_labels.tighten, tree_labels.totals, tree_labels.inside, tree_labels.outside, tree_labels.trace,
            tree_labels.sharpen, tree_labels.advance, tree_labels.chosen_counts,
            smooth_search.table, smooth_search.descend, one_call._answer]
-print([len(entry.signatures) for entry in entries])
+print([len(entry.compiled.signatures) for entry in entries])
 """
     assert run(asked).stdout == f"{[1] * 25}\n"
 
