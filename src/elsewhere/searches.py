@@ -14,7 +14,7 @@ from elsewhere.model.distances import slack
 from elsewhere.model.errors import Infeasible
 from elsewhere.model.keys import Key
 from elsewhere.model.problem import Problem
-from elsewhere.solvers import exact, kind_totals, smooth_exact, tree_exact, tree_tables
+from elsewhere.solvers import exact, kind_totals, large, smooth_exact, tree_exact, tree_tables
 from elsewhere.solvers.choices import Choices, tabulate
 from elsewhere.solvers.heuristic import heuristic
 from elsewhere.solvers.kind_totals import KindChoices
@@ -25,7 +25,7 @@ from elsewhere.solvers.tree_tables import TreeChoices
 #: The part of the time that is the search's; most are over long before, and need no heuristic.
 _SEARCH_SHARE = 0.75
 
-AnyChoices: TypeAlias = Choices | TreeChoices | KindChoices
+AnyChoices: TypeAlias = Choices | TreeChoices | KindChoices | large.LargeChoices
 
 
 def tabulated(problem: Problem, limits: Limits, known: Ints) -> AnyChoices:
@@ -36,6 +36,8 @@ def tabulated(problem: Problem, limits: Limits, known: Ints) -> AnyChoices:
             return totals
     if problem.tree is not None:
         return tree_tables.tabulate(problem, problem.budget, limits, around=known)
+    if large.is_large(problem):
+        return large.LargeChoices()
     return tabulate(problem, problem.budget, limits, around=known)
 
 
@@ -70,6 +72,9 @@ def approximate(problem: Problem, choices: AnyChoices, known: Ints, limits: Limi
         return tree_exact.optimum(problem, choices, known, limits.ending_in(0.0))
     if isinstance(choices, KindChoices):
         return choices.split(problem, approximate(choices.problem, choices.totals, choices.of(known), limits))
+    if isinstance(choices, large.LargeChoices):
+        tables = tabulate(problem, problem.budget, limits, around=known)
+        return large.bounded(problem, heuristic(problem, tables, known, limits), limits)
     return exact.bounded(problem, choices, heuristic(problem, choices, known, limits), limits)
 
 
@@ -89,9 +94,11 @@ def searched(
 
 
 def _searched_flat(
-    problem: Problem, choices: Choices, known: Ints, limits: Limits, guess: tuple[float, float]
+    problem: Problem, choices: Choices | large.LargeChoices, known: Ints, limits: Limits, guess: tuple[float, float]
 ) -> Solution:
     """The optimum; if time ends the search for it, then no worse than what the heuristic finds in the rest of it."""
+    if isinstance(choices, large.LargeChoices):
+        return large.optimum(problem, known, limits, guess)
     left = limits.seconds
     solution = exact.optimum(problem, choices, known, limits.ending_in(_SEARCH_SHARE * left), guess)
     near_enough = solution.objective - solution.bound <= limits.tolerance(solution.objective)

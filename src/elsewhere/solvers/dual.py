@@ -99,7 +99,7 @@ def _maximise_mu(
 
 
 @kernel
-def _maximise(
+def maximise_few(
     start: Ints,
     value: Ints,
     f: Floats,
@@ -236,7 +236,7 @@ def maximise(
                     few_g[k] = g[e]
                     k += 1
             few_start[i + 1] = k
-        lam, mu, hoped = _maximise(few_start, few_value, few_f, few_g, size, budget, lam, mu, step)
+        lam, mu, hoped = maximise_few(few_start, few_value, few_f, few_g, size, budget, lam, mu, step)
         total = 0.0
         rounding = abs(mu) * size
         lacking = False

@@ -1,0 +1,401 @@
+"""RO and AO where the counts of a bin are too many to tabulate: only those near the dual solution are.
+
+For given multipliers, the share of a bin in the dual bound is a formula, and its least is found by bisection. So the
+dual needs no tables. The search needs small ones: what is better than the counts known differs from the dual solution
+by less than the gap between the two, and that leaves few counts a bin.
+
+In avoid the share may have two lowest counts far apart. Then the bin's counts are cut between them, and both halves
+are searched, each with multipliers of its own: branch and bound, in which one or two bins usually branch.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from elsewhere.model.arrays import Floats, Ints, exact_sum
+from elsewhere.model.problem import Problem
+from elsewhere.solvers import dual, knapsack, terms
+from elsewhere.solvers.choices import KINDS, Shortage, table, values_within
+from elsewhere.solvers.knapsack import Best, Dual, Effort, Limits, Solution, Tables
+
+#: From so many counts on, they are not tabulated; and so many are, at a time.
+LARGE = 1 << 16
+_WINDOW = 1 << 17
+_BYTES_PER_ENTRY = 33
+#: Points between the two peaks of a bin with which its dual begins.
+_FIRST_SHARES = (0.0, 0.02, 0.1, 0.25, 0.5, 0.75, 1.0)
+_ROUNDS = 60
+_CONVERGED = 1e-14
+_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+_LEAST_GAP = 1e-12
+#: Calls that a small relative gap is worth, fewer than for small sizes: many never close. And calls for a last try.
+_ENOUGH = 8.0
+_LAST_TRY = 20.0
+#: The counts a bin of a first, cheap search.
+_PROBE = 8
+#: A hole of so large a part of all counts, one in this many, is worth a cut; and a gap is not sought more exactly.
+_HOLE = 4.0
+_NEAR = 4.0
+#: Counts on either side that are looked at around counts that use up the budget, what must be gained to go on, and
+#: how such counts are found: the bins between which counts are moved, and steps of bisection.
+_CORE = 4
+_CORE_GAIN = 0.5
+_LARGEST_BINS = 8
+_HALVINGS = 70
+_WIDER = 8.0
+_WORK_PER_CALL = 2_000_000
+
+
+class Node(NamedTuple):
+    """A part of the problem: the counts low..high of each bin, the dual of it, and the bins' least shares."""
+
+    low: Ints
+    high: Ints
+    by: Dual
+    least: Floats
+    #: Counts that the dual was found with: those of bin bins[k] are columns[k].
+    bins: Ints
+    columns: Ints
+
+
+class Window(NamedTuple):
+    """The counts first..last of each bin: among them all with a share of at most the gap above the bin's least."""
+
+    gap: float
+    first: Ints
+    last: Ints
+
+
+class LargeChoices(NamedTuple):
+    """Stands for the values of a problem that are too many to tabulate."""
+
+    #: All values matter to the bound, whether the search looked at them or not.
+    whole: bool = True
+    short_of: Shortage = ""
+
+
+def is_large(problem: Problem) -> bool:
+    """Whether a flat problem of built-in distances has too many counts to tabulate, all at finite distances."""
+    privacy = problem.privacy
+    if privacy is None or problem.tree is not None or problem.smoothed or problem.budget == math.inf:
+        return False
+    if not (problem.quality.distance.builtin and privacy.distance.builtin):
+        return False
+    if float((problem.upper - problem.lower).sum(dtype=np.float64)) < LARGE:
+        return False
+    low, number = values_within(problem, problem.budget)
+    if number.sum(dtype=np.float64) < LARGE:
+        return False
+    if problem.goal == "resemble" or not privacy.distance.unbounded:
+        return True
+    ends = (low.astype(np.float64), (low + np.minimum(number - 1, 1)).astype(np.float64))
+    return all(bool(np.isfinite(privacy.terms(end)).all()) for end in ends)
+
+
+def optimum(problem: Problem, known: Ints, limits: Limits, guess: tuple[float, float] = (-1.0, 0.0)) -> Solution:
+    """The counts nearest to the target (RO) or farthest from it (AO), as `exact.optimum` finds them with tables."""
+    return _Search(problem, known, limits).run(guess)
+
+
+def bounded(problem: Problem, counts: Ints, limits: Limits) -> Solution:
+    """The given counts, with the dual bound on what the best could be."""
+    search = _Search(problem, counts, limits)
+    by = search.root((-1.0, 0.0)).by
+    return Solution(counts, search.found, min(by.bound, search.found), by.bound, by.lam, by.mu)
+
+
+class _Search:
+    """One search: the problem as arrays, and the best counts so far."""
+
+    def __init__(self, problem: Problem, known: Ints, limits: Limits) -> None:
+        assert problem.privacy is not None
+        self.problem, self.limits = problem, limits
+        self.quality, self.privacy = problem.quality, problem.privacy
+        self.sign = -1.0 if problem.goal == "avoid" else 1.0
+        self.size, self.budget = problem.size, problem.budget
+        self.effort = Effort(limits, _ENOUGH)
+        self.counts, self.found = known, self.objective(known)
+        self.most = max(min(_WINDOW, limits.memory // _BYTES_PER_ENTRY), 4 * len(known))
+
+    def objective(self, counts: Ints) -> float:
+        privacy = self.privacy
+        kind = KINDS[privacy.distance.name]
+        return self.sign * terms.total(kind, privacy.reference, counts, privacy.reference_size, privacy.size)
+
+    @property
+    def tolerance(self) -> float:
+        return self.limits.tolerance(self.found)
+
+    def run(self, guess: tuple[float, float]) -> Solution:
+        root = self.root(guess)
+        flat = self.is_flat(root)
+        queue = [] if flat else [(root.by.bound, 0, root)]
+        done = root.by.bound if flat else math.inf  # the least bound of the parts that are done with
+        made = 1
+        while queue and not self.limits.passed and not self.effort.spent:
+            bound, _, node = heapq.heappop(queue)
+            if min(bound, done) >= self.found - self.tolerance:
+                done = min(done, bound)
+                break
+            bound, parts = self.explore(node)
+            done = min(done, bound)
+            for part in parts:
+                heapq.heappush(queue, (part.by.bound, made, part))
+                made += 1
+        bound = min([done, self.found, *(bound for bound, _, _ in queue)])
+        if self.found - bound > max(self.tolerance, knapsack.GOOD_ENOUGH * abs(self.found)) and not self.limits.passed:
+            self.effort.left = max(self.effort.left, _LAST_TRY)
+            self.search_core(root)
+            bound = min(bound, self.found)
+        by = root.by
+        return Solution(self.counts, self.found, bound, min(by.bound, bound), by.lam, by.mu)
+
+    def is_flat(self, node: Node) -> bool:
+        """Whether the multipliers tell hardly any counts apart."""
+        first, last, _, _ = self.within(node, _LEAST_GAP * (1.0 + abs(node.by.bound)))
+        return float((last - first).sum(dtype=np.float64)) > 0.5 * float((node.high - node.low).sum(dtype=np.float64))
+
+    def explore(self, node: Node) -> tuple[float, list[Node]]:
+        """Search a part around its dual solution. Returns a bound on it, and its halves if it has to be cut."""
+        # First of all, better counts: the nearer they are, the less there is to search.
+        self.go((self.dual_solution(node) - self.counts).astype(np.float64))
+        near, too_wide = self.window(node, min(self.most, _PROBE * len(node.low)))
+        if too_wide == math.inf:
+            return self.search(node, near), []
+        parts = self.halves(node, too_wide)
+        if parts is not None:
+            return math.inf, parts
+        self.search(node, near)
+        window, too_wide = self.window(node, self.most)
+        if too_wide < math.inf:
+            parts = self.halves(node, too_wide)
+            if parts is not None:
+                return math.inf, parts
+        return self.search(node, window), []
+
+    def search(self, node: Node, window: Window | None) -> float:
+        """Look for better counts in a window, and return the bound that is proven for all counts of the part."""
+        bound = min(node.by.bound, self.found)
+        if window is None or self.found - bound <= self.tolerance:
+            return bound
+        best = knapsack.improve(
+            self.tabulated(window.first, window.last), self.size, self.budget, node.by,
+            Best(self.counts, self.found, bound), self.problem.forbidden, self.limits, self.effort, window.gap,
+        )  # fmt: skip
+        if best.objective < self.found:
+            assert best.counts is not None
+            self.counts, self.found = best.counts, best.objective
+        return min(best.bound, node.by.bound + window.gap)
+
+    def window(self, node: Node, most: int) -> tuple[Window | None, float]:
+        """The counts within the gap of the best counts known, or else within a gap that leaves about `most` of them.
+
+        None if none does. Also returns a gap that leaves too many, which is infinite if all that matter are there.
+        """
+        widest = self.found - node.by.bound
+        narrowest = min(_LEAST_GAP * (1.0 + abs(node.by.bound)), widest)
+        found, too_wide = None, math.inf
+        trial = widest
+        while True:
+            first, last, hole, hole_end = self.within(node, trial)
+            entries = float((last - first).sum(dtype=np.float64)) + len(first)
+            split = _HOLE * float((hole_end - hole).max()) > entries
+            if entries <= most and not (split and (trial < widest or entries > _PROBE * len(first))):
+                found = Window(trial, first, last)
+                if trial == widest or entries > most / 2:
+                    break
+            else:
+                too_wide = trial
+                if trial == narrowest:
+                    break
+            if found is not None and too_wide < _NEAR * found.gap:
+                break
+            trial = narrowest if found is None else math.sqrt(found.gap * too_wide)
+        return found, too_wide
+
+    def within(self, node: Node, gap: float) -> tuple[Ints, Ints, Ints, Ints]:
+        """The first and last count of each bin whose share is within the gap, and the widest hole between them."""
+        n = len(node.low)
+        begin, end, hole, hole_end = (np.empty(n, np.int64) for _ in range(4))
+        limit = node.least + gap + _ROUNDING * np.abs(node.least)
+        terms.near_least(
+            self.lagrangian(node.by.lam, node.by.mu), node.low, node.high, limit, begin, end, hole, hole_end
+        )
+        return begin, end, hole, hole_end
+
+    def halves(self, node: Node, gap: float) -> list[Node] | None:
+        """The part cut in two where a bin has two lowest counts far apart; None if no bin has."""
+        begin, end, hole, hole_end = self.within(node, gap)
+        at = int(np.argmax(hole_end - hole))
+        if _HOLE * float(hole_end[at] - hole[at]) <= float((end - begin).sum(dtype=np.float64)):
+            return None
+        middle = int(hole[at] + (hole_end[at] - hole[at]) // 2)
+        parts = []
+        for low_at, high_at in ((int(node.low[at]), middle), (middle + 1, int(node.high[at]))):
+            low, high = node.low.copy(), node.high.copy()
+            low[at], high[at] = low_at, high_at
+            part = self.part(low, high, node)
+            if part is not None:
+                parts.append(part)
+        return parts
+
+    def root(self, guess: tuple[float, float]) -> Node:
+        """The whole problem: all counts that fit the budget."""
+        low, number = values_within(self.problem, self.budget)
+        high = low + number - 1
+        q_peak = self.quality.reference * (self.quality.size / self.quality.reference_size)
+        p_peak = self.privacy.reference * (self.privacy.size / self.privacy.reference_size)
+        between = [((1.0 - share) * q_peak + share * p_peak).astype(np.int64) for share in _FIRST_SHARES]
+        columns = [low, high, *(np.clip(column, low, high) for column in (self.counts, *between))]
+        bins = np.tile(np.arange(len(low)), len(columns))
+        return self.dual(low, high, bins, np.concatenate(columns), guess, -math.inf)
+
+    def part(self, low: Ints, high: Ints, node: Node) -> Node | None:
+        """A part of a node with its own dual; None if it has no counts of the right size."""
+        if float(low.sum(dtype=np.float64)) > self.size or float(high.sum(dtype=np.float64)) < self.size:
+            return None
+        inside = (node.columns >= low[node.bins]) & (node.columns <= high[node.bins])
+        every = np.arange(len(low))
+        bins = np.concatenate((node.bins[inside], every, every))
+        columns = np.concatenate((node.columns[inside], low, high))
+        return self.dual(low, high, bins, columns, node.by[:2], node.by.bound)
+
+    def lagrangian(self, lam: float, mu: float) -> terms.Lagrangian:
+        quality, privacy = self.quality, self.privacy
+        return terms.Lagrangian(
+            KINDS[privacy.distance.name], privacy.reference, privacy.reference_size,
+            KINDS[quality.distance.name], quality.reference, quality.reference_size,
+            quality.size, self.sign, lam, mu,
+        )  # fmt: skip
+
+    def terms_of(self, bins: Ints, columns: Ints) -> tuple[Floats, Floats]:
+        """The objective and the cost of single counts."""
+        quality, privacy, size = self.quality, self.privacy, self.quality.size
+        f = terms.terms_of(KINDS[privacy.distance.name], privacy.reference, bins, columns, privacy.reference_size, size)
+        g = terms.terms_of(KINDS[quality.distance.name], quality.reference, bins, columns, quality.reference_size, size)
+        return self.sign * f, g
+
+    def dual(
+        self, low: Ints, high: Ints, bins: Ints, columns: Ints, guess: tuple[float, float], at_least: float
+    ) -> Node:
+        """The dual of a part by column generation: that of a few counts, until no other count would change it."""
+        n = len(low)
+        lam, mu = guess
+        best: tuple[float, float, float, Floats] | None = None
+        step = 0.0
+        for _ in range(_ROUNDS):
+            order = np.lexsort((columns, bins))
+            bins, columns = bins[order], columns[order]
+            new = np.append(True, (np.diff(bins) != 0) | (np.diff(columns) != 0))
+            bins, columns = bins[new], columns[new]
+            f, g = self.terms_of(bins, columns)
+            start = np.searchsorted(bins, np.arange(n + 1)).astype(np.int64)
+            if not step:
+                f_span = float((np.maximum.reduceat(f, start[:-1]) - np.minimum.reduceat(f, start[:-1])).sum())
+                g_span = float((np.maximum.reduceat(g, start[:-1]) - np.minimum.reduceat(g, start[:-1])).sum())
+                if lam < 0.0:
+                    lam = f_span / g_span if f_span > 0.0 and g_span > 0.0 else 1.0
+                step = max(1e-300, 0.05 * f_span / max(1.0, float((high - low).sum(dtype=np.float64))))
+            lam, mu, hoped = dual.maximise_few(start, columns, f, g, self.size, self.budget, max(lam, 1e-9), mu, step)
+            value, least, at = self.dual_value(low, high, lam, mu)
+            if best is None or value > best[2]:
+                best = lam, mu, value, least
+            if value >= hoped - _CONVERGED * (1.0 + abs(hoped)) or best[2] > self.found or self.limits.passed:
+                break
+            around = [np.clip(at + shift, low, high) for shift in (-1, 0, 1)]
+            bins = np.concatenate((bins, *(np.arange(n) for _ in around)))
+            columns = np.concatenate((columns, *around))
+        assert best is not None
+        return Node(low, high, Dual(best[0], best[1], max(best[2], at_least)), best[3], bins, columns)
+
+    def dual_value(self, low: Ints, high: Ints, lam: float, mu: float) -> tuple[float, Floats, Ints]:
+        """The dual bound for all counts, rounded down, with the bins' least shares and where they are."""
+        least, at = np.empty(len(low)), np.empty(len(low), np.int64)
+        lagrangian = self.lagrangian(lam, mu)
+        done, work = 0, _WORK_PER_CALL
+        while done < len(low):
+            reached = terms.least_reduced(lagrangian, low, high, done, work, least, at)
+            work = _WORK_PER_CALL if reached > done else 2 * work  # a bin begins anew in each call
+            done = reached
+        budgeted = lam * self.budget if lam > 0.0 else 0.0
+        value = float(least.sum()) - budgeted + mu * self.size
+        return value - _ROUNDING * (float(np.abs(least).sum()) + abs(budgeted) + abs(mu) * self.size), least, at
+
+    def tabulated(self, begin: Ints, end: Ints) -> Tables:
+        """Tables of the counts begin..end."""
+        start = np.zeros(len(begin) + 1, np.int64)
+        np.cumsum(end - begin + 1, out=start[1:])
+        objective = self.sign * table(self.privacy, begin, start, self.limits)
+        return Tables(start, begin, objective, table(self.quality, begin, start, self.limits))
+
+    def search_core(self, node: Node) -> None:
+        """Look for better counts where the multipliers tell none apart: around counts that use up the budget.
+
+        The dual bound is then as good as it gets. This is subset sum in disguise, and a close hit must do.
+        """
+        self.use_up_budget()
+        while not self.effort.spent and not self.limits.passed:
+            gap = self.found - node.by.bound
+            if gap <= max(self.tolerance, knapsack.GOOD_ENOUGH * abs(self.found)):
+                break
+            first, last = (np.clip(self.counts + way * _CORE, node.low, node.high) for way in (-1, 1))
+            self.search(node, Window(gap, first, last))
+            if self.found - node.by.bound > _CORE_GAIN * gap:
+                break
+
+    def use_up_budget(self) -> None:
+        """Take better counts that a straight way leads to: towards the target, or from one large bin to another."""
+        low, high = self.problem.lower, self.problem.upper
+        if self.sign > 0.0:
+            p_peak = self.privacy.reference * (self.privacy.size / self.privacy.reference_size)
+            self.go(np.clip(np.rint(p_peak), low, high) - self.counts)
+            return
+        start = self.counts
+        largest = np.argsort(-start, kind="stable")[:_LARGEST_BINS]
+        for i in largest:
+            for j in largest:
+                if i != j:
+                    way = np.zeros(len(start))
+                    way[j] = min(start[i] - low[i], high[j] - start[j])
+                    way[i] = -way[j]
+                    self.go(way, start)
+
+    def go(self, way: Floats, start: Ints | None = None) -> None:
+        """Take the counts that are as far on the way as the budget allows, if they are better."""
+        start = self.counts if start is None else start
+        quality = self.quality
+        kind = KINDS[quality.distance.name]
+        fits, misses = 0.0, 2.0
+        for _ in range(_HALVINGS):
+            share = 0.5 * (fits + misses)
+            counts = start + _rounded(share * way, 0)
+            cost = terms.total(kind, quality.reference, counts, quality.reference_size, quality.size)
+            fits, misses = (share, misses) if share <= 1.0 and cost <= self.budget else (fits, share)
+        counts = start + _rounded(fits * way, 0)
+        if self.objective(counts) < self.found and self.problem.is_within(counts):
+            self.counts, self.found = counts, self.objective(counts)
+
+    def dual_solution(self, node: Node) -> Ints:
+        """Counts of the right size, the share of each of which is nearly the bin's least."""
+        gap = _LEAST_GAP * (1.0 + abs(node.by.bound))
+        while True:
+            first, last, _, _ = self.within(node, gap)
+            if exact_sum(first) <= self.size <= exact_sum(last):
+                break
+            gap *= _WIDER
+        missing = self.size - exact_sum(first)
+        spans = (last - first).astype(np.float64)
+        solution: Ints = first + _rounded(spans * (missing / max(1.0, float(spans.sum()))), missing)
+        return solution
+
+
+def _rounded(parts: Floats, total: int) -> Ints:
+    """Whole numbers near the parts that sum to `total`, as these nearly do."""
+    sums = np.rint(np.cumsum(parts)).astype(np.int64)
+    sums[-1] = total
+    whole: Ints = np.diff(sums, prepend=0)
+    return whole
