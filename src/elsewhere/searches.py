@@ -16,7 +16,7 @@ from elsewhere.model.keys import Key
 from elsewhere.model.problem import Problem
 from elsewhere.solvers import exact, kind_totals, large, smooth_exact, tree_exact, tree_tables
 from elsewhere.solvers.choices import Choices, tabulate
-from elsewhere.solvers.heuristic import heuristic
+from elsewhere.solvers.heuristic import heuristic, in_steps
 from elsewhere.solvers.kind_totals import KindChoices
 from elsewhere.solvers.knapsack import Limits, SearchGaveUp, Solution, nothing_found
 from elsewhere.solvers.required_loss import flat_search, required_loss
@@ -73,8 +73,7 @@ def approximate(problem: Problem, choices: AnyChoices, known: Ints, limits: Limi
     if isinstance(choices, KindChoices):
         return choices.split(problem, approximate(choices.problem, choices.totals, choices.of(known), limits))
     if isinstance(choices, large.LargeChoices):
-        tables = tabulate(problem, problem.budget, limits, around=known)
-        return large.bounded(problem, heuristic(problem, tables, known, limits), limits)
+        return large.bounded(problem, in_steps(problem, known, limits), limits)
     return exact.bounded(problem, choices, heuristic(problem, choices, known, limits), limits)
 
 

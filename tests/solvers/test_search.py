@@ -73,10 +73,10 @@ def test_limits_end_the_search_early_and_honestly(limit: dict[str, Any]) -> None
 
 @pytest.mark.parametrize("verb", [ew.resemble, ew.avoid])
 def test_tables_beyond_memory_narrow_the_search(verb: Callable[..., ew.Sanitized]) -> None:
-    history = skewed(40, 100_000, seed=6)
+    history = skewed(40, 5_000, seed=6)
     unchanged = ew.distance("js", uniform(history), history)
     best = verb(history, uniform(history), 0.02)
-    narrow = verb(history, uniform(history), 0.02, memory_limit=2_000_000)
+    narrow = verb(history, uniform(history), 0.02, memory_limit=100_000)
     assert narrow.status == "feasible"
     assert narrow.certificate is not None
     assert "memory limit" in narrow.notes[0]
@@ -120,7 +120,7 @@ def test_what_a_narrow_search_finds_best_is_certified() -> None:
 
 
 def test_memory_may_be_too_small_to_say_what_would_do() -> None:
-    history = skewed(40, 100_000, seed=6)
+    history = skewed(40, 5_000, seed=6)
     with pytest.raises(ew.PrivacyNotMet, match="memory limit leaves no room") as error:
         ew.resemble(history, uniform(history), 0.01, max_distance=1e-9, memory_limit=2_000_000)
     assert math.isnan(error.value.needed_quality_loss)

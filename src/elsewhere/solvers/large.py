@@ -149,20 +149,22 @@ class _Search:
         bound = min([done, self.found, *(bound for bound, _, _ in queue)])
         if self.found - bound > max(self.tolerance, knapsack.GOOD_ENOUGH * abs(self.found)) and not self.limits.passed:
             self.effort.left = max(self.effort.left, _LAST_TRY)
-            self.search_core(root)
-            bound = min(bound, self.found)
+            bound = min(max(bound, self.search_core(root)), self.found)
         by = root.by
         return Solution(self.counts, self.found, bound, min(by.bound, bound), by.lam, by.mu)
 
     def is_flat(self, node: Node) -> bool:
         """Whether the multipliers tell hardly any counts apart."""
-        first, last, _, _ = self.within(node, _LEAST_GAP * (1.0 + abs(node.by.bound)))
-        return float((last - first).sum(dtype=np.float64)) > 0.5 * float((node.high - node.low).sum(dtype=np.float64))
+        first, last, hole, hole_end = self.within(node, _LEAST_GAP * (1.0 + abs(node.by.bound)))
+        alike = float((last - first - (hole_end - hole)).sum(dtype=np.float64))
+        return alike > 0.5 * float((node.high - node.low).sum(dtype=np.float64))
 
     def explore(self, node: Node) -> tuple[float, list[Node]]:
         """Search a part around its dual solution. Returns a bound on it, and its halves if it has to be cut."""
         # First of all, better counts: the nearer they are, the less there is to search.
         self.go((self.dual_solution(node) - self.counts).astype(np.float64))
+        if self.found - node.by.bound <= self.tolerance:
+            return min(node.by.bound, self.found), []
         near, too_wide = self.window(node, min(self.most, _PROBE * len(node.low)))
         if too_wide == math.inf:
             return self.search(node, near), []
@@ -170,6 +172,8 @@ class _Search:
         if parts is not None:
             return math.inf, parts
         self.search(node, near)
+        if self.found - node.by.bound <= self.tolerance:
+            return min(node.by.bound, self.found), []
         window, too_wide = self.window(node, self.most)
         if too_wide < math.inf:
             parts = self.halves(node, too_wide)
@@ -332,20 +336,25 @@ class _Search:
         objective = self.sign * table(self.privacy, begin, start, self.limits)
         return Tables(start, begin, objective, table(self.quality, begin, start, self.limits))
 
-    def search_core(self, node: Node) -> None:
+    def search_core(self, node: Node) -> float:
         """Look for better counts where the multipliers tell none apart: around counts that use up the budget.
 
-        The dual bound is then as good as it gets. This is subset sum in disguise, and a close hit must do.
+        Returns a bound, which is the dual one unless these are all counts. This is subset sum in disguise, and a close
+        hit must do.
         """
         self.use_up_budget()
+        bound = node.by.bound
         while not self.effort.spent and not self.limits.passed:
             gap = self.found - node.by.bound
             if gap <= max(self.tolerance, knapsack.GOOD_ENOUGH * abs(self.found)):
                 break
             first, last = (np.clip(self.counts + way * _CORE, node.low, node.high) for way in (-1, 1))
-            self.search(node, Window(gap, first, last))
-            if self.found - node.by.bound > _CORE_GAIN * gap:
+            proven = self.search(node, Window(gap, first, last))
+            if (first == node.low).all() and (last == node.high).all():
+                bound = proven
+            if self.found - bound > _CORE_GAIN * gap:
                 break
+        return bound
 
     def use_up_budget(self) -> None:
         """Take better counts that a straight way leads to: towards the target, or from one large bin to another."""

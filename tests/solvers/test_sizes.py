@@ -1,0 +1,74 @@
+"""Sizes beyond tables: the search around the dual solution agrees with tables where there are any, and proves its gap."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import pytest
+from benchmarks.data import skewed, uniform
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import elsewhere as ew
+from elsewhere.solvers import large
+from tests.support.instances import DISTANCES
+
+#: A limit on the quality loss that leaves many counts, by distance.
+LIMITS = {"js": 0.03, "jeffreys": 0.2, "variational": 0.3, "l2": 60, "squared-l2": 3000, "pearson": 90, "neyman": 90}
+Goal = Literal["resemble", "avoid"]
+
+
+@pytest.mark.parametrize("goal", ["resemble", "avoid"])
+@pytest.mark.parametrize("quality", DISTANCES)
+@settings(max_examples=25, derandomize=True, deadline=None)
+@given(data=st.data())
+def test_as_good_as_with_tables(quality: str, goal: Goal, data: st.DataObject) -> None:
+    privacy = data.draw(st.sampled_from(DISTANCES))
+    history = skewed(data.draw(st.integers(2, 8)), data.draw(st.sampled_from([20, 300])), data.draw(st.integers(0, 99)))
+    weights = np.random.default_rng(data.draw(st.integers(0, 99))).dirichlet(np.ones(history.length))
+    target = dict(zip(history.locations, weights.tolist(), strict=True))
+    limit = LIMITS[quality] * data.draw(st.sampled_from([0.1, 1.0, 3.0]))
+    verb = ew.resemble if goal == "resemble" else ew.avoid
+    expected = verb(history, target, limit, quality, privacy)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(large, "LARGE", 1)
+        patch.setattr(large, "_PROBE", data.draw(st.sampled_from([1, 8])))
+        found = verb(history, target, limit, quality, privacy)
+    assert expected.privacy_distance is not None
+    assert found.privacy_distance is not None
+    best, reached, bound = expected.privacy_distance, found.privacy_distance, found.bound
+    if goal == "avoid":
+        best, reached, bound = -best, -reached, -bound
+    noise = 1e-9 * (1.0 + abs(best)) if best > -np.inf else 0.0
+    assert bound <= best + noise
+    assert best <= reached + noise
+    assert found.gap <= 1e-6 * abs(best) + noise
+    if found.status == "optimal":
+        assert reached <= best + noise
+    check = ew.verify(history, found, target=target, max_quality_loss=limit, quality=quality, privacy=privacy)
+    assert check.ok, check.problems
+
+
+@pytest.mark.parametrize("goal", ["resemble", "avoid"])
+@pytest.mark.parametrize("privacy", ["js", "l2", "pearson", "variational"])
+@pytest.mark.parametrize(("n", "size"), [(3, 10**9), (50, 10**6), (8, 4 * 10**18)])
+def test_large_sizes_end_with_a_small_gap(goal: Goal, privacy: str, n: int, size: int) -> None:
+    history = ew.Histogram({f"{at:02d}": size // (2 + at * at) // 2 for at in range(n)})
+    verb = ew.resemble if goal == "resemble" else ew.avoid
+    result = verb(history, uniform(history), 0.05, "js", privacy)
+    assert result.privacy_distance is not None
+    assert result.gap <= 1e-6 * result.privacy_distance
+    check = ew.verify(history, result, target=uniform(history), max_quality_loss=0.05, privacy=privacy)
+    assert check.ok, check.problems
+
+
+@pytest.mark.parametrize("distance", ["js", "squared-l2"])
+def test_avoiding_oneself_at_large_sizes(distance: str) -> None:
+    """All multipliers are alike then: the budget is used up almost to the last digit."""
+    history = skewed(50, 100_000, seed=1)
+    limit = 0.05 if distance == "js" else 12_345_678.9
+    result = ew.avoid(history, history, limit, distance, distance)
+    assert result.privacy_distance is not None
+    assert limit * (1.0 - 1e-6) <= result.privacy_distance <= limit * (1.0 + 1e-9)
+    assert result.gap <= 1e-6 * limit
