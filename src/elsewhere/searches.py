@@ -157,9 +157,22 @@ def required_loss_of(problem: Problem, wanted: float, limits: Limits, least: flo
     if kind_totals.depends_on_totals(problem):
         found = kind_totals.least_loss_at(problem, wanted, limits, least)
     else:
+        if problem.goal == "resemble" and large.is_large(asked := problem.swapped(wanted)):
+            return _required_loss_of_large(asked, limits)
         search = flat_search(problem) if problem.tree is None else tree_exact.required_loss_search(problem)
         found = required_loss(problem, wanted, limits, least, search)
     if found is None:
         return None
     ordered = exact.ordered if problem.tree is None else tree_exact.ordered
     return found._replace(counts=ordered(problem, found.counts))
+
+
+def _required_loss_of_large(asked: Problem, limits: Limits) -> Solution | None:
+    """The same by the search around the dual solution, for resemble with its distances swapped."""
+    nearest = least_loss(asked, limits)
+    if nearest is None or (nearest.closed and asked.quality_loss(nearest.counts) > asked.limit + slack(asked.limit)):
+        return None
+    if asked.quality_loss(nearest.counts) > asked.limit + slack(asked.limit):
+        raise nothing_found(limits)
+    found = large.optimum(asked, nearest.counts, limits)
+    return found._replace(counts=exact.ordered(asked, found.counts))

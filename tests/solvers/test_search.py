@@ -133,7 +133,7 @@ def test_advice_is_given_even_if_time_ends_the_search() -> None:
     dice = random.Random(5)
     target = {location: dice.random() ** 3 for location in history.locations}
     ew.avoid(history, target, 0.01, method="heuristic")  # compiles
-    with pytest.raises(ew.PrivacyNotMet, match="perhaps a smaller one") as error:
+    with pytest.raises(ew.PrivacyNotMet, match="a quality loss of at most") as error:
         ew.avoid(history, target, 0.001, min_distance=0.95, time_limit=0.5)
     enough = ew.avoid(history, target, error.value.needed_quality_loss, method="heuristic", time_limit=0.0)
     assert enough.status == "feasible"
