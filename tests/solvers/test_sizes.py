@@ -1,4 +1,4 @@
-"""Sizes beyond tables: the search around the dual solution agrees with tables where there are any, and proves its gap."""
+"""Sizes beyond tables: the search around the dual solution agrees with tables where there are any."""
 
 from __future__ import annotations
 

@@ -18,7 +18,8 @@ from elsewhere.solvers.knapsack import Limits, SearchGaveUp
 _BYTES_PER_PAIR = 12
 #: Moves that are compared between two looks at the clock.
 _WORK_PER_CALL = 5_000_000
-#: How many values of a bin are looked at together, and by how much moves become smaller, where values are many.
+#: Where values are many: how many of a bin are looked at together on either side, by how much moves become smaller, and
+#: the part of the budget that all but the smallest may use.
 _GRID = 512
 _REFINED = 4
 _SHARE = 0.5
@@ -73,9 +74,10 @@ def _best_moves(bins: greedy.Bins, begin: Ints, budget: float, limits: Limits) -
 
 
 def in_steps(problem: Problem, known: Ints, limits: Limits) -> Ints:
-    """Counts that greedy moves lead to from `known`, first of many counts at once, then of fewer, at last of single ones.
+    """Counts that greedy moves lead to from `known`: first moves of many counts at once, then of fewer, up to one.
 
-    For flat problems of built-in distances. Values of a bin lie on a grid, whose unit is a move's least number of counts.
+    For flat problems of built-in distances. Values of a bin lie on a grid, whose unit is the least that a move takes.
+    Moves of many counts may use only a part of the budget, lest small bins, which they cannot touch, find none left.
     """
     assert problem.privacy is not None
     low, number = values_within(problem, problem.budget)

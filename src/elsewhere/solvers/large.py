@@ -40,6 +40,8 @@ _PROBE = 8
 #: A hole of so large a part of all counts, one in this many, is worth a cut; and a gap is not sought more exactly.
 _HOLE = 4.0
 _NEAR = 4.0
+#: With fewer counts a bin, all of them are searched even if the multipliers tell none apart.
+_MANY = 32
 #: Counts on either side that are looked at around counts that use up the budget, what must be gained to go on, and
 #: how such counts are found: the bins between which counts are moved, and steps of bisection.
 _CORE = 4
@@ -57,6 +59,8 @@ class Node(NamedTuple):
     high: Ints
     by: Dual
     least: Floats
+    #: Where the shares are least.
+    at: Ints
     #: Counts that the dual was found with: those of bin bins[k] are columns[k].
     bins: Ints
     columns: Ints
@@ -157,7 +161,8 @@ class _Search:
         """Whether the multipliers tell hardly any counts apart."""
         first, last, hole, hole_end = self.within(node, _LEAST_GAP * (1.0 + abs(node.by.bound)))
         alike = float((last - first - (hole_end - hole)).sum(dtype=np.float64))
-        return alike > 0.5 * float((node.high - node.low).sum(dtype=np.float64))
+        every = float((node.high - node.low).sum(dtype=np.float64))
+        return alike > 0.5 * every and every > _MANY * len(first)
 
     def explore(self, node: Node) -> tuple[float, list[Node]]:
         """Search a part around its dual solution. Returns a bound on it, and its halves if it has to be cut."""
@@ -229,7 +234,8 @@ class _Search:
         terms.near_least(
             self.lagrangian(node.by.lam, node.by.mu), node.low, node.high, limit, begin, end, hole, hole_end
         )
-        return begin, end, hole, hole_end
+        # The least share may be known only as a bound from below.
+        return np.minimum(begin, node.at), np.maximum(end, node.at), hole, hole_end
 
     def halves(self, node: Node, gap: float) -> list[Node] | None:
         """The part cut in two where a bin has two lowest counts far apart; None if no bin has."""
@@ -256,17 +262,17 @@ class _Search:
         between = [((1.0 - share) * q_peak + share * p_peak).astype(np.int64) for share in _FIRST_SHARES]
         columns = [low, high, *(np.clip(column, low, high) for column in (self.counts, *between))]
         bins = np.tile(np.arange(len(low)), len(columns))
-        return self.dual(low, high, bins, np.concatenate(columns), guess, -math.inf)
+        return self.dual(low, high, bins, np.concatenate(columns), guess)
 
     def part(self, low: Ints, high: Ints, node: Node) -> Node | None:
         """A part of a node with its own dual; None if it has no counts of the right size."""
-        if float(low.sum(dtype=np.float64)) > self.size or float(high.sum(dtype=np.float64)) < self.size:
+        if exact_sum(low) > self.size or exact_sum(high) < self.size:
             return None
         inside = (node.columns >= low[node.bins]) & (node.columns <= high[node.bins])
         every = np.arange(len(low))
         bins = np.concatenate((node.bins[inside], every, every))
         columns = np.concatenate((node.columns[inside], low, high))
-        return self.dual(low, high, bins, columns, node.by[:2], node.by.bound)
+        return self.dual(low, high, bins, columns, node.by[:2])
 
     def lagrangian(self, lam: float, mu: float) -> terms.Lagrangian:
         quality, privacy = self.quality, self.privacy
@@ -283,13 +289,11 @@ class _Search:
         g = terms.terms_of(KINDS[quality.distance.name], quality.reference, bins, columns, quality.reference_size, size)
         return self.sign * f, g
 
-    def dual(
-        self, low: Ints, high: Ints, bins: Ints, columns: Ints, guess: tuple[float, float], at_least: float
-    ) -> Node:
+    def dual(self, low: Ints, high: Ints, bins: Ints, columns: Ints, guess: tuple[float, float]) -> Node:
         """The dual of a part by column generation: that of a few counts, until no other count would change it."""
         n = len(low)
         lam, mu = guess
-        best: tuple[float, float, float, Floats] | None = None
+        best: tuple[Dual, Floats, Ints] | None = None
         step = 0.0
         for _ in range(_ROUNDS):
             order = np.lexsort((columns, bins))
@@ -306,15 +310,15 @@ class _Search:
                 step = max(1e-300, 0.05 * f_span / max(1.0, float((high - low).sum(dtype=np.float64))))
             lam, mu, hoped = dual.maximise_few(start, columns, f, g, self.size, self.budget, max(lam, 1e-9), mu, step)
             value, least, at = self.dual_value(low, high, lam, mu)
-            if best is None or value > best[2]:
-                best = lam, mu, value, least
-            if value >= hoped - _CONVERGED * (1.0 + abs(hoped)) or best[2] > self.found or self.limits.passed:
+            if best is None or value > best[0].bound:
+                best = Dual(lam, mu, value), least, at
+            if value >= hoped - _CONVERGED * (1.0 + abs(hoped)) or value > self.found or self.limits.passed:
                 break
             around = [np.clip(at + shift, low, high) for shift in (-1, 0, 1)]
             bins = np.concatenate((bins, *(np.arange(n) for _ in around)))
             columns = np.concatenate((columns, *around))
         assert best is not None
-        return Node(low, high, Dual(best[0], best[1], max(best[2], at_least)), best[3], bins, columns)
+        return Node(low, high, *best, bins, columns)
 
     def dual_value(self, low: Ints, high: Ints, lam: float, mu: float) -> tuple[float, Floats, Ints]:
         """The dual bound for all counts, rounded down, with the bins' least shares and where they are."""
