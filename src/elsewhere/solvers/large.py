@@ -50,6 +50,8 @@ _LARGEST_BINS = 8
 _HALVINGS = 70
 _WIDER = 8.0
 _WORK_PER_CALL = 2_000_000
+#: What a part's dual and windows cost, in calls of the search's kernels: one, and one more for so many bins.
+_BINS_PER_CALL = 2_000
 
 
 class Node(NamedTuple):
@@ -145,6 +147,7 @@ class _Search:
             if min(bound, done) >= self.found - self.tolerance:
                 done = min(done, bound)
                 break
+            self.effort.spend(1.0 + len(node.low) / _BINS_PER_CALL)
             bound, parts = self.explore(node)
             done = min(done, bound)
             for part in parts:
@@ -241,7 +244,7 @@ class _Search:
         """The part cut in two where a bin has two lowest counts far apart; None if no bin has."""
         begin, end, hole, hole_end = self.within(node, gap)
         at = int(np.argmax(hole_end - hole))
-        if _HOLE * float(hole_end[at] - hole[at]) <= float((end - begin).sum(dtype=np.float64)):
+        if _HOLE * float(hole_end[at] - hole[at]) <= float((end - begin).sum(dtype=np.float64)) + len(begin):
             return None
         middle = int(hole[at] + (hole_end[at] - hole[at]) // 2)
         parts = []
