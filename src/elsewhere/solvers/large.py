@@ -385,12 +385,17 @@ class _Search:
         start = self.counts if start is None else start
         quality = self.quality
         kind = KINDS[quality.distance.name]
-        fits, misses = 0.0, 2.0
+        fits, misses, share = 0.0, 1.0, 1.0
         for _ in range(_HALVINGS):
-            share = 0.5 * (fits + misses)
             counts = start + _rounded(share * way, 0)
-            cost = terms.total(kind, quality.reference, counts, quality.reference_size, quality.size)
-            fits, misses = (share, misses) if share <= 1.0 and cost <= self.budget else (fits, share)
+            inside = bool((counts >= self.problem.lower).all())  # elsewhere terms may have no value at all
+            cost = math.inf
+            if inside:
+                cost = terms.total(kind, quality.reference, counts, quality.reference_size, quality.size)
+            fits, misses = (share, misses) if cost <= self.budget else (fits, share)
+            if fits == 1.0:
+                break
+            share = 0.5 * (fits + misses)
         counts = start + _rounded(fits * way, 0)
         if self.objective(counts) < self.found and self.problem.is_within(counts):
             self.counts, self.found = counts, self.objective(counts)
@@ -411,7 +416,7 @@ class _Search:
 
 def _rounded(parts: Floats, total: int) -> Ints:
     """Whole numbers near the parts that sum to `total`, as these nearly do."""
-    sums = np.rint(np.cumsum(parts)).astype(np.int64)
+    sums = np.floor(np.cumsum(parts) + 0.5).astype(np.int64)
     sums[-1] = total
     whole: Ints = np.diff(sums, prepend=0)
     return whole
