@@ -2,7 +2,8 @@
 
 A row says what was measured, the time of elsewhere, that of the rival, their ratio and the goal. Ratios count most:
 the machines that this runs on are shared, and seconds vary from one minute to the next. With names of parts
-(starting, hiding, heuristics, targeting, shapes, limits, batches, page, kinds) only those are measured.
+(starting, hiding, heuristics, targeting, shapes, limits, batches, page, kinds) only those are measured. `attacks` comes
+alone, with names of its tables if you like: `benchmarks/attacks.py` lists them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 
-from benchmarks import batches, heuristics, hiding, kinds, limits, page, shapes, starting, targeting
+from benchmarks import attacks, batches, heuristics, hiding, kinds, limits, page, shapes, starting, targeting
 from benchmarks.measure import Row
 
 _PARTS: tuple[Callable[[], Iterator[Row]], ...] = (
@@ -31,6 +32,9 @@ _PARTS: tuple[Callable[[], Iterator[Row]], ...] = (
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["attacks"]:
+        attacks.main(sys.argv[2:])
+        return
     packages = ", ".join(f"{name} {version(name)}" for name in ("elsewhere", "numpy", "numba", "scipy", "duckdb"))
     print(
         f"{datetime.date.today()}, {os.cpu_count()} cores of {platform.machine()}, Python {platform.python_version()}"

@@ -34,6 +34,7 @@ _COMMANDS = {
     "taxonomy show": "",
     "taxonomy presets": "",
     "batch policy.toml u.csv -o releases": "pip install 'elsewhere[batch]'",
+    "batch shared.toml u.csv -o releases": "pip install 'elsewhere[shared]'",
     "batch policy.toml u.csv -o releases --engine spark": "pip install 'elsewhere[spark]'",
     "evaluate u.csv u.csv": "pip install 'elsewhere[evaluate]'",
     "audit u.csv --sensitive clinic": "pip install 'elsewhere[audit]'",
@@ -138,6 +139,9 @@ def test_every_command_on_a_bare_installation(tmp_path: Path) -> None:
     (home / "other.csv").write_text("location,count\ngym,3\n")
     (home / "u.csv").write_text("user,location,count\nann,cafe,7\nann,clinic,2\nbob,gym,3\n")
     (home / "policy.toml").write_text('goal = "hide"\nsensitive = ["clinic"]\n')
+    (home / "shared.toml").write_text(
+        'goal = "hide"\nsensitive = ["clinic"]\nmax_quality_loss = 0.2\nmechanism = "shared"\n'
+    )
     known = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV"))}
     for command, said in _COMMANDS.items():
         done = subprocess.run(

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from elsewhere.model.places import by_kind, kinds
     from elsewhere.model.result import Certificate, Frontier, Sanitized
     from elsewhere.model.smoothing import SmoothedJS
+    from elsewhere.model.spread import Spread
     from elsewhere.model.taxonomy import Taxonomy
     from elsewhere.model.trees import KindDistance, TreeDistance
     from elsewhere.plan import Plan
@@ -60,6 +61,7 @@ _HOMES = {
     "elsewhere.model.places": ("by_kind", "kinds"),
     "elsewhere.model.result": ("Certificate", "Frontier", "Sanitized"),
     "elsewhere.model.smoothing": ("SmoothedJS",),
+    "elsewhere.model.spread": ("Spread",),
     "elsewhere.model.taxonomy": ("Taxonomy",),
     "elsewhere.model.trees": ("KindDistance", "TreeDistance"),
     "elsewhere.plan": ("Plan",),
@@ -89,6 +91,7 @@ __all__ = [
     "Profile",
     "Sanitized",
     "SmoothedJS",
+    "Spread",
     "TargetMismatch",
     "Taxonomy",
     "TooFewReleased",

@@ -21,7 +21,7 @@ from elsewhere.model.arrays import Ints, exact_sum
 from elsewhere.model.distances import align, slack
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram
-from elsewhere.model.keys import SHORTEST, Key, Numbers
+from elsewhere.model.keys import Key, Numbers
 from elsewhere.model.names import NameIndex
 from elsewhere.model.problem import Problem
 from elsewhere.model.question import Question
@@ -71,8 +71,7 @@ def drawn(question: Question, best: Sanitized) -> Sanitized:
         notes.append(
             "few draws satisfy all limits: visits were drawn anew one by one, which only comes near a real draw"
         )
-    if key.short:
-        notes.append(f"warning: the key has fewer than {SHORTEST} bytes and may be guessed")
+    notes += key.notes
     return replace(
         best,
         histogram=Histogram._of(tuple(problem.locations), counts),
@@ -98,7 +97,7 @@ def draw(question: Question, key: Key, least: Ints) -> Drawn:
     """
     problem = question.problem
     urn = _urn(question)
-    own = _key_of(question.history, key)
+    own = key_of(question, key)
 
     def allowed(counts: Ints) -> bool:
         within = bool((counts <= problem.upper).all()) and problem.allows(counts)
@@ -116,10 +115,13 @@ def draw(question: Question, key: Key, least: Ints) -> Drawn:
     return Drawn(_walked(problem, urn, own.numbers("walk"), allowed, least), exact=False)
 
 
-def _key_of(history: Histogram, key: Key) -> Key:
-    """The key for one history, in whatever spelling and order its places are given."""
+def key_of(question: Question, key: Key) -> Key:
+    """The key for one history and goal, in whatever spelling and order the places are given."""
+    history = question.history
     counts = zip(history.index.keys, history.counts.tolist(), strict=True)
-    return key.derived("hide", *chain.from_iterable((name, str(count)) for name, count in sorted(counts) if count))
+    return key.derived(
+        question.goal, *chain.from_iterable((name, str(count)) for name, count in sorted(counts) if count)
+    )
 
 
 def _urn(question: Question) -> _Urn:
@@ -134,19 +136,26 @@ def _urn(question: Question) -> _Urn:
     return _Urn(np.array(bins, np.int64), mixture(problem.original[bins].tolist(), popularity), visits)
 
 
-def mixture(own: list[int], popularity: list[float]) -> tuple[int, ...]:
+def mixture(own: Sequence[int], popularity: Sequence[float | None]) -> tuple[int, ...]:
     """The probabilities of places in units of `_UNIT`, from the person's own counts and the popularity.
 
-    Where no place has a popularity, all visited ones have the same. No probability is 0, because constraints may leave
-    a visit nowhere else to go.
+    A place of which the popularity is not known keeps the person's own share: if the few that are known took its part,
+    they would stand out. Where no place has a popularity, all visited ones have the same. No probability is 0, because
+    constraints may leave a visit nowhere else to go.
 
     >>> [round(weight / 2**40, 3) for weight in mixture([3, 1, 0], [0.0, 5.0, 5.0])]
     [0.6, 0.3, 0.1]
+    >>> [round(weight / 2**40, 3) for weight in mixture([2, 1, 1, 0], [None, 1.0, 3.0, None])]
+    [0.5, 0.225, 0.275, 0.0]
     """
-    if not any(popularity):
-        popularity = [float(count > 0) for count in own] if any(own) else [1.0] * len(own)
-    pairs = zip(_shares(own), _shares(popularity), strict=True)
-    return tuple(max(1, round((OWN_SHARE * h + (1.0 - OWN_SHARE) * g) / _UNIT)) for h, g in pairs)
+    shares = _shares(own)
+    kept = [h if weight is None else 0.0 for h, weight in zip(shares, popularity, strict=True)]
+    weights = [weight or 0.0 for weight in popularity]
+    if not any(weights) and not any(kept):
+        weights = [float(count > 0) for count in own] if any(own) else [1.0] * len(own)
+    left = max(0.0, 1.0 - math.fsum(kept))
+    parts = zip(shares, kept, _shares(weights), strict=True)
+    return tuple(max(1, round((OWN_SHARE * h + (1.0 - OWN_SHARE) * (k + left * g)) / _UNIT)) for h, k, g in parts)
 
 
 def _shares(weights: Sequence[float]) -> list[float]:

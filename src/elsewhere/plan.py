@@ -15,15 +15,16 @@ from elsewhere.histories import read
 from elsewhere.model.comparison import Comparison, Match, check_known, totals_by_kind
 from elsewhere.model.distances import DistanceLike
 from elsewhere.model.errors import InputError
-from elsewhere.model.histogram import Histogram, Profile, TableLike
+from elsewhere.model.histogram import HasProfile, Histogram, Profile, TableLike, TargetLike
 from elsewhere.model.keys import Key
 from elsewhere.model.names import NameIndex, name_key
 from elsewhere.model.places import Places
 from elsewhere.model.question import Covered, Question, SearchLimits, as_histogram
 from elsewhere.model.result import Frontier, Sanitized
-from elsewhere.model.taxonomy import NO_KIND, PRESET, Taxonomy, Types
+from elsewhere.model.taxonomy import NO_KIND, PRESET, UNKNOWN_KIND, Taxonomy, Types
 from elsewhere.model.trees import KindDistance, TreeDistance
 from elsewhere.policy import SHIPPED, Policy
+from elsewhere.popularity import Popularity, shipped_table
 from elsewhere.text import closest, plural, quote
 from elsewhere.verification.verify import Check, check_release
 
@@ -33,15 +34,22 @@ AnyTaxonomy = TypeVar("AnyTaxonomy", bound=Taxonomy)
 class Plan:
     """A policy whose files have been read, ready for any number of histories. `Policy.plan` makes one."""
 
-    def __init__(self, policy: Policy, target: Mapping[str, Any] | None, taxonomy: Taxonomy | None) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        target: Mapping[str, Any] | HasProfile | None,
+        taxonomy: Taxonomy | None,
+        popularity: TargetLike | None,
+    ) -> None:
         self.policy = policy
-        self.target = policy.weights() if target is None and policy.target is not None else target
+        self.target = policy.weights() if target is None and policy.target is not None else _weights(target)
         self._own_taxonomy = _taxonomy(policy) if taxonomy is None else taxonomy
         #: What is said about locations: by the person first, then by the export.
         self._types: tuple[Types, ...] = (
             {name: (NO_KIND if name_key(kind) == NO_KIND else kind,) for name, kind in policy.kinds.items()},
         )
-        self._popularity = None if policy.popularity is None else policy.weights("popularity")
+        given = policy.table("popularity") if popularity is None and policy.popularity is not None else popularity
+        self._given_popularity = None if given is None else Popularity.of(given)
         self._key: Key | None = None
         self._lower, self._upper = _bounds(policy, policy.lower), _bounds(policy, policy.upper)
         self._forbidden = [read(policy._at(name)).histogram for name in policy.forbidden]
@@ -52,20 +60,27 @@ class Plan:
         # What is said about locations stays, so that no name is looked up twice.
         return self._changed(policy=replace(self.policy, **choices), _taxonomy=self._taxonomy, shipped=self.shipped)
 
-    def with_key(self, file: str | os.PathLike[str] | None = None) -> Plan:
-        """Return the same plan with the key that it draws with, if it does: that in `file`, or else your own.
+    def with_key(self, file: str | os.PathLike[str] | Key | None = None) -> Plan:
+        """Return the same plan with the key that it draws or pairs with, if it does: that in `file`, or else your own.
 
         A plan without one takes your own key when it draws. With one, it draws the same on other machines.
         """
-        if self.policy.method != "drawn":
+        if not self.policy.takes_key:
             return self
         if file is None and self._key is not None:
             return self
+        if isinstance(file, Key):
+            return self._changed(_key=file)
         return self._changed(_key=Key.own() if file is None else Key.at(file))
 
     def key_of(self, whose: Sequence[str]) -> Key | None:
         """Return the key for the user `whose` name this is: users with one history do not have the same draw."""
-        return None if self.policy.method != "drawn" else (self._key or Key.own()).derived("user", *whose)
+        return None if not self.policy.takes_key else (self._key or Key.own()).derived("user", *whose)
+
+    @property
+    def key_notes(self) -> tuple[str, ...]:
+        """Clauses on what is special about the key, such as that it was made just now."""
+        return () if self._key is None else self._key.notes
 
     def key_fingerprint(self) -> str | None:
         """Return what tells whether two plans have the same key; None without one."""
@@ -82,6 +97,8 @@ class Plan:
         An unknown name raises `InputError`, and a target that has little to do with the history `TargetMismatch`. If
         `hide` would hide nothing at all, this does not raise; saving the result raises `Unchanged` instead.
         """
+        if self.policy.mechanism == "shared":
+            raise InputError("the policy has mechanism = 'shared', which takes many users; use it for a batch")
         plan, histogram = self.about(history), as_histogram(history)
         plan._check_places(histogram.index)
         covered = plan.covered_in(histogram)
@@ -97,11 +114,9 @@ class Plan:
 
     def counted(self, history: Histogram) -> Histogram:
         """Return the histogram that the policy is about: `history` itself, or that of its kinds of place."""
-        return (
-            history
-            if self.policy.by == "name"
-            else Histogram(totals_by_kind(history, lambda _: self.kinds, self.policy.depth))
-        )
+        if self.policy.by == "name":
+            return history
+        return Histogram(totals_by_kind(history, lambda _: self.kinds, self.policy.depth))
 
     def counted_names(self, names: Sequence[str]) -> list[str]:
         """Return what visits to each of the places called `names` count as: the place itself, or its kind."""
@@ -177,7 +192,7 @@ class Plan:
             watched=watched,
             notes=self._notes(match, sum(name in history for name in watched)),
             aim=policy.chosen_aim,
-            popularity=self._popularity,
+            popularity=None if self._popularity is None else self._popularity.weights,
             key=self._key,
         )
 
@@ -255,6 +270,8 @@ class Plan:
         """
         if self.policy.goal == "hide":
             raise InputError("hide has no frontier; only resemble and avoid have one")
+        if self.policy.method == "drawn":
+            raise InputError("a frontier cannot be drawn; use another method", ("method",))
         from elsewhere.solve import solve_frontier
 
         question = self.question(history)
@@ -280,12 +297,24 @@ class Plan:
         """The target that the history is compared with: that of the policy, or of its kinds."""
         if self.target is None or self.policy.by == "name":
             return self.target
-        kinds = self.kinds.without_types()
-        # What is said about a place does not change a kind of the same name.
-        totals = totals_by_kind(self.target, lambda name: kinds if kinds.node(name) else self.kinds, self.policy.depth)
+        totals = totals_by_kind(self.target, self._taxonomy_for, self.policy.depth)
         if not self.policy.allow_mismatch:
             check_known(totals)
-        return Profile(totals) if isinstance(self.target, Profile) else totals
+        if not isinstance(self.target, Profile):
+            return totals
+        spread = self.target.spread
+        if spread is None:
+            return Profile(totals)
+        return Profile(totals, spread.by_kind(lambda name: self._taxonomy_for(name).kind_at(name, self.policy.depth)))
+
+    def _taxonomy_for(self, name: str) -> Taxonomy:
+        """The taxonomy that tells the kind of a name: what is said about a place changes no kind called the same."""
+        kinds = self._bare_kinds
+        return kinds if kinds.node(name) else self.kinds
+
+    @cached_property
+    def _bare_kinds(self) -> Taxonomy:
+        return self.kinds.without_types()
 
     @cached_property
     def _comparison(self) -> Comparison | None:
@@ -295,12 +324,26 @@ class Plan:
 
     @cached_property
     def _candidates(self) -> tuple[str, ...]:
-        """The candidates, or their kinds."""
+        """The candidates, or their kinds, and the popular places that drawn visits may go to."""
+        own = self.policy.candidates
+        if self.policy.by == "kind":
+            own = tuple(name if self.kinds.node(name) else self.counted_names([name])[0] for name in own)
+        if self._popularity is None or self.policy.visited_only:
+            return own
+        # What is said about places may make one of them sensitive that its name does not.
+        delicate = self.shipped.often_sensitive(self._popularity.receivers)
+        return tuple(dict.fromkeys((*own, *(name for name in self._popularity.receivers if name not in delicate))))
+
+    @cached_property
+    def _popularity(self) -> Popularity | None:
+        """What draws follow, by location or by kind; None if it is what the shipped profiles say about own places."""
+        if self.policy.goal != "hide" or self.policy.method != "drawn":
+            return None
         if self.policy.by == "name":
-            return self.policy.candidates
-        return tuple(
-            name if self.kinds.node(name) else self.counted_names([name])[0] for name in self.policy.candidates
-        )
+            return self._given_popularity
+        table = shipped_table() if self._given_popularity is None else self._given_popularity.weights
+        totals = totals_by_kind(table, self._taxonomy_for, self.policy.depth)
+        return Popularity.of({kind: weight for kind, weight in totals.items() if kind != UNKNOWN_KIND} or totals)
 
     @cached_property
     def _beyond(self) -> NameIndex:
@@ -400,6 +443,11 @@ def _taxonomy(policy: Policy) -> Taxonomy | None:
     if policy.taxonomy is None:
         return None
     return Taxonomy.shipped() if policy.taxonomy == SHIPPED else Taxonomy.load(policy._at(policy.taxonomy))
+
+
+def _weights(target: Mapping[str, Any] | HasProfile | None) -> Mapping[str, Any] | None:
+    """A target as weights by location."""
+    return target if target is None or isinstance(target, Mapping) else target.profile
 
 
 def _bounds(policy: Policy, given: str | Mapping[str, int] | None) -> Mapping[str, int] | None:

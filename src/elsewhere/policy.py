@@ -15,20 +15,24 @@ from elsewhere.files import read_bounded, write_atomic
 from elsewhere.histories import read_weights
 from elsewhere.model.distances import find_distance
 from elsewhere.model.errors import InputError
+from elsewhere.model.histogram import HasProfile, Profile, TargetLike
 from elsewhere.model.question import (
     DISTANCE_LIMITS,
     MEMORY_LIMIT,
     METHODS,
     Aim,
     Goal,
+    Mechanism,
     Method,
     Size,
+    check_popularity,
     chosen_aim,
     nonnegative,
 )
 from elsewhere.text import closest, one_line, quote
 
 if TYPE_CHECKING:
+    from elsewhere.model.guesses import Guess
     from elsewhere.model.taxonomy import Taxonomy
     from elsewhere.plan import Plan
 
@@ -90,6 +94,8 @@ class Policy:
     quality: str = "js"
     privacy: str = "js"
     method: Method = "optimal"
+    #: Whether each user of a batch gets a release of their own ("single"), or two with opposite secrets "shared" ones.
+    mechanism: Mechanism = "single"
     #: A file with weights by location, or the name of a profile, for method = "drawn".
     popularity: str | None = None
     size: Size = "original"
@@ -161,11 +167,17 @@ class Policy:
         }
 
     @property
+    def takes_key(self) -> bool:
+        """Whether releases depend on a secret key."""
+        return self.method == "drawn" or self.mechanism == "shared"
+
+    @property
     def chosen_aim(self) -> Aim | None:
         """What is optimised, given the limits; None in hide."""
         if self.goal == "hide":
             return None
-        return chosen_aim(self.goal, self.max_quality_loss, getattr(self, DISTANCE_LIMITS[self.goal]), self.aim)
+        limit = getattr(self, DISTANCE_LIMITS[self.goal])
+        return chosen_aim(self.goal, self.max_quality_loss, limit, self.aim, self.method)
 
     def at(self, folder: Path) -> Policy:
         """Return the same policy with its paths relative to `folder`."""
@@ -181,32 +193,85 @@ class Policy:
         for what in _WEIGHTS:
             if getattr(self, what) is not None and what not in contents:  # a stored profile, perhaps the user's own
                 weights = self.weights(what)
-                contents[what] = sha256(repr(sorted(weights.items())).encode()).hexdigest()
+                told = (sorted(weights.items()), weights.spread if isinstance(weights, Profile) else None)
+                contents[what] = sha256(repr(told).encode()).hexdigest()
         contents["forbidden"] = [_content_hash(self._at(name)) for name in self.forbidden]
         return {**self.chosen(), "contents": contents}
 
     def weights(self, what: Weights = "target") -> Mapping[str, Any]:
-        """Read the policy's target or popularity, as `what` says: the weights in a file, or a stored profile."""
+        """Read the policy's target or popularity, as `what` says: the weights in a file, or of a stored profile."""
+        found = self.table(what)
+        return found.profile if isinstance(found, profiles.StoredProfile) else found
+
+    def table(self, what: Weights) -> Mapping[str, Any] | profiles.StoredProfile:
+        """Read the policy's target or popularity, as `what` says: weights in a file, or a stored profile as it is."""
         name = self.target if what == "target" else self.popularity
         assert name is not None
         path = self._at(name)
         if path.suffix == ".toml" and path.is_file():
-            return profiles.load(path).profile
+            return profiles.load(path)
         if path.exists() or name == "-":
             return read_weights(path)
         known = profiles.all_profiles()
         if name not in known:
             raise InputError(f"the {what} {quote(name)} is neither a file nor a profile{closest(name, known)}")
-        return known[name].profile
+        return known[name]
 
-    def plan(self, *, target: Mapping[str, Any] | None = None, taxonomy: Taxonomy | None = None) -> Plan:
+    def guesses(self, continued: bool = False) -> tuple[Guess, ...]:
+        """Return what a stranger could guess from releases under this policy, for all histories together.
+
+        If `continued`, each release continues the user's earlier one.
+        """
+        from elsewhere.model.guesses import Guess, Situation, guesses, hidden_kinds, unmeasured
+        from elsewhere.model.taxonomy import PRESET
+
+        if self.mechanism == "shared":
+            told = "Nobody can tell from a shared release which of its two users has the secret, unless they know more."
+            unknown = "Nobody has measured what else a stranger could guess from it."
+            return Guess(None, told), Guess(None, unknown)
+        places = [name for name in self.sensitive if not name.startswith(PRESET)]
+        kinds, others = hidden_kinds(dict.fromkeys(self.sensitive, ()), places)
+        return guesses(
+            Situation(
+                self.goal,
+                self.method,
+                self.chosen_aim,
+                hides=self.goal == "hide" or bool(self.sensitive),
+                hidden=None,
+                limit=self.max_quality_loss,
+                lower=continued or self.lower is not None,
+                kinds=kinds,
+                other_kinds=others,
+                popularity=not self.visited_only and (self.popularity is not None or self.by == "kind"),
+                unmeasured=unmeasured(
+                    [self.quality] if self.goal == "hide" else [self.quality, self.privacy],
+                    over_taxonomy=self.levels is not None,
+                    resized=self.redistribute is not None or self.size == "target",
+                ),
+            )
+        )
+
+    def plan(
+        self,
+        *,
+        target: Mapping[str, Any] | HasProfile | None = None,
+        taxonomy: Taxonomy | None = None,
+        popularity: TargetLike | None = None,
+    ) -> Plan:
         """Read the policy's files and return a `Plan` for any number of histories.
 
-        Pass `target` or `taxonomy` if you have read them already; they replace the policy's files.
+        Parameters
+        ----------
+        target
+            The target, if you have read it already; it replaces the policy's.
+        taxonomy
+            The taxonomy, if you have read it already.
+        popularity
+            Weights by location, or a profile, for ``method = "drawn"``, if you have read them already.
         """
         from elsewhere.plan import Plan
 
-        return Plan(self, target, taxonomy)
+        return Plan(self, target, taxonomy, popularity)
 
     def _at(self, name: str) -> Path:
         return self.folder / name
@@ -237,12 +302,18 @@ _NUMBERS = ("max_quality_loss", "max_distance", "min_distance", "time_limit", "g
 _CHOICES = {
     "goal": _GOALS,
     "method": ("optimal", "heuristic", "drawn"),
+    "mechanism": ("single", "shared"),
     "size": ("original", "target"),
     "by": ("name", "kind"),
     "visited_only": (True, False),
     "allow_mismatch": (True, False),
     "allow_sensitive_rise": (True, False),
 }
+#: What two users cannot share, because it is about one history, another size or other bins.
+_NOT_SHARED = ("aim", "size", "redistribute", "visited_only", "lower", "upper", "candidates", "forbidden", "levels",
+               "by", "time_limit", "gap")  # fmt: skip
+#: Distances of shares, which are never infinite: histories of any sizes can be compared with one release.
+SHARED_DISTANCES = ("js", "variational")
 #: What `levels` is if all levels count alike.
 EQUAL = "equal"
 
@@ -289,6 +360,8 @@ def _check(values: Mapping[str, Any]) -> None:
     find_distance(values["quality"])
     find_distance(values["privacy"])
     _check_goal(values)
+    if values["mechanism"] == "shared":
+        _check_shared(values)
 
 
 def _check_kinds(values: Mapping[str, Any]) -> None:
@@ -319,15 +392,38 @@ def _check_goal(values: Mapping[str, Any]) -> None:
         raise InputError(
             f"method is {quote(values['method'])}; for {goal} it must be one of {', '.join(METHODS[goal])}", ("method",)
         )
-    if values["popularity"] is not None and values["method"] != "drawn":
-        raise InputError("popularity is for the method 'drawn' only", ("popularity",))
+    check_popularity(goal, values["method"], values["popularity"])
     if goal == "hide":
         return
     if values["target"] is None:
         raise InputError(f"{goal} needs target", ("target",))
-    aim = chosen_aim(goal, values["max_quality_loss"], values[DISTANCE_LIMITS[goal]], values["aim"])
+    limit = values[DISTANCE_LIMITS[goal]]
+    aim = chosen_aim(goal, values["max_quality_loss"], limit, values["aim"], values["method"])
     if aim == "least-loss" and values["method"] == "heuristic":
         raise InputError("method='heuristic' cannot search for the least quality loss", ("method",))
+
+
+def _check_shared(values: Mapping[str, Any]) -> None:
+    """Raise unless two users can share what is asked for."""
+    standard = _standard()
+    for key in _NOT_SHARED:
+        if values[key] != standard[key]:
+            raise InputError(f"{key} cannot be combined with mechanism = 'shared'", (key,))
+    if values["quality"] not in SHARED_DISTANCES:
+        known = " or ".join(map(repr, SHARED_DISTANCES))
+        told = f"quality is {quote(values['quality'])}; with mechanism = 'shared' it must be {known}"
+        raise InputError(f"{told}, which compare shares", ("quality",))
+    if values["goal"] != "hide" and values["method"] != "optimal":
+        told = (
+            f"method is {quote(values['method'])}; with mechanism = 'shared' it must be 'optimal' for {values['goal']}"
+        )
+        raise InputError(told, ("method",))
+    limits = {"max_quality_loss": "the limit for both users of a pair"}
+    if values["goal"] != "hide":
+        limits[DISTANCE_LIMITS[values["goal"]]] = "the distance from the target that tells the two kinds of user apart"
+    for key, meaning in limits.items():
+        if values[key] is None:
+            raise InputError(f"mechanism = 'shared' needs {key}, {meaning}", (key,))
 
 
 def _content_hash(path: Path) -> str:

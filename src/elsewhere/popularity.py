@@ -1,34 +1,93 @@
 """How popular places are with everybody: what a drawn release adds to a person's own habits.
 
 The shipped table is by kind of place: the mean of the shipped profiles, which are made up. A data team learns a better
-one, by name, with `elsewhere.profiles.learn`.
+one, by name, with `elsewhere.profiles.learn`. Visits also go to its places where the person never was, because genuine
+histograms have many such places with a visit or two.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import filterfalse, islice
+
+import numpy as np
 
 from elsewhere import profiles
-from elsewhere.model.histogram import TableLike, parse_weights
-from elsewhere.model.names import NameIndex
+from elsewhere.model.histogram import Profile, TableLike, TargetLike, as_target, parse_weights
+from elsewhere.model.names import NameIndex, is_pattern
 from elsewhere.model.taxonomy import Taxonomy
 
+#: More places of a table than this receive no visits where a person never was: each makes every draw a little slower.
+_MOST_RECEIVERS = 1000
 
-def popularity_of(places: NameIndex, table: TableLike | None) -> list[float]:
-    """The weight of each place in a table by location, or else in the shipped one by kind; all 0 if nothing is known.
 
-    Places of one kind share its weight. A place of unknown kind has the mean weight of the others.
+def popularity_of(places: NameIndex, table: TableLike | None) -> Sequence[float | None]:
+    """The weight of each place in a table by location, None where it has none, or else in the shipped one by kind.
+
+    Places of one kind share its weight. A place of unknown kind has the mean weight of the others; if all are unknown
+    they have 0.
     """
     if table is not None:
         known, weights = parse_weights(table, "popularity")
-        return [float(weights[at]) if at >= 0 else 0.0 for at in known.positions_of(places)]
+        return [float(weights[at]) if at >= 0 else None for at in known.positions_of(places)]
     kinds = [_kind(name) for name in places.names]
     alike = Counter(kinds)
     found = [None if kind is None else _by_kind()[kind] / alike[kind] for kind in kinds]
     return _with_mean(found)
+
+
+@dataclass(frozen=True)
+class Popularity:
+    """A table of how popular places are, and which of them a person is sent to who never was there."""
+
+    weights: Profile
+    #: The most popular places, without those that tell about somebody.
+    receivers: tuple[str, ...]
+
+    @classmethod
+    def of(cls, table: TargetLike) -> Popularity:
+        """Weights by location, or a profile. Of a learned one, only places that many users visited receive visits.
+
+        Nobody is sent to a home, or to a place of a kind that is often sensitive.
+
+        >>> Popularity.of({"Blue Note Café": 2, "St. Mary's Hospital": 5, "Pier 7": 3, "Home": 9}).receivers
+        ('Pier 7', 'Blue Note Café')
+        """
+        known, numbers = parse_weights(as_target(table), "popularity")
+        weights = Profile(zip(known.names, numbers.tolist(), strict=True))
+        order = sorted(np.flatnonzero(numbers).tolist(), key=lambda at: (-numbers[at], known.keys[at]))
+        many = _visited_by_many(table) if isinstance(table, profiles.StoredProfile) else None
+        names = (known.names[at] for at in order if many is None or known.names[at] in many)
+        places = filterfalse(is_pattern, names)  # which candidates cannot be
+        return cls(weights, tuple(islice(filterfalse(_tells, places), _MOST_RECEIVERS)))
+
+
+def _visited_by_many(learned: profiles.StoredProfile) -> Collection[str] | None:
+    """The places that so many users visited that none of them is known by it; None if nobody was asked."""
+    if learned.users is None:
+        return None
+    spread = learned.profile.spread
+    if spread is None:
+        return ()
+    names = learned.profile.locations
+    shares = spread.shares(names)
+    return {name for name, share in zip(names, shares, strict=True) if share * learned.users > profiles.FEW_USERS - 0.5}
+
+
+def _tells(name: str) -> bool:
+    """Whether a visit to a place may tell something about a person: it is a home, or its kind is often sensitive."""
+    places = Taxonomy.shipped()
+    return bool(places.often_sensitive([name]) or places.select(["preset:home"], among=[name]))
+
+
+def shipped_table() -> Profile:
+    """The shipped table, as weights of kinds."""
+    nodes = {node.id: node.name for _, node in Taxonomy.shipped().tree()}
+    return Profile({nodes[node]: weight for node, weight in _by_kind().items()})
 
 
 def _with_mean(weights: Sequence[float | None]) -> list[float]:

@@ -2,7 +2,8 @@
 
 Section 3.3 of the paper asks for such a repository: profiles that experts made and labelled, to choose a target from.
 Each profile is a TOML file with the keys `label`, `description`, `source` and optionally `users`, and a table
-`weights` that maps locations to numbers.
+`weights` that maps locations to numbers. A table `spread` says how members of the profile differ, for
+``method="drawn"``: lists `distances`, `places` and perhaps `others` of 21 quantiles each, and a table `visited`.
 
 >>> from elsewhere import profiles
 >>> "tourist" in profiles.all_profiles()
@@ -22,8 +23,10 @@ from typing import Any, TypeAlias
 
 from elsewhere.files import write_atomic
 from elsewhere.model.errors import InputError
-from elsewhere.model.histogram import Histogram, Profile, TableLike, parse_weights
+from elsewhere.model.histogram import Histogram, Profile, TableLike, TargetLike, parse_weights
 from elsewhere.model.question import as_histogram, as_list, check_size
+from elsewhere.model.spread import DISTANCES, Spread
+from elsewhere.model.spread_of_users import measured_spread
 from elsewhere.text import closest, one_line, quote
 
 __all__ = [
@@ -37,6 +40,7 @@ __all__ = [
     "parse",
     "save",
     "shipped",
+    "spread_of",
     "stored",
 ]
 
@@ -44,7 +48,9 @@ __all__ = [
 FEW_USERS = 20
 
 _TEXTS = ("label", "description", "source")
-_KEYS = (*_TEXTS, "users", "weights")
+_KEYS = (*_TEXTS, "users", "weights", "spread")
+_LISTS = ("distances", "places", "others")
+_SPREAD_KEYS = ("privacy", *_LISTS, "visited")
 _ENDING = ".toml"
 
 Users: TypeAlias = Mapping[str, TableLike] | Iterable[tuple[str, TableLike]]
@@ -145,7 +151,11 @@ def save(path: str | os.PathLike[str], stored: StoredProfile) -> None:
     entries: dict[str, Any] = {key: getattr(stored, key) for key in _TEXTS}
     if stored.users is not None:
         entries["users"] = stored.users
-    text = tomli_w.dumps(entries | {"weights": dict(stored.profile)})
+    entries["weights"] = dict(stored.profile)
+    if (spread := stored.profile.spread) is not None:
+        lists = {name: list(quantiles) for name in _LISTS if (quantiles := getattr(spread, name))}
+        entries["spread"] = {"privacy": spread.privacy, **lists, "visited": dict(spread.visited)}
+    text = tomli_w.dumps(entries)
     try:
         content = text.encode()
     except UnicodeEncodeError as error:
@@ -164,15 +174,16 @@ def learn(users: Users, *, visited: Collection[str] = ()) -> StoredProfile:
     Parameters
     ----------
     users
-        The histograms by user, as `read_users` returns them, or pairs of user and histogram. Pairs are read one at a
-        time.
+        The histograms by user, as `read_users` returns them, or pairs of user and histogram. Pairs are read once, and
+        the histograms are kept until the distances to their mean are known.
     visited
         Use only users who visited at least one of these locations. Default: use all users.
 
     Returns
     -------
     StoredProfile
-        The profile with the number of users; its `warning` says if they are few. `dataclasses.replace` sets its label.
+        The profile with its spread and the number of users. If these are fewer than `FEW_USERS`, its `warning` says so,
+        and there is no spread, which could reveal a single one. `dataclasses.replace` sets its label.
 
     Raises
     ------
@@ -183,6 +194,7 @@ def learn(users: Users, *, visited: Collection[str] = ()) -> StoredProfile:
     --------
     read_users : Read the histograms of many users.
     resemble : Use the profile as a target.
+    spread_of : Measure the spread of other users, or also that of people who are no members.
 
     References
     ----------
@@ -199,27 +211,83 @@ def learn(users: Users, *, visited: Collection[str] = ()) -> StoredProfile:
     """
     wanted = as_list("visited", visited, "location names")
     sums: dict[str, float] = {}
-    seen = kept = 0
+    members: list[Histogram] = []
+    seen = 0
     for histogram in _histograms(users):
         seen += 1
         if wanted and not any(histogram[location] for location in wanted):
             continue
-        kept += 1
+        members.append(histogram)
         for location, count in histogram.items():
             if count:
                 sums[location] = sums.get(location, 0.0) + count / histogram.size
+    kept = len(members)
     if not kept:
         whom = f"none of the {seen} users visited any of {quote(wanted)}" if seen else "there are no users"
         raise InputError(f"{whom}, so no profile can be learned")
+    profile = Profile(sums)
+    few = "" if kept >= FEW_USERS else " It has no spread, because a spread of so few users could reveal a single one."
+    if not few:
+        profile = Profile(profile, measured_spread(profile, members, [], "js"))
     among = f" All of them visited one of: {', '.join(map(str, wanted))}." if wanted else ""
     return StoredProfile(
         name="learned",
         label="Learned profile",
-        description=f"The mean of the users' shares; every user counts the same.{among}",
+        description=f"The mean of the users' shares; every user counts the same.{among}{few}",
         source="Learned from histograms with elsewhere.",
-        profile=Profile(sums),
+        profile=profile,
         users=kept,
     )
+
+
+def spread_of(profile: TargetLike, users: Users, privacy: str = "js", *, others: Users = ()) -> Profile:
+    """Give a profile, such as a shipped one, the spread of its members: how they differ from it and from each other.
+
+    Parameters
+    ----------
+    profile
+        The profile, or anything that `Profile` accepts.
+    users
+        The histograms of members by user, or pairs of user and histogram, at least `FEW_USERS`.
+    privacy
+        The distance from the profile to measure: ``"js"`` (the default) or ``"variational"``.
+    others
+        The histograms of people who are no members, again at least `FEW_USERS`: `avoid` draws from their distances.
+        Default: none, and then only `resemble` can draw.
+
+    Returns
+    -------
+    Profile
+        The same profile with a `spread`. It has aggregates only. But the first and the last quantile are the distances
+        of single users, and a share may be that of one.
+
+    Raises
+    ------
+    InputError
+        There are too few users, or a user has no visits.
+
+    See Also
+    --------
+    learn : Learns a profile, and the spread with it.
+
+    Examples
+    --------
+    >>> users = {f"user {at}": {"museum": 1 + at, "zoo": at % 2, "hotel": 1} for at in range(20)}
+    >>> spread = spread_of({"museum": 3, "zoo": 1}, users).spread
+    >>> dict(spread.visited), round(spread.distances[10], 3)
+    ({'museum': 1.0, 'zoo': 0.5}, 0.151)
+    """
+    known = profile if isinstance(profile, Profile) else Profile(profile)
+    if not isinstance(privacy, str) or privacy not in DISTANCES:
+        raise InputError(f"privacy is {quote(privacy)}; it must be one of {', '.join(DISTANCES)}", ("privacy",))
+    members, strangers = (list(_histograms(group)) for group in (users, others))
+    for what, group in (("users", members), ("others", strangers)):
+        if len(group) < FEW_USERS and (group or what == "users"):
+            raise InputError(
+                f"{what} has {len(group)} histograms; with fewer than {FEW_USERS} a spread could reveal a single one",
+                (what,),
+            )
+    return Profile(known, measured_spread(known, members, strangers, privacy))
 
 
 def _histograms(users: Users) -> Iterator[Histogram]:
@@ -282,8 +350,10 @@ def _parsed(name: str, content: bytes, what: str, shipped: bool) -> StoredProfil
     if users is not None and (type(users) is not int or users < 1):
         raise InputError(f"the {what} has users = {quote(users)}; it must be a whole number above 0")
     texts = {key: entries[key] for key in _TEXTS}
-    weights = _weights(entries.get("weights"), what)
-    return StoredProfile(name, **texts, profile=weights, users=users, shipped=shipped)
+    profile = _weights(entries.get("weights"), what)
+    if "spread" in entries:
+        profile = _with_spread(profile, entries["spread"], what)
+    return StoredProfile(name, **texts, profile=profile, users=users, shipped=shipped)
 
 
 def _entries(content: bytes, what: str) -> dict[str, Any]:
@@ -303,3 +373,19 @@ def _weights(weights: Any, what: str) -> Profile:
             raise InputError(f"the {what} gives {quote(location)} the weight {quote(weight)}, which is not a number")
     names, numbers = parse_weights(weights, what)
     return Profile(zip(names.names, numbers, strict=True))
+
+
+def _with_spread(profile: Profile, entries: Any, what: str) -> Profile:
+    """The profile with the spread in a file."""
+    if not isinstance(entries, dict):
+        raise InputError(f"the {what} has spread = {quote(entries)}; it must be a table")
+    for key in entries:
+        if key not in _SPREAD_KEYS:
+            raise InputError(f"the {what} has the unknown key {quote(key)} in its spread{closest(key, _SPREAD_KEYS)}")
+    for key in ("distances", "places", "visited"):
+        if key not in entries:
+            raise InputError(f"the {what} has a spread without {key}")
+    try:
+        return Profile(profile, Spread(**entries))
+    except InputError as error:
+        raise InputError(f"the {what}: {error}") from None

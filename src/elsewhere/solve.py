@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from elsewhere import drawing
+from elsewhere import drawing, drawing_targets
 from elsewhere.model.arrays import Ints
 from elsewhere.model.distances import align, find_distance, slack
-from elsewhere.model.errors import ElsewhereError, InputError, PrivacyNotMet
+from elsewhere.model.errors import ElsewhereError, Infeasible, InputError, PrivacyNotMet
 from elsewhere.model.histogram import Histogram
+from elsewhere.model.keys import Key
 from elsewhere.model.names import spelling_note
 from elsewhere.model.problem import Problem
 from elsewhere.model.question import DISTANCE_LIMITS, Question
@@ -76,6 +77,8 @@ def solve(question: Question, explain: bool = True) -> Sanitized:
     limits = _limits(question)
     if question.goal == "hide":
         return _hidden(question, problem, limits)
+    if question.method == "drawn":
+        return _drawn_to_meet(question, limits)
     if question.aim == "least-loss":
         return _just_enough(question, limits)
     if problem.smoothed:
@@ -191,6 +194,62 @@ def _just_enough(question: Question, limits: Limits) -> Sanitized:
         counts = align(problem.names, nearest.histogram.index, nearest.histogram.counts)
         return _sanitized(question, problem, unproven(problem, counts))
     raise _privacy_not_met(question, nearest, *_enough(result.quality_loss, result.status == "optimal"))
+
+
+def _drawn_to_meet(question: Question, limits: Limits) -> Sanitized:
+    """The release of least quality loss that meets a distance at places that were drawn, both as people have them.
+
+    Its bound is that of the least quality loss that meets the privacy parameter at any places.
+    """
+    problem, key = question.problem, question.key or Key.own()
+    best = _just_enough(question.undrawn(), limits)
+    needed, tried = math.inf, 0
+    for tried, draw in enumerate(_draws(question, key), 1):  # noqa: B007
+        try:
+            found = _least_separable(question.undrawn(draw.distance, draw.problem), limits)
+        except Infeasible:  # what is forbidden leaves nothing at these places
+            continue
+        if found is not None and found.quality_loss <= problem.limit + slack(problem.limit):
+            return _as_drawn(question, best, found, key)
+        needed = min(needed, math.inf if found is None else found.quality_loss)
+    draws = "the draw cannot be met" if tried == 1 else f"none of {tried} draws can be met"
+    remedy = f"the least that would do is {needed:.10g}" if needed < math.inf else "nor at any other"
+    raise PrivacyNotMet(f"{draws} at a quality loss of at most {problem.limit:.10g}; {remedy}", best, needed)
+
+
+def _draws(question: Question, key: Key) -> Iterator[drawing_targets.Draw]:
+    """What a release may have to meet; the first that it can meet within the limit on the quality loss counts."""
+    if question.goal == "resemble":
+        yield from (draw for draw in drawing_targets.draws_near(question, key) if draw.has_room)
+        return
+    limit, problem = question.distance_limit, drawing_targets.at_own_places(question)
+    assert limit is not None
+    if not drawing_targets.Draw(limit, problem).has_room:
+        return
+    farthest = solve(question.undrawn(problem=problem).wanting(None, None)).privacy_distance
+    assert farthest is not None
+    # If nothing is far enough, it is said what the nearest that would be costs.
+    distance = drawing_targets.distance_afar(question, key, farthest) if question.meets_distance(farthest) else limit
+    yield drawing_targets.Draw(distance, problem)
+
+
+def _as_drawn(question: Question, best: Sanitized, found: Sanitized, key: Key) -> Sanitized:
+    """A release that was drawn, with the proof of the best one."""
+    bound = min(best.bound, found.quality_loss)
+    notes = [*found.notes, *key.notes]
+    if found.status != "optimal":
+        notes.append("a limit ended the search: the quality loss may not be the least that meets what was drawn")
+    if question.spread is not None and question.spread.merged:
+        notes.append("the spread of the target is one of single places; that of their kinds was estimated from it")
+    return replace(
+        found,
+        bound=bound,
+        gap=found.quality_loss - bound,
+        status="feasible",
+        certificate=best.certificate,
+        notes=tuple(notes),
+        question=question,
+    )
 
 
 def _least_separable(question: Question, limits: Limits) -> Sanitized | None:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from elsewhere.model.distances import DistanceLike, over_taxonomy
 from elsewhere.model.errors import InputError
-from elsewhere.model.histogram import TableLike
+from elsewhere.model.histogram import TableLike, TargetLike
 from elsewhere.model.keys import KeyLike, as_key
 from elsewhere.model.question import (
     MEMORY_LIMIT,
@@ -49,7 +49,7 @@ def hide(
     levels: Sequence[float] | None = None,
     method: Literal["optimal", "drawn"] = "optimal",
     max_quality_loss: float | None = None,
-    popularity: TableLike | None = None,
+    popularity: TargetLike | None = None,
     key: KeyLike | None = None,
 ) -> Sanitized:
     r"""Remove every visit to the sensitive locations, at the least possible quality loss.
@@ -106,8 +106,11 @@ def hide(
     max_quality_loss
         The limit on d_q(H, H'). A drawn release satisfies it, too. Default: no limit.
     popularity
-        Weights by location, such as a `Profile`, for ``method="drawn"``: what everybody does. A place without a weight
-        has 0. Default: weights by kind of place, the mean of the shipped profiles, which are made up.
+        Weights by location, such as a `Profile`, for ``method="drawn"``: what everybody does. Unless `visited_only`,
+        its 1,000 most popular places may receive visits even if they are not in the history, but no home and none of a
+        kind that is often sensitive; of a learned profile, only places that at least 20 users visited. A place without
+        a weight keeps its share of the history. Default: weights by kind of place, the mean of the shipped profiles,
+        which are made up; visits then go to places of the history alone.
     key
         The secret that is used to draw, or to break ties if the method is ``"optimal"``: bytes, 32 random ones at best.
         Default: to draw, your own key: ``$ELSEWHERE_KEY``, or your private key file, which is made on first use; ties
@@ -179,9 +182,13 @@ def hide(
     >>> dict(result.histogram), round(result.quality_loss, 4), round(result.regret, 4)
     ({'a': 8, 'b': 4, 'c': 4, 'd': 2, 'e': 17, 'f': 15}, 0.1227, 0.0023)
     """
+    from elsewhere.popularity import Popularity
     from elsewhere.solve import solve
 
     taxonomy = informed(taxonomy, histogram)
+    table = None if popularity is None else Popularity.of(popularity)
+    if table is not None and method == "drawn" and not visited_only:
+        candidates = [*as_list("candidates", candidates, "location names"), *table.receivers]
     return solve(
         Question(
             "hide",
@@ -197,7 +204,7 @@ def hide(
             forbidden=forbidden,
             candidates=candidates,
             search=SearchLimits(time_limit, gap, memory_limit),
-            popularity=popularity,
+            popularity=None if table is None else table.weights,
             key=None if key is None else as_key(key),
         )
     )
@@ -205,7 +212,7 @@ def hide(
 
 def resemble(
     histogram: TableLike,
-    target: TableLike,
+    target: TargetLike,
     max_quality_loss: float | None = None,
     quality: DistanceLike = "js",
     privacy: DistanceLike = "js",
@@ -225,6 +232,7 @@ def resemble(
     memory_limit: int = MEMORY_LIMIT,
     taxonomy: Taxonomy | None = None,
     levels: Sequence[float] | None = None,
+    key: KeyLike | None = None,
 ) -> Sanitized:
     r"""Move a histogram as close to a target as a limit on the quality loss allows.
 
@@ -244,8 +252,8 @@ def resemble(
         The history H: a `Histogram`, what `read` returns, or anything that `Histogram` accepts (a mapping, pairs, a
         `collections.Counter`, a pandas Series).
     target
-        The target H'': a `Profile`, or counts or other nonnegative weights by location. Places match the history's by
-        any spelling of their names.
+        The target H'': a `Profile`, what `profiles.stored` returns, or counts or other nonnegative weights by location.
+        Places match the history's by any spelling of their names.
     max_quality_loss
         The limit on d_q(H, H'). Limits allow for rounding: 1e-12, or the rounding error of the limit if that is larger.
         Default: no limit, and the release of least quality loss that meets `max_distance`.
@@ -258,10 +266,13 @@ def resemble(
         locations, or your own function of (target count, released count) for one location.
     method
         ``"optimal"`` (the paper's RO, the default) or ``"heuristic"`` (RH: greedy and fast, not always optimal; over
-        a taxonomy the solution that the best multiplier of the quality loss leads to).
+        a taxonomy the solution that the best multiplier of the quality loss leads to), or ``"drawn"``: chance decides
+        how near to the target the release is and which of its places it has, as with members of the profile, so that
+        knowing the method helps little to recognise it. It needs `max_quality_loss` and a profile with a `spread`.
     max_distance
         The privacy parameter c: the release may be at most this far from the target. If no release within
-        `max_quality_loss` is, `PrivacyNotMet` is raised. Default: any distance is accepted.
+        `max_quality_loss` is, `PrivacyNotMet` is raised. Default: any distance is accepted; if the release is drawn,
+        that of the farthest member.
     size
         ``"original"`` gives the release the size of the history (the default). ``"target"`` gives it the size of the
         target, which is then not scaled.
@@ -297,12 +308,16 @@ def resemble(
         different, nothing in between.
     levels
         The weights of the taxonomy's levels, from the top down to the locations. Default: equal shares.
+    key
+        The secret that is used to draw: bytes, 32 random ones at best. Default: your own key: ``$ELSEWHERE_KEY``, or
+        your private key file, which is made on first use.
 
     Returns
     -------
     Sanitized
-        The release, both distances, and a proven bound. ``result.save(path)`` writes the release. It raises `Unchanged`
-        if the release equals the history.
+        The release, both distances, and a proven bound. If the quality loss was minimised, or the release was drawn,
+        the bound is one on the quality loss, and `regret` is the loss above it. ``result.save(path)`` writes the
+        release. It raises `Unchanged` if the release equals the history.
 
     Raises
     ------
@@ -312,7 +327,7 @@ def resemble(
         No histogram satisfies the constraints. Its `needed_quality_loss` is the least limit that would.
     PrivacyNotMet
         No release within `max_quality_loss` meets `max_distance`. The error has the best one as `best`, and
-        `needed_quality_loss`.
+        `needed_quality_loss`. It is raised, too, if none of 15 draws can be met.
 
     See Also
     --------
@@ -326,6 +341,14 @@ def resemble(
     Locations are ordered by name. Of equally good histograms you get the first that is found in that order. Locations
     that differ only in their names get their counts in descending order. With a `KindDistance`, each kind's visits are
     split among its locations at the least quality loss, unless histograms are forbidden or `quality` is a function.
+
+    A drawn release is made in three steps. A distance :math:`\tau \le c` is drawn from those of the members, and a
+    number m from how many of the profile's places they visit. If the history has only a < m of these places, m - a
+    others are drawn without replacement, by the shares of the members who visit them. At these and the history's own
+    places the release is the least quality loss with :math:`d_p \le \tau`. If that is above `max_quality_loss`, all of
+    it is drawn again, at most 15 times. The `regret` is the quality loss above the least that meets c at any places.
+    With a `KindDistance`, a kind counts as a place, and only kinds that a candidate has can be added. The draw depends
+    on the key and the history: the same question has the same answer on any machine.
 
     References
     ----------
@@ -346,6 +369,16 @@ def resemble(
     >>> r = resemble(bob, frugal, max_distance=0.04)
     >>> dict(r.histogram), round(r.quality_loss, 7), round(r.privacy_distance, 7)
     ({'a': 8, 'b': 4, 'c': 4, 'd': 2, 'e': 12, 'f': 10, 'g': 7, 'h': 3}, 0.0085008, 0.0397449)
+
+    As near as some tourist, at some of the places of tourists:
+
+    >>> from elsewhere import profiles
+    >>> carol = {"Hotel": 3, "Office": 14, "Café": 9, "Park": 4}
+    >>> r = resemble(carol, profiles.stored("tourist"), 0.1, max_distance=0.6, method="drawn", key=bytes(32))
+    >>> dict(r.histogram)
+    {'Airport': 1, 'Café': 8, 'Hotel': 5, 'Metro Station': 1, 'Museum': 1, 'Office': 10, 'Park': 3, 'Plaza': 1}
+    >>> round(r.quality_loss, 4), round(r.regret, 4), round(r.privacy_distance, 4)
+    (0.0832, 0.0115, 0.5813)
     """
     from elsewhere.solve import solve
 
@@ -368,14 +401,15 @@ def resemble(
             forbidden=forbidden,
             candidates=candidates,
             search=SearchLimits(time_limit, gap, memory_limit),
-            aim=chosen_aim("resemble", max_quality_loss, max_distance, aim),
+            aim=chosen_aim("resemble", max_quality_loss, max_distance, aim, method),
+            key=None if key is None else as_key(key),
         )
     )
 
 
 def avoid(
     histogram: TableLike,
-    target: TableLike,
+    target: TargetLike,
     max_quality_loss: float | None = None,
     quality: DistanceLike = "js",
     privacy: DistanceLike = "js",
@@ -395,6 +429,7 @@ def avoid(
     memory_limit: int = MEMORY_LIMIT,
     taxonomy: Taxonomy | None = None,
     levels: Sequence[float] | None = None,
+    key: KeyLike | None = None,
 ) -> Sanitized:
     r"""Move a histogram as far from a target as a limit on the quality loss allows.
 
@@ -415,8 +450,8 @@ def avoid(
         The history H: a `Histogram`, what `read` returns, or anything that `Histogram` accepts (a mapping, pairs, a
         `collections.Counter`, a pandas Series).
     target
-        The target H'': a `Profile`, or counts or other nonnegative weights by location. Places match the history's by
-        any spelling of their names.
+        The target H'': a `Profile`, what `profiles.stored` returns, or counts or other nonnegative weights by location.
+        Places match the history's by any spelling of their names.
     max_quality_loss
         The limit on d_q(H, H'). Limits allow for rounding: 1e-12, or the rounding error of the limit if that is larger.
         Default: no limit, and the release of least quality loss that meets `min_distance`.
@@ -428,10 +463,13 @@ def avoid(
         locations, or your own function of (target count, released count) for one location.
     method
         ``"optimal"`` (the paper's AO, the default) or ``"heuristic"`` (AH: greedy and fast, not always optimal; over
-        a taxonomy the solution that the best multiplier of the quality loss leads to).
+        a taxonomy the solution that the best multiplier of the quality loss leads to), or ``"drawn"``: chance decides
+        how far from the target the release is, as with people who are no members of the profile, so that knowing the
+        method helps less to recognise it. It needs `max_quality_loss` and a profile whose `spread` has `others`.
     min_distance
         The privacy parameter c: the release must be at least this far from the target. If no release within
-        `max_quality_loss` is, `PrivacyNotMet` is raised. Default: any distance is accepted.
+        `max_quality_loss` is, `PrivacyNotMet` is raised. Default: any distance is accepted; if the release is drawn,
+        that of the nearest of the others.
     size
         ``"original"`` gives the release the size of the history (the default). ``"target"`` gives it the size of the
         target, which is then not scaled.
@@ -467,12 +505,16 @@ def avoid(
         different, nothing in between.
     levels
         The weights of the taxonomy's levels, from the top down to the locations. Default: equal shares.
+    key
+        The secret that is used to draw: bytes, 32 random ones at best. Default: your own key: ``$ELSEWHERE_KEY``, or
+        your private key file, which is made on first use.
 
     Returns
     -------
     Sanitized
-        The release, both distances, and a proven bound. ``result.save(path)`` writes the release. It raises `Unchanged`
-        if the release equals the history.
+        The release, both distances, and a proven bound. If the quality loss was minimised, or the release was drawn,
+        the bound is one on the quality loss, and `regret` is the loss above it. ``result.save(path)`` writes the
+        release. It raises `Unchanged` if the release equals the history.
 
     Raises
     ------
@@ -490,6 +532,13 @@ def avoid(
     frontier : Results for many limits at once.
     profiles : Shipped targets, and how to learn your own.
     verify : Check a release without trusting the solvers.
+
+    Notes
+    -----
+    For a drawn release a distance :math:`\tau \ge c` is drawn from those of the people who are no members, among those
+    that can be met within `max_quality_loss` at the history's own places. At these the release is the least quality
+    loss with :math:`d_p \ge \tau`. The `regret` is the quality loss above the least that meets c at any places. The
+    draw depends on the key and the history: the same question has the same answer on any machine.
 
     References
     ----------
@@ -526,14 +575,15 @@ def avoid(
             forbidden=forbidden,
             candidates=candidates,
             search=SearchLimits(time_limit, gap, memory_limit),
-            aim=chosen_aim("avoid", max_quality_loss, min_distance, aim),
+            aim=chosen_aim("avoid", max_quality_loss, min_distance, aim, method),
+            key=None if key is None else as_key(key),
         )
     )
 
 
 def frontier(
     histogram: TableLike,
-    target: TableLike,
+    target: TargetLike,
     budgets: Sequence[float],
     goal: Literal["resemble", "avoid"] = "resemble",
     quality: DistanceLike = "js",
@@ -569,8 +619,8 @@ def frontier(
         The history H: a `Histogram`, what `read` returns, or anything that `Histogram` accepts (a mapping, pairs, a
         `collections.Counter`, a pandas Series).
     target
-        The target H'': a `Profile`, or counts or other nonnegative weights by location. Places match the history's by
-        any spelling of their names.
+        The target H'': a `Profile`, what `profiles.stored` returns, or counts or other nonnegative weights by location.
+        Places match the history's by any spelling of their names.
     budgets
         The limits on d_q(H, H') to try, or with ``aim="least-loss"`` the limits on d_p(H', H''): `max_distance` of
         resemble, `min_distance` of avoid.

@@ -19,6 +19,7 @@ from playwright.sync_api import Browser, Error, Locator, Page, Route, expect
 
 import elsewhere as ew
 from elsewhere.app.session import SAMPLES
+from elsewhere.model.question import METHODS
 from tests.support.browser import CHROMIUM
 from tests.support.exports import EXPORTS
 
@@ -446,6 +447,35 @@ def test_a_saved_policy_can_be_loaded(page: Page, tmp_path: Path) -> None:
     tick(page, "Iron Works Gym")
     history = ew.read(EXPORTS / "swarm_export").histogram
     assert counts(saved(page, "JSON")) == dict(ew.hide(history, ["Iron Works Gym"], quality="l2").histogram)
+
+
+def test_chance_can_decide_and_a_policy_keeps_that(page: Page, tmp_path: Path) -> None:
+    load(page, EXPORTS / "swarm_export")
+    tick(page, "Iron Works Gym")
+    tick(page, "Blue Lantern Café")
+    settled(page)
+    expect(page.locator("#guess")).to_contain_text("of 100 cases (50 is guessing)")
+    certain = saved(page, "JSON")
+    box = page.get_by_label("Let chance decide where the hidden visits go")
+    box.check()
+    expect(page.locator("#quality-words")).to_contain_text("above the least possible")
+    expect(page.get_by_text("The search stopped")).to_be_hidden()
+    drawn = saved(page, "JSON")
+    assert sum(counts(drawn).values()) == sum(counts(certain).values())
+    (tmp_path / "policy.toml").write_bytes(saved(page, "Policy"))
+    assert ew.Policy.load(tmp_path / "policy.toml").method == "drawn"
+    page.get_by_role("button", name="Undo").click()
+    expect(box).not_to_be_checked()
+    expect(page.locator("#quality-words")).not_to_contain_text("above")
+    assert saved(page, "JSON") == certain
+    page.set_input_files("#policy-file", tmp_path / "policy.toml")
+    expect(box).to_be_checked()
+    expect(page.locator("#quality-words")).to_contain_text("above the least possible")
+    assert saved(page, "JSON") == drawn
+    # The control follows what each goal supports.
+    for goal in ("Resemble", "Avoid"):
+        page.get_by_role("radio", name=goal).check()
+        expect(page.locator("#drawn-row")).to_be_visible(visible="drawn" in METHODS[goal.lower()])
 
 
 def test_names_are_shown_without_control_characters_and_sent_as_they_are(page: Page, tmp_path: Path) -> None:

@@ -146,6 +146,21 @@ def test_release_is_what_the_package_answers(client: Client, history: str) -> No
     assert client.ask("GET", f"api/histories/{history}").json(interface.HISTORY)["question"]["quality"] == "variational"
 
 
+def test_what_a_stranger_could_guess_and_what_chance_costs(
+    client: Client, history: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = bytes(range(32))
+    monkeypatch.setenv("ELSEWHERE_KEY", key.hex())
+    asked = {"goal": "hide", "ticked": ["hospital", "café"]}
+    for method in (None, "drawn"):
+        result = ew.hide(HISTORY, ["hospital", "café"], method=method or "optimal", key=key)
+        answer = client.release(history, {**asked, "method": method})
+        assert answer["guesses"] == [{"sentence": it.sentence, "source": it.source} for it in result.guesses]
+        assert answer["quality_words"].endswith("above the least possible") == (method == "drawn")
+        assert key.hex() not in json.dumps(answer)
+    assert client.ask("GET", "api/start").json(interface.START)["methods"]["hide"] == ["optimal", "drawn"]
+
+
 def test_what_is_ticked_is_sensitive_and_nothing_else(client: Client, history: str) -> None:
     """Bar is a node of the taxonomy as well, and would cover The Anchor Bar."""
     for ticked in (["Bar"], ["The Anchor Bar", "hospital"], ["--help", "café"], []):
@@ -517,6 +532,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m elsewhere "$@"\n')
     command.chmod(0o755)
     monkeypatch.setenv("PATH", f"{command.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("ELSEWHERE_KEY_FILE", str(tmp_path / "key"))
     (tmp_path / "files").mkdir()
     return tmp_path / "files"
 
@@ -534,6 +550,16 @@ def hiding(client: Client, folder: Path) -> tuple[str, dict[str, Any]]:
     ticked = ["--help", "-x", "Bar", "Casino \"Royal\", 'East'", "$HOME; ls", "hospital", "two\nlines"]
     question = {"goal": "hide", "sensitive": ["preset:health", "Bar"], "ticked": ticked, "taxonomy": own}
     return client.upload(name, content)["id"], question
+
+
+def drawing(client: Client, folder: Path) -> tuple[str, dict[str, Any]]:
+    """Chance decides, with a key that is made now."""
+    name, content = put(folder, "history.parquet", table(HISTORY))
+    history = client.upload(name, content)["id"]
+    question = {"goal": "hide", "ticked": ["--help", "café", "Museum"], "method": "drawn"}
+    assert "Made your secret key in" in client.release(history, question)["notes"][0]
+    assert not client.release(history, {**question, "ticked": ["café"]})["notes"]
+    return history, question
 
 
 def resembling(client: Client, folder: Path) -> tuple[str, dict[str, Any]]:
@@ -560,7 +586,7 @@ def avoiding(client: Client, folder: Path) -> tuple[str, dict[str, Any]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", [hiding, resembling, avoiding])
+@pytest.mark.parametrize("case", [hiding, drawing, resembling, avoiding])
 def test_what_is_taken_does_the_same_again(
     client: Client, folder: Path, case: Callable[[Client, Path], tuple[str, dict[str, Any]]]
 ) -> None:
@@ -646,7 +672,7 @@ def policy(client: Client, history: str, content: bytes, **loaded: str) -> Any:
     return client.send(f"api/histories/{history}/policy", content, name="policy.toml", **loaded).json(interface.POLICY)
 
 
-@pytest.mark.parametrize("case", [hiding, resembling, avoiding])
+@pytest.mark.parametrize("case", [hiding, drawing, resembling, avoiding])
 def test_a_saved_policy_asks_the_same_again(
     client: Client, folder: Path, case: Callable[[Client, Path], tuple[str, dict[str, Any]]]
 ) -> None:

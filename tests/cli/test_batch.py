@@ -132,3 +132,28 @@ def test_keys_and_folders() -> None:
         "out/month=1/part-00000.parquet",
         "out/month=2/part-00000.parquet",
     ]
+
+
+def test_shared_releases_are_counted_and_not_for_one_person(
+    folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ELSEWHERE_KEY", "5e" * 32)
+    Path("shared.toml").write_text(
+        'goal = "hide"\nsensitive = ["gym"]\nmax_quality_loss = 0.3\nmechanism = "shared"\n', encoding="utf-8"
+    )
+    Path("users.csv").write_text(
+        "user,location,count\nann,gym,1\nann,café,3\nbob,café,4\neve,pier,2\n", encoding="utf-8"
+    )
+    assert run("shared.toml", "users.csv", "-o", "out") == 0
+    assert capfd.readouterr().err.splitlines() == [
+        "2 of 3 users have a release in out.",
+        "2 users share a release with a user of the opposite kind: "
+        "1 of 1 with the secret and 1 of 2 without the secret; proven: no pairing serves more.",
+        "'gym' hid 1 visit of 1 user.",
+        "1 without a release: no other user of the opposite kind can share a release within max_quality_loss",
+    ]
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["hide", "in.csv", "--policy", "shared.toml"])
+    assert ended.value.code == 2
+    told = "the policy has mechanism = 'shared', which takes many users; use it for a batch"
+    assert capfd.readouterr().err == f"elsewhere: {told}\n"

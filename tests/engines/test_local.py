@@ -420,8 +420,8 @@ def test_a_release_that_is_wrong_is_not_written(tmp_path: Path, monkeypatch: pyt
         result = right_solve(*given, **options)
         return replace(result, quality_loss=result.quality_loss + 1e-6) if next(counter) == victim else result
 
-    def wrong_hide(plan: Any, users: Any, members: Any, sensitive: Any, outcome: Any) -> None:
-        right_hide(plan, users, members, sensitive, outcome)
+    def wrong_hide(plan: Any, users: Any, members: Any, sensitive: Any, least: Any, outcome: Any) -> None:
+        right_hide(plan, users, members, sensitive, least, outcome)
         of, location, count = outcome.rows[-1]
         counts = count.copy()
         counts[np.flatnonzero(of == members[victim])[0]] += 1

@@ -90,8 +90,11 @@ def test_all_is_as_on_one_machine(cluster: Cluster, data: Path, monkeypatch: pyt
 
     monkeypatch.setenv("ELSEWHERE_KEY", "5f" * 32)  # which the executors do not have
     hide = ew.Policy("hide", sensitive=("clinic", "preset:gambling"))
+    near = ew.Policy("resemble", target="tourist", max_quality_loss=0.3, method="drawn", by="kind", allow_mismatch=True)
     asked: list[tuple[Any, dict[str, Any]]] = [
-        (hide, {}), (data / "policy.toml", {"personal": data / "own.parquet"}), (replace(hide, method="drawn"), {})
+        (hide, {}), (data / "policy.toml", {"personal": data / "own.parquet"}), (replace(hide, method="drawn"), {}),
+        (replace(hide, mechanism="shared", max_quality_loss=0.2), {}),
+        (near, {}),
     ]  # fmt: skip
     session = SparkSession.builder.master(cluster.url).config("spark.log.level", "OFF").getOrCreate()
     try:
@@ -102,6 +105,8 @@ def test_all_is_as_on_one_machine(cluster: Cluster, data: Path, monkeypatch: pyt
             for key in ("users", "released", "skipped_rows", "without_release", "reasons", "hidden", "merged_spellings",
                         "failed_checks", "notes"):  # fmt: skip
                 assert there[key] == here[key], key
+            for key in ("with_secret", "without_secret", "most_served") if "shared" in here else ():
+                assert there["shared"][key] == here["shared"][key]
             for key in ("mean_quality_loss", "largest_quality_loss", "mean_privacy_distance"):
                 assert there[key] == (here[key] and pytest.approx(here[key], rel=1e-9))
             (text,) = (data / f"there{at}.private" / "summary").glob("part-*")

@@ -26,7 +26,7 @@ def test_as_one_by_one(quality: str, redistribute: int | None, users: list[list[
     offset = np.append(0, np.cumsum([len(bins) for bins in users]))
     original = np.array([count for bins in users for count, _ in bins])
     sensitive = np.array([marked for bins in users for _, marked in bins])
-    released, loss = hide_many(DISTANCES[quality], offset, original, sensitive, redistribute)
+    released, loss = hide_many(DISTANCES[quality], offset, original, sensitive, redistribute, original)
     for at, bins in enumerate(users):
         names = NAMES[: len(bins)]
         history = ew.Histogram(zip(names, (count for count, _ in bins), strict=True))
@@ -40,3 +40,23 @@ def test_as_one_by_one(quality: str, redistribute: int | None, users: list[list[
             continue
         assert counts == [alone.histogram[name] for name in names]
         assert loss[at] == pytest.approx(alone.quality_loss, abs=1e-12)
+
+
+@pytest.mark.parametrize("quality", DISTANCES)
+@settings(max_examples=60, derandomize=True)
+@given(user=_bins.filter(lambda bins: any(count for count, marked in bins if not marked)), data=st.data())
+def test_least_counts_that_leave_room(quality: str, user: list[tuple[int, bool]], data: st.DataObject) -> None:
+    """As alone, too, if bins with a visit must keep more than that: the counts of an earlier release."""
+    original, sensitive = (np.array(column) for column in zip(*user, strict=True))
+    least, room = original.copy(), int(original[sensitive].sum())
+    for at in np.flatnonzero(~sensitive & (original > 0)).tolist():
+        more = data.draw(st.integers(0, room))
+        least[at], room = least[at] + more, room - more
+    offset = np.array([0, len(user)])
+    released, loss = hide_many(DISTANCES[quality], offset, original, sensitive, None, least)
+    names = NAMES[: len(user)]
+    history, earlier = (ew.Histogram(zip(names, counts.tolist(), strict=True)) for counts in (original, least))
+    caught = [name for name, (_, marked) in zip(names, user, strict=True) if marked]
+    alone = ew.hide(history, caught, quality, lower={name: earlier[name] for name in names if name not in caught})
+    assert released.tolist() == [alone.histogram[name] for name in names]
+    assert loss[0] == pytest.approx(alone.quality_loss, abs=1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -30,7 +31,8 @@ def served() -> Iterator[str]:
     """The address of a page that the command line serves meanwhile."""
     import_module("elsewhere.preload")  # has the solvers compiled, which nobody should wait for in a browser
     command = [sys.executable, "-m", "elsewhere", "app", "--no-browser"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") as program:
+    environment = {**os.environ, "ELSEWHERE_KEY": bytes(range(32)).hex()}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8", env=environment) as program:
         assert program.stdout is not None
         said = program.stdout.readline()
         found = re.search(r"http://\S+", said)

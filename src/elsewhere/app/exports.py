@@ -38,7 +38,8 @@ def take(
     if what not in _FILES and result.unchanged and not allow_unchanged:
         raise Refused(400, "nothing was hidden; the release would equal your history", "Confirm that you want it.")
     policy = asked.policy
-    if result.status == "optimal":  # then nothing is left of the limit, and it is found again without one
+    # Then nothing is left of the limit, and the release is found again without one.
+    if result.status == "optimal" or (policy.goal == "hide" and policy.method == "drawn"):
         policy = replace(policy, time_limit=None)
     return _FILES[what](opened, policy, result) if what in _FILES else encode(what, result.histogram.items())
 

@@ -90,7 +90,7 @@ QUESTION: Schema = {
         "aim": {"enum": ["near", "far", "least-loss", None]},
         "quality": _MAYBE_TEXT,
         "privacy": _MAYBE_TEXT,
-        "method": {"enum": ["optimal", "heuristic", None]},
+        "method": {"enum": ["optimal", "heuristic", "drawn", None]},
         "size": {"enum": ["original", "target", None]},
         "redistribute": {"type": ["integer", "null"]},
         "visited_only": _MAYBE_FLAG,
@@ -106,6 +106,8 @@ START = _object(
     presets=_list(_object(id=_TEXT, name=_TEXT, description=_TEXT)),
     profiles=_list(_object(name=_TEXT, label=_TEXT, description=_TEXT, length=_COUNT)),
     limits=_object(upload_bytes=_COUNT, seconds=_NUMBER),
+    #: The methods of each goal.
+    methods={"type": "object", "additionalProperties": _NAMES},
     notes=_NAMES,
 )
 
@@ -162,6 +164,8 @@ _FIGURES: dict[str, Schema] = {
     "status": {"enum": ["optimal", "feasible"]},
     "notes": _NAMES,
     "unchanged": _FLAG,
+    #: What a stranger could still guess, and where each is known from.
+    "guesses": _list(_object(sentence=_TEXT, source=_MAYBE_TEXT)),
 }
 
 #: The release, or why there is none, with the figures of what comes nearest if anything does.

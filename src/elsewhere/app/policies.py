@@ -22,8 +22,9 @@ def as_question(session: Session, opened: OpenHistory, policy: Policy, loaded: M
     """
     choices = policy.chosen()
     beyond = [key for key in choices if key not in QUESTION["properties"]]
-    beyond += ["method"] if policy.method == "drawn" else []
     beyond += ["max_quality_loss"] if policy.goal == "hide" and policy.max_quality_loss is not None else []
+    if policy.mechanism == "shared":
+        raise InputError("the policy has mechanism = 'shared', which takes many users; use it for a batch")
     if beyond:
         raise InputError(
             f"the page cannot apply {name_list(beyond)}; run the policy with: elsewhere {policy.goal} --policy FILE"

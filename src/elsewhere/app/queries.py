@@ -27,6 +27,7 @@ from elsewhere.model.question import Covered, Question
 from elsewhere.model.result import Frontier, Sanitized
 from elsewhere.model.trees import KindDistance
 from elsewhere.output.sentences import in_words, on_scale
+from elsewhere.pictures.changes import figure
 from elsewhere.plan import Plan
 from elsewhere.policy import Policy
 from elsewhere.solve import solve, solve_frontier
@@ -71,7 +72,9 @@ def frontier(session: Session, opened: OpenHistory, question: Mapping[str, Any])
     """What each limit on the quality loss would buy."""
     if question.get("goal") == "hide":
         raise InputError("goal is 'hide', which has no frontier; it is for resemble and avoid")
-    asked = resolve(session, opened, {**question, "max_quality_loss": 0.0, "aim": None}).question
+    # What could be reached at best: a drawn release comes near it.
+    method = None if question.get("method") == "drawn" else question.get("method")
+    asked = resolve(session, opened, {**question, "max_quality_loss": 0.0, "aim": None, "method": method}).question
     try:
         _leave_some(asked)
     except Infeasible as error:
@@ -236,14 +239,22 @@ def _figures(result: Sanitized, policy: Policy) -> dict[str, Any]:
         ],
         "quality_loss": _finite(result.quality_loss),
         "privacy_distance": _finite(distance),
-        "quality_words": on_scale(result.quality_loss, policy.quality),
+        "quality_words": on_scale(result.quality_loss, policy.quality) + _regret(result),
         "privacy_words": None if distance is None else on_scale(distance, policy.privacy),
         "words": [sentence for sentence in words if sentence not in notes],
         "certificate": certificate,
         "status": result.status,
         "notes": notes,
         "unchanged": result.unchanged,
+        "guesses": [{"sentence": guess.sentence, "source": guess.source} for guess in result.guesses],
     }
+
+
+def _regret(result: Sanitized) -> str:
+    """What chance costs, in words."""
+    if result.question.method != "drawn" or result.regret is None:
+        return ""
+    return f"; {figure(result.regret)} above the least possible"
 
 
 def _impossible(error: Infeasible | PrivacyNotMet) -> dict[str, Any]:

@@ -41,6 +41,7 @@ from elsewhere.app.session import (
 from elsewhere.app.workers import Workers
 from elsewhere.histories import InMemoryFile
 from elsewhere.model.errors import ElsewhereError, InputError
+from elsewhere.model.question import METHODS
 from elsewhere.model.taxonomy import PRESET, Taxonomy
 from elsewhere.policy import Policy
 from elsewhere.profiles import StoredProfile
@@ -121,6 +122,7 @@ class _Service:
                 ],
                 "profiles": [_profile_json(it) for it in self._session.profiles.values()],
                 "limits": {"upload_bytes": UPLOAD_BYTES, "seconds": queries.SECONDS},
+                "methods": METHODS,
                 "notes": list(self._session.profiles.notes),
             }
         )

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from elsewhere.attacks.learning import MOST, TooFewUsers, check_learners
-from elsewhere.attacks.result import Attack, AuditResult, Profiling, Rate, Repetition
+from elsewhere.attacks.result import Attack, AuditResult, Profiling, Rate, Reidentification, Repetition
 from elsewhere.evaluation.choices import check_whole
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import TableLike
 from elsewhere.model.question import as_list, nonnegative
 from elsewhere.plan import Plan
-from elsewhere.policy import Policy
+from elsewhere.policy import SHARED_DISTANCES, Policy
 from elsewhere.text import as_sentence, plural, quote
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from elsewhere.attacks.profiling import Group
     from elsewhere.attacks.setting import Setting
     from elsewhere.attacks.table import Table
 
-__all__ = ["Attack", "AuditResult", "Profiling", "Rate", "Repetition", "TooFewUsers", "audit"]
+__all__ = ["Attack", "AuditResult", "Profiling", "Rate", "Reidentification", "Repetition", "TooFewUsers", "audit"]
+
+#: How far the seeds of splits are apart, so that neighbouring seeds share none.
+_APART = 1_000_003
 
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
@@ -37,13 +44,16 @@ def audit(
     max_quality_loss: float | None = None,
     privacy: str = "js",
     threshold: float | None = None,
+    earlier: Mapping[str, TableLike] | None = None,
+    splits: int = 3,
     seed: int = 1,
 ) -> AuditResult:
     """Attack the releases of many users and measure how often the attackers are right.
 
     The attackers learn from other users than those they are tested on. With `sensitive`, they try to infer hidden
     visits, to tell releases from genuine histograms, and to exploit two releases of one user. With `target`, they try
-    to tell who resembles or avoids it. Everything that comes out is private.
+    to tell who resembles or avoids it. In any case they try to find out whose release is whose. Everything that comes
+    out is private.
 
     Parameters
     ----------
@@ -61,12 +71,20 @@ def audit(
     target
         The name or file of a profile that users resemble or avoid.
     max_quality_loss
-        The limit on the quality loss of `resemble` and `avoid`. Required with `target`.
+        The limit on the quality loss of `resemble`, `avoid` and shared releases. Required with `target`; without it,
+        shared releases are not attacked.
     privacy
         The name of the distance from the target. Default: ``"js"``.
     threshold
         The privacy parameter c: users within this distance of the target count as members of its group. Default: the
         distance that includes the closest quarter of the users.
+    earlier
+        Histograms of the same users in an earlier period, by user. The attacker who looks for a user's release knows
+        them, and the releases are of `users`. Without them, the attacker knows half of the visits, at random, and the
+        releases are of the other half.
+    splits
+        How many times users are split anew into those who learn, those who are judged, and halves. A figure is the mean
+        over the splits; its variance is the mean variance within a split plus the variance between splits. Default: 3.
     seed
         Seed of the random choices; the same seed gives the same figures.
 
@@ -96,6 +114,8 @@ def audit(
 
     check_learners()
     check_whole("seed", seed, 0)
+    check_whole("splits", splits, 1)
+    seeds = tuple(seed + _APART * split for split in range(splits))
     names = tuple(dict.fromkeys(as_list("sensitive", sensitive, "names")))
     if not names and target is None:
         raise InputError("there is nothing to attack; give sensitive or target", ("sensitive", "target"))
@@ -104,10 +124,12 @@ def audit(
         _refuse("sensitive", spared=stay or None, taxonomy=taxonomy)
     if target is None:
         other = None if privacy == "js" else privacy
-        _refuse("target", max_quality_loss=max_quality_loss, privacy=other, threshold=threshold)
+        _refuse("target", privacy=other, threshold=threshold)
     limit = None if threshold is None else nonnegative("threshold", threshold)
     if limit == math.inf:
         raise InputError("threshold is inf, so every user would be a member; give a finite number", ("threshold",))
+    if max_quality_loss is not None:
+        nonnegative("max_quality_loss", max_quality_loss)
     hiding = Policy("hide", names, stay, taxonomy, quality=quality).plan()
     targeting = None
     if target is not None:
@@ -116,13 +138,20 @@ def audit(
         targeting = Policy(
             "resemble", target=target, max_quality_loss=max_quality_loss, quality=quality, privacy=privacy
         ).plan()
-    table = Table.of(users, () if targeting is None else targeting.target or ())
+    wanted = () if targeting is None else targeting.target or ()
+    table = Table.of(users, [*wanted, *(() if earlier is None else Table.of(earlier).locations)])
+    before = None if earlier is None else Table.of(earlier, table.locations)
     attacker = _Attacker(table)
-    if names:
-        attacker.hidden_places(Setting.of(table, hiding, seed))
-    if targeting is not None:
-        attacker.profiles(targeting, limit, seed)
-    return attacker.result(seed)
+    setting = Setting.of(table, hiding, seeds) if names else None
+    group = None if targeting is None else attacker.group(targeting, limit, seeds)
+    if setting is not None:
+        attacker.hidden_places(setting)
+    if group is not None:
+        attacker.profiles(group)
+    attacker.names(setting, group, before, seeds[0])
+    if max_quality_loss is not None and quality in SHARED_DISTANCES:
+        attacker.pairs(setting, group, max_quality_loss, seeds)
+    return attacker.result(seeds)
 
 
 class _Attacker:
@@ -136,6 +165,8 @@ class _Attacker:
         self._detection: list[Attack] = []
         self._profiling: list[Profiling] = []
         self._repetition: Repetition | None = None
+        self._reidentification: list[Reidentification] = []
+        self._sharing: list[Attack] = []
         if table.empty:
             self._notes.append(f"Left out {plural(table.empty, 'user')} without any visit.")
 
@@ -143,6 +174,7 @@ class _Attacker:
         """The attacks on hide."""
         from elsewhere.attacks.detection import detect
         from elsewhere.attacks.inference import infer
+        from elsewhere.attacks.noise import MOST_PLACES, from_opendp
         from elsewhere.attacks.repetition import repeat
 
         if exposed := int((~setting.releasable).sum()):
@@ -150,20 +182,63 @@ class _Attacker:
                 f"Left out {plural(exposed, 'user')} with sensitive visits only: they get no release. "
                 "Its absence may give them away."
             )
+        if len(setting.table.locations) > MOST_PLACES:
+            self._notes.append(f"Left out noise as a protection: the table has more than {MOST_PLACES:,} places.")
+        elif from_opendp():
+            self._notes.append("The noise is from OpenDP and takes no seed, so its rows differ from run to run.")
         for name, columns in setting.classes.items():
             self._inference += self._tried(infer, setting, name, columns) or ()
         self._detection += self._tried(detect, setting) or ()
         self._repetition = self._tried(repeat, setting)
 
-    def profiles(self, plan: Plan, threshold: float | None, seed: int) -> None:
-        """The attacks on resemble and avoid."""
-        from elsewhere.attacks.profiling import GOALS, Group, profile
+    def group(self, plan: Plan, threshold: float | None, seeds: tuple[int, ...]) -> Group | None:
+        """The group around the target of a plan, if there is one."""
+        from elsewhere.attacks.profiling import Group
 
-        group = self._tried(Group.around, self._table, plan, threshold, seed)
-        found = [] if group is None else [self._tried(profile, group, goal) for goal in GOALS]
+        return self._tried(Group.around, self._table, plan, threshold, seeds)
+
+    def profiles(self, group: Group) -> None:
+        """The attacks on resemble and avoid."""
+        from elsewhere.attacks.profiling import GOALS, profile
+
+        found = [self._tried(profile, group, goal) for goal in GOALS]
         self._profiling += [one for one in found if one is not None]
 
-    def result(self, seed: int) -> AuditResult:
+    def names(self, setting: Setting | None, group: Group | None, earlier: Table | None, seed: int) -> None:
+        """The attacks on the names of the users."""
+        from elsewhere.attacks.profiling import everybody_resembles
+        from elsewhere.attacks.reidentification import Sought
+
+        if earlier is None:
+            sought = self._tried(Sought.by_half, self._table, seed)
+        else:
+            sought = self._tried(Sought.by_earlier, self._table, earlier, seed)
+        if sought is None:
+            return
+        releases: dict[str, Callable[[], csr_array]] = {"no protection": lambda: sought.counts}
+        if setting is not None:
+            releases |= {name: partial(setting.protected, name, sought.counts) for name in setting.protections}
+        if group is not None:
+            plans = everybody_resembles(group)
+            releases |= {name: partial(group.sanitized, plan, sought.counts) for name, plan in plans.items()}
+        quality = next(part.plan.policy.quality for part in (setting, group) if part is not None)
+        found = [sought.found(name, made(), quality) for name, made in releases.items()]
+        self._reidentification += [one for one in found if one is not None]
+
+    def pairs(self, setting: Setting | None, group: Group | None, limit: float, seeds: tuple[int, ...]) -> None:
+        """The attacks on shared releases: who of a pair was at a sensitive place, or is near the target."""
+        from elsewhere.attacks.sharing import tell_partners
+
+        sharing = {"mechanism": "shared", "max_quality_loss": limit}
+        asked = []
+        if setting is not None:
+            asked.append((setting.table, setting.plan.with_choices(sharing)))
+        if group is not None:
+            asked.append((group.table, group.plan.with_choices({**sharing, "max_distance": group.threshold})))
+        found = [self._tried(tell_partners, table, plan, seeds) for table, plan in asked]
+        self._sharing += [one for one in found if one is not None]
+
+    def result(self, seeds: tuple[int, ...]) -> AuditResult:
         """All that was found; an error if no attack could be made."""
         users, locations = self._table.counts.shape
         if users > MOST:
@@ -171,7 +246,8 @@ class _Attacker:
         found = (tuple(self._inference), tuple(self._detection), tuple(self._profiling), self._repetition)
         if not any(found):
             raise self._refused[0]
-        return AuditResult(users, locations, seed, *found, tuple(self._notes))
+        others = tuple(self._reidentification), tuple(self._sharing)
+        return AuditResult(users, locations, seeds[0], *found, *others, len(seeds), tuple(self._notes))
 
     def _tried(self, attack: Callable[Given, Found], *given: Given.args, **named: Given.kwargs) -> Found | None:
         try:

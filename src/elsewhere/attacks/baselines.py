@@ -2,35 +2,78 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elsewhere.attacks.table import entry_rows, with_counts
-from elsewhere.model.arrays import Flags
+from elsewhere.attacks.table import as_histogram, entry_rows, with_counts
+from elsewhere.model.arrays import Flags, Ints
+from elsewhere.model.distances import distance
+from elsewhere.model.keys import Key, canonical
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from elsewhere.attacks.setting import Setting
+    from elsewhere.engines.arrow import Table as ArrowTable
     from elsewhere.plan import Plan
 
 
-def sanitized(plan: Plan, locations: tuple[str, ...], counts: csr_array) -> csr_array:
-    """The release of each row under a plan, by the kernel of every batch; a row without a release is empty."""
+def sanitized(plan: Plan, locations: tuple[str, ...], counts: csr_array, earlier: csr_array | None = None) -> csr_array:
+    """The release of each row under a plan; a row without a release is empty.
+
+    With `earlier` releases, those of the same rows are continued.
+    """
+    return _matrix(_results(plan, locations, counts, earlier), locations, counts.shape)
+
+
+def shared(plan: Plan, locations: tuple[str, ...], counts: csr_array) -> tuple[csr_array, Ints, Ints]:
+    """Shared releases, and the two rows of each pair: those that have the secret, and their partners."""
+    results = _results(plan, locations, counts)
+    releases = _matrix(results, locations, counts.shape)
+    groups: dict[tuple[bytes, bytes], tuple[list[int], list[int]]] = {}
+    names = ("user", "is_shared", "has_secret")
+    for user, is_shared, has_secret in zip(*(results.column(name).to_pylist() for name in names), strict=True):
+        if is_shared:
+            entries = slice(releases.indptr[user], releases.indptr[user + 1])
+            same = releases.indices[entries].tobytes(), releases.data[entries].tobytes()
+            groups.setdefault(same, ([], []))[0 if has_secret else 1].append(user)
+    with_secret = list(chain.from_iterable(group[0] for group in groups.values()))
+    without = list(chain.from_iterable(group[1] for group in groups.values()))
+    return releases, np.array(with_secret, np.int64), np.array(without, np.int64)
+
+
+def _results(plan: Plan, locations: tuple[str, ...], counts: csr_array, earlier: csr_array | None = None) -> ArrowTable:
+    """What the kernel of every batch makes of each row: releases and outcomes."""
+    from elsewhere.engines.arrow import pa
+    from elsewhere.engines.kernel import sanitize_batches
+    from elsewhere.engines.users import EARLIER
+
+    users, places, numbers = entry_rows(counts), counts.indices, counts.data
+    if earlier is not None:
+        users = np.append(users, entry_rows(earlier))
+        places, numbers = np.append(places, earlier.indices), np.append(numbers, earlier.data)
+    order = np.argsort(users, kind="stable")  # the rows of a user are together
+    names = pa.array(locations, pa.string())
+    columns = [pa.array(users[order]), names.take(pa.array(places[order])), pa.array(numbers[order])]
+    batch = pa.record_batch(columns, names=["user", "location", "count"])
+    if earlier is not None:
+        batch = batch.append_column(EARLIER, pa.array(order >= counts.nnz))
+    return pa.Table.from_batches(sanitize_batches(plan, [batch]))
+
+
+def _matrix(results: ArrowTable, locations: tuple[str, ...], shape: tuple[int, int]) -> csr_array:
+    """The releases among results, a row a user."""
     from scipy.sparse import csr_array
 
     from elsewhere.engines.arrow import pa, pc
-    from elsewhere.engines.kernel import sanitize_batches
     from elsewhere.engines.outcome import releases
 
-    names = pa.array(locations, pa.string())
-    columns = [pa.array(entry_rows(counts)), names.take(pa.array(counts.indices)), pa.array(counts.data)]
-    batch = pa.record_batch(columns, names=["user", "location", "count"])
-    rows = pa.Table.from_batches([releases(results) for results in sanitize_batches(plan, [batch])])
+    rows = pa.Table.from_batches([releases(batch) for batch in results.to_batches()])
     user, location, count = (rows.column(name) for name in ("user", "location", "count"))
-    places = pc.index_in(location, value_set=names).to_numpy()
-    return csr_array((count.to_numpy(), (user.to_numpy(), places)), shape=counts.shape)
+    places = pc.index_in(location, value_set=pa.array(locations, pa.string())).to_numpy()
+    return csr_array((count.to_numpy(), (user.to_numpy(), places)), shape=shape)
 
 
 def deleted(counts: csr_array, sensitive: Flags) -> csr_array:
@@ -55,10 +98,14 @@ def rounded(counts: csr_array, sensitive: Flags) -> csr_array:
     return with_counts(kept, result + (place < missing[rows]))
 
 
-def protections(setting: Setting, counts: csr_array) -> dict[str, csr_array]:
-    """The releases of the rows by kind."""
-    return {
-        "deletion": deleted(counts, setting.sensitive),
-        "rounding": rounded(counts, setting.sensitive),
-        "hide": sanitized(setting.plan, setting.table.locations, counts),
-    }
+def seed_key(seed: int, draw: int = 0) -> Key:
+    """A key that follows from the seed, so that drawn releases can be repeated and nobody's own key is used."""
+    return Key(sha256(canonical("audit", seed, draw)).digest())
+
+
+def median_loss(quality: str, before: csr_array, after: csr_array) -> float | None:
+    """The median quality loss of all rows that have a release; None if there are none."""
+    names = tuple(map(str, range(before.shape[1])))
+    released = np.flatnonzero((before.sum(axis=1) > 0) & (after.sum(axis=1) > 0)).tolist()
+    found = [distance(quality, *(as_histogram(names, part, row) for part in (before, after))) for row in released]
+    return float(np.median(found)) if found else None

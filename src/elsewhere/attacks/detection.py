@@ -9,35 +9,54 @@ from __future__ import annotations
 
 import numpy as np
 
-from elsewhere.attacks.baselines import deleted, protections
+from elsewhere.attacks.baselines import deleted
 from elsewhere.attacks.features import Features
-from elsewhere.attacks.learning import MOST, drawn, enough, guess
+from elsewhere.attacks.knowledge import by_popularity
+from elsewhere.attacks.learning import MOST, View, drawn, enough, guess
 from elsewhere.attacks.result import Attack
-from elsewhere.attacks.setting import Setting
-from elsewhere.model.arrays import Ints
+from elsewhere.attacks.setting import DRAWS, Setting
+from elsewhere.model.arrays import Flags, Ints
 
 
 def detect(setting: Setting) -> list[Attack]:
     """How well each kind of release is told from genuine histograms; deletion leaves nothing else, so it is a coin."""
     from scipy.sparse import vstack
 
-    changed, genuine = halves(setting, "the detection of releases")
-    labels = np.arange(len(changed) + len(genuine)) < len(changed)
-    others = deleted(setting.table.counts[genuine], setting.sensitive)
-    kinds = protections(setting, setting.table.counts[changed])
-    both = {protection: vstack([releases, others], format="csr") for protection, releases in kinds.items()}
-    seen = {"size alone": Features.of_size(both["hide"])}
-    seen |= {protection: Features.of(counts, setting.sensitive) for protection, counts in both.items()}
-    return [
-        Attack("released or genuine", protection, len(changed), len(genuine), guess(features, labels, setting.seed))
-        for protection, features in seen.items()
-    ]
-
-
-def halves(setting: Setting, what: str) -> tuple[Ints, Ints]:
-    """Users with something to hide, split at random into those whose releases are attacked and the others."""
     rows = drawn(setting.hiding & setting.releasable, setting.seed, 2 * MOST)
-    order = np.random.default_rng(setting.seed).permutation(rows)
-    changed, genuine = np.sort(order[: len(rows) // 2]), np.sort(order[len(rows) // 2 :])
-    enough(what, "with a release", changed, "without one", genuine)
-    return changed, genuine
+    splits = [halves(len(rows), seed, "the detection of releases") for seed in setting.seeds]
+    genuine = deleted(setting.table.counts[rows], setting.sensitive)
+    attacks = []
+    for protection in ("size alone", *setting.protections):
+        hidden = "hide" if protection == "size alone" else protection
+        parts, of = [setting.releases(hidden, rows), genuine], np.zeros(0, np.int64)
+        if protection in DRAWS:
+            of, draws = setting.more_draws(protection, rows)
+            parts.append(draws)
+        counts = vstack(parts, format="csr")
+        if protection == "size alone":
+            features = Features.of_size(counts)
+        else:
+            features = Features.of(counts, setting.sensitive, by_popularity(counts, setting.popularity))
+        judged = guess([view_of_halves(features, changed, of) for changed in splits], setting.seeds)
+        number, loss = int(splits[0].sum()), None if protection == "size alone" else setting.loss(protection, rows)
+        attacks.append(Attack("released or genuine", protection, number, len(rows) - number, *judged, loss))
+    return attacks
+
+
+def halves(number: int, seed: int, what: str) -> Flags:
+    """Whether each of some users with something to hide is among those whose releases are attacked: a random half."""
+    changed = np.zeros(number, np.bool_)
+    changed[np.random.default_rng(seed).permutation(number)[: number // 2]] = True
+    enough(what, "with a release", changed[changed], "without one", changed[~changed])
+    return changed
+
+
+def view_of_halves(features: Features, changed: Flags, of: Ints) -> View:
+    """The view of users whose features are, one below the other, those of releases, genuine histograms and more draws.
+
+    `of` has the user of each of those draws.
+    """
+    users = len(changed)
+    rows = np.arange(users) + np.where(changed, 0, users)
+    drawn_ones = np.flatnonzero(changed[of])
+    return View.of(features, changed, rows, more=(of[drawn_ones], 2 * users + drawn_ones))

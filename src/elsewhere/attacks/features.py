@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elsewhere.attacks.inversion import inverted
 from elsewhere.attacks.table import entry_rows, with_counts
 from elsewhere.model.arrays import Flags, Floats, Ints
 
@@ -21,18 +23,23 @@ _SHOWN = 100
 
 @dataclass(frozen=True)
 class Features:
-    """A row a user. Who learns from some users scales and chooses by what these `known` ones are like, no others."""
+    """One row per histogram. Attackers scale and choose by the rows that are `known` to them, and no others."""
 
+    #: By location, the number of visits: sparse.
+    counts: csr_array
     #: By location, the root of its share of the visits: sparse.
     places: csr_array
     #: A few numbers about the counts as such, the size first.
     shape: Floats
+    #: What inverting `hide` tells.
+    inverted: Floats | None = None
+    #: What somebody sees who knows what everybody does; it may depend on the rows that are known.
+    informed: Callable[[Ints], Floats] | None = None
 
     @classmethod
-    def of(cls, counts: csr_array, watched: Flags) -> Features:
+    def of(cls, counts: csr_array, watched: Flags, informed: Callable[[Ints], Floats] | None = None) -> Features:
         """What is to be seen in histograms by somebody who watches out for some of the locations."""
-        shares = counts.data / counts.sum(axis=1)[entry_rows(counts)]
-        return cls(with_counts(counts, np.sqrt(shares)), _shape(counts, watched))
+        return cls(counts, _roots(counts), _shape(counts, watched), inverted(counts), informed)
 
     @classmethod
     def of_two(cls, first: csr_array, second: csr_array, watched: Flags) -> Features:
@@ -42,38 +49,63 @@ class Features:
         change = second - first
         falls = np.maximum(-change.data, 0)
         fallen = np.bincount(entry_rows(change), falls, minlength=change.shape[0])
-        one, more = cls.of(second, watched), cls.of(with_counts(change, np.maximum(change.data, 0)), watched)
-        places = hstack([one.places, more.places], format="csr")
-        return cls(places, np.column_stack([one.shape, more.shape, np.log1p(fallen)]))
+        risen = with_counts(change, np.maximum(change.data, 0))
+        counts, places = (hstack(both, format="csr") for both in ([second, risen], [_roots(second), _roots(risen)]))
+        shape = np.column_stack([_shape(second, watched), _shape(risen, watched), np.log1p(fallen)])
+        return cls(counts, places, shape, np.column_stack([inverted(second), inverted(first)]))
+
+    @classmethod
+    def of_numbers(cls, numbers: Floats) -> Features:
+        """What is to be seen by somebody who is told these numbers and nothing else."""
+        from scipy.sparse import csr_array
+
+        nothing = csr_array((len(numbers), 0), dtype=np.float64)
+        return cls(nothing, nothing, numbers)
 
     @classmethod
     def of_size(cls, counts: csr_array) -> Features:
         """What is to be seen by somebody who is told the size of the histogram and nothing else."""
-        return cls(counts[:, :0].astype(np.float64), np.log(counts.sum(axis=1))[:, None])
+        return cls.of_numbers(np.log(np.maximum(counts.sum(axis=1), 1))[:, None])
 
-    def size(self, known: Ints) -> Floats:
-        """The size and nothing else."""
-        return self.scaled(known)[:, :1]
+    def size(self, known: Ints, rows: Ints) -> Floats:
+        """The size of the histograms in these rows, and nothing else."""
+        return self.scaled(known, rows)[:, :1]
 
-    def scaled(self, known: Ints) -> Floats:
+    def scaled(self, known: Ints, rows: Ints) -> Floats:
         """The shape, with numbers up to 1 for those who are known."""
         greatest = np.abs(self.shape[known]).max(axis=0)
-        return self.shape / np.where(greatest > 0, greatest, 1.0)
+        return self.shape[rows] / np.where(greatest > 0, greatest, 1.0)
 
-    def everything(self, known: Ints) -> csr_array:
+    def everything(self, known: Ints, rows: Ints) -> csr_array:
         """The places with their shares, which of them were visited at all, and the shape: sparse."""
         from scipy.sparse import csr_array, hstack
 
-        parts = [self.places, self.places > 0, csr_array(self.scaled(known))]
-        both: csr_array = hstack(parts, format="csr", dtype=np.float64)
+        places = self.places[rows]
+        both: csr_array = hstack(
+            [places, places > 0, csr_array(self.scaled(known, rows))], format="csr", dtype=np.float64
+        )
         both.indptr, both.indices = both.indptr.astype(np.int32), both.indices.astype(np.int32)
         return both
 
-    def dense(self, known: Ints) -> Floats:
-        """The shape, and the places that most of those who are known visited."""
-        visited = np.bincount(self.places[known].indices, minlength=self.places.shape[1])
+    def traces(self, known: Ints, rows: Ints) -> Floats:
+        """The shape, and what inverting `hide` tells."""
+        return self.shape[rows] if self.inverted is None else np.hstack([self.shape[rows], self.inverted[rows]])
+
+    def knowledge(self, known: Ints, rows: Ints) -> Floats:
+        """The traces, and what somebody sees who knows what everybody does."""
+        assert self.informed is not None
+        return np.hstack([self.traces(known, rows), self.informed(known)[rows]])
+
+    def dense(self, known: Ints, rows: Ints) -> Floats:
+        """The traces, and the counts at the places that most of those who are known visited."""
+        visited = np.bincount(self.counts[known].indices, minlength=self.counts.shape[1])
         often = np.sort(np.argsort(-visited, kind="stable")[:_SHOWN])
-        return np.hstack([self.shape, self.places[:, often].toarray()])
+        return np.hstack([self.traces(known, rows), self.counts[rows][:, often].toarray()])
+
+
+def _roots(counts: csr_array) -> csr_array:
+    shares = counts.data / counts.sum(axis=1)[entry_rows(counts)]
+    return with_counts(counts, np.sqrt(shares))
 
 
 def _shape(counts: csr_array, watched: Flags) -> Floats:

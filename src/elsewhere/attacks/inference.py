@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from elsewhere.attacks.baselines import protections
 from elsewhere.attacks.features import Features
-from elsewhere.attacks.learning import drawn, enough, guess
+from elsewhere.attacks.knowledge import by_popularity
+from elsewhere.attacks.learning import View, drawn, enough, guess
 from elsewhere.attacks.result import Attack
-from elsewhere.attacks.setting import Setting
-from elsewhere.model.arrays import Flags
+from elsewhere.attacks.setting import DRAWS, Setting
+from elsewhere.model.arrays import Flags, Ints
 
 
 def infer(setting: Setting, name: str, columns: Flags) -> list[Attack]:
@@ -24,10 +24,32 @@ def infer(setting: Setting, name: str, columns: Flags) -> list[Attack]:
     rows = np.append(there, not_there)
     labels = np.arange(len(rows)) < len(there)
     counts = setting.table.counts[rows]
-    seen = {"size alone": Features.of_size(counts), "no protection": Features.of(counts, columns)}
-    for protection, releases in protections(setting, counts).items():
-        seen[protection] = Features.of(releases, columns)
+    seen = {
+        "size alone": View.of(Features.of_size(counts), labels),
+        "no protection": View.of(Features.of(counts, columns), labels),
+    }
+    for protection in setting.protections:
+        seen[protection] = _view(setting, protection, rows, labels, columns)
     return [
-        Attack(name, protection, len(there), len(not_there), guess(features, labels, setting.seed))
-        for protection, features in seen.items()
+        Attack(
+            name,
+            protection,
+            len(there),
+            len(not_there),
+            *guess([view] * len(setting.seeds), setting.seeds),
+            setting.loss(protection, rows) if protection in setting.protections else None,
+        )
+        for protection, view in seen.items()
     ]
+
+
+def _view(setting: Setting, protection: str, rows: Ints, labels: Flags, columns: Flags) -> View:
+    """The releases of the users; for those that are drawn, further draws of theirs as well."""
+    from scipy.sparse import vstack
+
+    counts, more = setting.releases(protection, rows), None
+    if protection in DRAWS:
+        users, draws = setting.more_draws(protection, rows)
+        more = users, len(rows) + np.arange(len(users))
+        counts = vstack([counts, draws], format="csr")
+    return View.of(Features.of(counts, columns, by_popularity(counts, setting.popularity)), labels, more=more)

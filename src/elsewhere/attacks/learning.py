@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -13,41 +15,94 @@ from elsewhere.attacks.result import Rate
 from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.errors import InputError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 #: Users of a kind, at least, that an attacker must have to learn from and be tested on.
 FEWEST = 20
 #: Users of a kind, at most, that are drawn for an attack: enough for an interval of some two percent to either side.
 MOST = 1000
-_FOLDS, _INNER = 5, 3
+_FOLDS, _INNER = 4, 3
+#: How many trees an attacker grows: in one go, and one after the other.
+_TREES, _ROUNDS = 60, 50
 _Z = 1.959963984540054
 
+#: Takes users to learn from and users to score, and returns the scores.
+Attacker: TypeAlias = Callable[[Ints, Ints], Floats]
 
-def guess(features: Features, labels: Flags, seed: int, judged_by: Ints | None = None) -> Rate:
+
+@dataclass(frozen=True)
+class View:
+    """What an attacker gets: a label per user, and which rows of the features are the user's."""
+
+    features: Features
+    labels: Flags
+    #: The row to learn from, and the row to be judged by.
+    learned: Ints
+    judged: Ints
+    #: Users and rows of further draws, which only some attackers learn from and nobody is judged by.
+    more: tuple[Ints, Ints]
+
+    @classmethod
+    def of(
+        cls,
+        features: Features,
+        labels: Flags,
+        learned: Ints | None = None,
+        judged: Ints | None = None,
+        more: tuple[Ints, Ints] | None = None,
+    ) -> View:
+        """The view of users who have one row each, in their order, unless something else is said."""
+        learned = np.arange(len(labels)) if learned is None else learned
+        nothing = np.zeros(0, np.int64)
+        return cls(features, labels, learned, learned if judged is None else judged, more or (nothing, nothing))
+
+
+class Judged(NamedTuple):
+    """How often an attacker is right: one who takes the strongest learner, and each single learner by name."""
+
+    right: Rate
+    by: Mapping[str, Rate]
+
+
+def guess(views: Sequence[View], seeds: Sequence[int]) -> Judged:
     """How often an attacker who is shown two users, one of either label, says rightly which is which (AUC).
 
-    Users are split into five parts, and those of each part are judged by an attacker who learned from the others. Of
-    several kinds of learner the attacker takes the one that does best among those others, which are split once more for
-    that, so that nothing about the users who are judged goes into the choice. A user is one row, and therefore never in
-    two parts. `judged_by` has the row by which each user is judged, if it is another than the one to learn from.
+    Each split of the users has a view and a seed. Users are split into four parts, and those of each part are judged by
+    an attacker who learned from the others. Of several learners the attacker takes the one that does best among those
+    others, which are split once more for that, so that nothing about the users who are judged goes into the choice. A
+    user is never in two parts, with whatever number of rows. `over_splits` says what becomes of several splits.
     """
-    rows = np.arange(len(labels)) if judged_by is None else judged_by
-    seed = int(seed) % 2**32  # scikit-learn takes none beyond
-    learners = _learners(features, seed)
-    judged = []
+    found = [_guess(view, int(seed) % 2**32) for view, seed in zip(views, seeds, strict=True)]  # sklearn's limit
+    names = found[0].by
+    return Judged(
+        over_splits([one.right for one in found]),
+        {name: over_splits([one.by[name] for one in found]) for name in names},
+    )
+
+
+def _guess(view: View, seed: int) -> Judged:
+    """The figures of one split."""
+    labels, attackers = view.labels, _attackers(view, seed)
+    judged: list[tuple[float, float]] = []
+    by: dict[str, list[tuple[float, float]]] = {name: [] for name in attackers}
     # Several threads for so little work wait for each other longer than they work.
     with import_module("threadpoolctl").threadpool_limits(1):
         for train, test in _split(labels, _FOLDS, seed):
-            inner = [(train[known], train[held]) for known, held in _split(labels[train], _INNER, seed)]
-            tried = [[auc(learn(labels, *parts), labels[parts[1]])[0] for parts in inner] for learn in learners]
-            best = learners[int(np.argmax(np.mean(tried, axis=1)))]
-            judged.append(auc(best(labels, train, rows[test]), labels[test]))
-    return _mean(judged, labels)
+            for name, attack in attackers.items():
+                by[name].append(auc(attack(train, test), labels[test]))
+            judged.append(by[_strongest(attackers, labels, train, seed)][-1])
+    return Judged(_mean(judged, labels), {name: _mean(of, labels) for name, of in by.items()})
+
+
+def _strongest(attackers: Mapping[str, Attacker], labels: Flags, train: Ints, seed: int) -> str:
+    """The attacker that does best among those whom it may learn from; the simplest if there is no other."""
+    if len(attackers) == 1:
+        return next(iter(attackers))
+    known, held = (train[part] for part in next(_split(labels[train], _INNER, seed)))
+    tried = {name: auc(attack(known, held), labels[held])[0] for name, attack in attackers.items()}
+    return max(tried, key=tried.__getitem__)
 
 
 def _split(labels: Flags, parts: int, seed: int) -> Iterator[tuple[Ints, Ints]]:
-    """The rows outside and inside each part; every part has its share of either label."""
+    """The users outside and inside each part; every part has its share of either label."""
     split = import_module("sklearn.model_selection").StratifiedKFold(parts, shuffle=True, random_state=seed)
     pairs: Iterator[tuple[Ints, Ints]] = split.split(labels, labels)
     return pairs
@@ -71,6 +126,20 @@ def share(which: Flags) -> Rate:
     middle = (found + _Z**2 / (2 * number)) / scale
     half = _Z * math.sqrt(found * (1.0 - found) / number + _Z**2 / (4 * number**2)) / scale
     return Rate(found, max(0.0, middle - half), min(1.0, middle + half))
+
+
+def over_splits(rates: Sequence[Rate]) -> Rate:
+    """The mean over splits, with an interval for what other users and another split might change.
+
+    Its variance is the mean variance within a split plus the variance between the splits. The splits share their users,
+    so that more of them do not make the first part smaller.
+    """
+    values = np.array([rate.value for rate in rates])
+    mean = float(values.mean())
+    between = _Z**2 * float(values.var(ddof=1)) if len(rates) > 1 else 0.0
+    below = math.sqrt(np.mean([(rate.value - rate.low) ** 2 for rate in rates]) + between)
+    above = math.sqrt(np.mean([(rate.high - rate.value) ** 2 for rate in rates]) + between)
+    return Rate(mean, max(0.0, mean - below), min(1.0, mean + above))
 
 
 def drawn(which: Flags, seed: int, most: int = MOST) -> Ints:
@@ -107,38 +176,56 @@ def _mean(judged: list[tuple[float, float]], labels: Flags) -> Rate:
     return Rate(area, max(0.0, area - half), min(1.0, area + half))
 
 
-def _learners(features: Features, seed: int) -> list[Callable[[Flags, Ints, Ints], Floats]]:
-    """Ways to score users, the simplest first: each takes the labels, whom to learn from and whom to score."""
+def _attackers(view: View, seed: int) -> dict[str, Attacker]:
+    """Every attacker that has something to look at, the simplest first."""
     linear, ensemble = import_module("sklearn.linear_model"), import_module("sklearn.ensemble")
+    see = view.features
 
     def logistic(strength: float) -> Any:
         return linear.LogisticRegression(C=strength, solver="liblinear", max_iter=1000, random_state=seed)
 
-    trees = ensemble.HistGradientBoostingClassifier(
-        learning_rate=0.15,
-        max_iter=30,
-        max_leaf_nodes=8,
-        min_samples_leaf=10,
-        max_bins=64,
-        early_stopping=False,
-        random_state=seed,
-    )
-    return [
-        _scorer(logistic(1.0), features.size),
-        _scorer(logistic(1.0), features.scaled),
-        _scorer(logistic(0.1), features.everything),
-        _scorer(logistic(1.0), features.everything),
-        _scorer(trees, lambda known: features.shape),
-        _scorer(trees, features.dense),
-    ]
+    def boosting() -> Any:
+        return ensemble.HistGradientBoostingClassifier(
+            max_iter=_ROUNDS, max_leaf_nodes=8, min_samples_leaf=10, l2_regularization=1.0, max_bins=32,
+            early_stopping=False, random_state=seed,
+        )  # fmt: skip
+
+    def forest() -> Any:
+        return ensemble.ExtraTreesClassifier(_TREES, min_samples_leaf=5, random_state=seed)
+
+    found = {"size": _attacker(view, logistic(1.0), see.size)}
+    if not see.counts.shape[1] and see.shape.shape[1]:
+        found["boosting"] = _attacker(view, boosting(), see.traces)
+    if see.counts.shape[1]:
+        found["shape"] = _attacker(view, logistic(1.0), see.scaled)
+        found["places"] = _attacker(view, logistic(0.1), see.everything)
+        found["places, weak penalty"] = _attacker(view, logistic(1.0), see.everything)
+        found["inverting"] = _attacker(view, forest(), see.traces)
+        found["boosting"] = _attacker(view, boosting(), see.dense)
+    if see.informed is not None:
+        found["informed"] = _attacker(view, forest(), see.knowledge)
+    if len(view.more[0]):
+        found["places, several draws"] = _attacker(view, logistic(1.0), see.everything, several=True)
+        found["inverting, several draws"] = _attacker(view, forest(), see.traces, several=True)
+        found["boosting, several draws"] = _attacker(view, boosting(), see.dense, several=True)
+    return found
 
 
-def _scorer(model: Any, look: Callable[[Ints], Any]) -> Callable[[Flags, Ints, Ints], Floats]:
-    """A model, and the matrix that it looks at: a row a user, made without looking at whom it is tested on."""
+def _attacker(view: View, model: Any, look: Callable[[Ints, Ints], Any], *, several: bool = False) -> Attacker:
+    """A model, and the matrix that it looks at: a row a histogram, made without looking at whom it is tested on."""
 
-    def learn(labels: Flags, train: Ints, test: Ints) -> Floats:
-        matrix = look(train)
-        scores: Floats = model.fit(matrix[train], labels[train]).decision_function(matrix[test])
+    def attack(train: Ints, test: Ints) -> Floats:
+        users, rows = train, view.learned[train]
+        if several:  # a user counts once, with however many rows
+            of, more = view.more
+            extra = np.isin(of, train)
+            users, rows = np.append(users, of[extra]), np.append(rows, more[extra])
+        weights = 1.0 / np.bincount(users)[users] if several else None
+        model.fit(look(rows, rows), view.labels[users], sample_weight=weights)
+        seen = look(rows, view.judged[test])
+        scores: Floats = (
+            model.decision_function(seen) if hasattr(model, "decision_function") else model.predict_proba(seen)[:, 1]
+        )
         return scores
 
-    return learn
+    return attack

@@ -1,4 +1,4 @@
-"""Repeated release: what two releases of a growing histogram give away, with and without `lower`.
+"""Repeated release: what two releases of a growing histogram give away, and if the second continues the first.
 
 A table has no times, so growth is drawn: each visit was there already at the first release with a probability of 80%.
 As in detection, half of the users with something to hide give releases away, and of the others the attacker gets the
@@ -11,76 +11,66 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elsewhere.attacks.baselines import deleted, protections
-from elsewhere.attacks.detection import halves
+from elsewhere.attacks.baselines import deleted, median_loss
+from elsewhere.attacks.detection import halves, view_of_halves
 from elsewhere.attacks.features import Features
-from elsewhere.attacks.learning import enough, guess, share
+from elsewhere.attacks.learning import MOST, drawn, guess, over_splits, share
 from elsewhere.attacks.result import Attack, Repetition
-from elsewhere.attacks.setting import Setting
-from elsewhere.attacks.table import as_histogram, entry_rows, with_counts
-from elsewhere.model.arrays import Flags
+from elsewhere.attacks.setting import DRAWS, NOISES, Setting
+from elsewhere.attacks.table import entry_rows, with_counts
+from elsewhere.model.arrays import Flags, Ints
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 _EARLY = 0.8
+_NOBODY: Ints = np.zeros(0, np.int64)
 
 
 def repeat(setting: Setting) -> Repetition:
     """How well releases are told from genuine histograms by one release and by two, and how often two prove it."""
     from scipy.sparse import vstack
 
-    changed, genuine = halves(setting, "repeated releases")
-    rows = np.append(changed, genuine)
+    rows = drawn(setting.hiding & setting.releasable, setting.seed, 2 * MOST)
     later = setting.table.counts[rows]
     early = with_counts(later, np.random.default_rng(setting.seed).binomial(later.data, _EARLY))
     both = deleted(early, setting.sensitive).sum(axis=1) > 0
-    labels = (np.arange(len(rows)) < len(changed))[both]
     later, early = later[both], early[both]
-    enough("repeated releases", "with two releases", labels[labels], "without any", labels[~labels])
+    splits = [halves(later.shape[0], seed, "repeated releases") for seed in setting.seeds]
 
-    others = [deleted(counts[~labels], setting.sensitive) for counts in (early, later)]
-    pairs = _pairs(setting, early[labels], later[labels])
-    seen = {
-        "hide, the second alone": Features.of(vstack([pairs["hide"][1], others[1]], format="csr"), setting.sensitive)
-    }
+    others = [deleted(counts, setting.sensitive) for counts in (early, later)]
+    pairs = _pairs(setting, early, later)
+    alone = vstack([pairs["hide"][1], others[1]], format="csr")
+    seen = {"hide, the second alone": Features.of(alone, setting.sensitive)}
     for protection, pair in pairs.items():
         first, second = (vstack([one, other], format="csr") for one, other in zip(pair, others, strict=True))
         seen[protection] = Features.of_two(first, second, setting.sensitive)
-    number = int(labels.sum())
+    number = int(splits[0].sum())
     attacks = [
         Attack(
-            "two releases or genuine", protection, number, len(labels) - number, guess(features, labels, setting.seed)
+            "two releases or genuine",
+            protection,
+            number,
+            later.shape[0] - number,
+            *guess([view_of_halves(features, changed, _NOBODY) for changed in splits], setting.seeds),
+            median_loss(setting.plan.policy.quality, later, pairs.get(protection, pairs["hide"])[1]),
         )
         for protection, features in seen.items()
     ]
-    return Repetition(tuple(attacks), {protection: share(_falls(*pair)) for protection, pair in pairs.items()})
+    proven = {name: over_splits([share(_falls(*pair)[changed]) for changed in splits]) for name, pair in pairs.items()}
+    return Repetition(tuple(attacks), proven)
 
 
 def _pairs(setting: Setting, early: csr_array, later: csr_array) -> dict[str, tuple[csr_array, csr_array]]:
-    """The two releases of each user, by kind."""
-    first, second = protections(setting, early), protections(setting, later)
-    pairs = {protection: (first[protection], second[protection]) for protection in first}
-    return {**pairs, "hide with lower": (first["hide"], _not_below(setting, first["hide"], later))}
-
-
-def _not_below(setting: Setting, first: csr_array, later: csr_array) -> csr_array:
-    """The releases of the later histograms in which no count is below that of the first release."""
-    from scipy.sparse import csr_array
-
-    from elsewhere.verbs import hide
-
-    locations = setting.table.locations
-    number = {name: at for at, name in enumerate(locations)}
-    entries: list[tuple[int, int, int]] = []
-    for row in range(later.shape[0]):
-        history = as_histogram(locations, later, row)
-        sensitive = [name for name in history if setting.sensitive[number[name]]]
-        lower = as_histogram(locations, first, row)
-        release = hide(history, sensitive, setting.plan.policy.quality, lower=lower).histogram
-        entries += [(row, number[name], count) for name, count in release.items()]
-    rows, columns, counts = np.array(entries, dtype=np.int64).T
-    return csr_array((counts, (rows, columns)), shape=later.shape)
+    """The two releases of each user, by kind. A key stays the same, and noise does not."""
+    pairs = {
+        name: (setting.protected(name, early), setting.protected(name, later, draw=int(name in NOISES)))
+        for name in setting.protections
+    }
+    for name in ("hide", *DRAWS):
+        first = pairs[name][0]
+        pairs[f"{name}, continued"] = first, setting.protected(name, later, earlier=first)
+    return pairs
 
 
 def _falls(first: csr_array, second: csr_array) -> Flags:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 
@@ -29,8 +29,13 @@ class Attack:
     #: Number of users of each kind: those for whom the answer is yes, and the others.
     yes: int
     no: int
-    #: How often the attacker tells one user of each kind apart correctly (AUC); guessing gives 50%.
+    #: How often the attacker tells one user of each kind apart correctly (AUC); guessing gives 50%. The attacker takes
+    #: the learner that does best among the users that it learns from.
     right: Rate
+    #: The same for each single learner, by name.
+    by: Mapping[str, Rate] = field(default_factory=dict)
+    #: The median quality loss of the releases; None if the attacker sees none.
+    quality_loss: float | None = None
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,8 @@ class Profiling:
     wrong: Rate
     #: Baselines, then the adversary who knows the method; empty if too few users have a release.
     attacks: tuple[Attack, ...]
+    #: The share of users with a release under each mechanism, by name.
+    released: Mapping[str, Rate] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,22 @@ class Repetition:
     attacks: tuple[Attack, ...]
     #: By protection, the share of users with a falling count, which proves that something was changed.
     proven: Mapping[str, Rate]
+
+
+@dataclass(frozen=True)
+class Reidentification:
+    """How often the release of a user is found among those of all users."""
+
+    #: What the attacker knows of the user: half of the visits, or an earlier period.
+    knowledge: str
+    protection: str
+    #: Number of releases.
+    users: int
+    #: How often the user's own release is ranked first, and how often among the first ten.
+    first: Rate
+    first_ten: Rate
+    #: The median quality loss of the releases; None without any.
+    quality_loss: float | None = None
 
 
 _HEADING = "How often an attacker tells two users apart correctly (50% is guessing), with 95% confidence intervals."
@@ -71,6 +94,10 @@ class AuditResult:
     detection: tuple[Attack, ...]
     profiling: tuple[Profiling, ...]
     repetition: Repetition | None
+    reidentification: tuple[Reidentification, ...]
+    sharing: tuple[Attack, ...]
+    #: How many times users were split anew; a figure is the mean.
+    splits: int = 1
     #: Sentences for the reader: who was left out, what was sampled, what could not be measured.
     notes: tuple[str, ...] = ()
 
@@ -85,6 +112,8 @@ class AuditResult:
             _detected(self.detection),
             _repeated(self.repetition),
             _profiled(self.profiling),
+            _shared(self.sharing),
+            _reidentified(self.reidentification),
         )
         return "\n\n".join("\n".join(part) for part in parts if part)
 
@@ -94,7 +123,7 @@ def _inferred(attacks: tuple[Attack, ...]) -> list[str]:
     for question in dict.fromkeys(attack.question for attack in attacks):
         of = [attack for attack in attacks if attack.question == question]
         lines.append(f"  {question}: {of[0].yes:,} users who were there, {of[0].no:,} who were not")
-        lines += _rows((attack.protection, attack.right) for attack in of)
+        lines += _attacked(of)
     return lines
 
 
@@ -104,7 +133,7 @@ def _detected(attacks: tuple[Attack, ...]) -> list[str]:
     return [
         "Detection: which of two histograms is a release, and which is genuine",
         f"  {attacks[0].yes:,} releases, {attacks[0].no:,} genuine histograms",
-        *_rows((attack.protection, attack.right) for attack in attacks),
+        *_attacked(attacks),
     ]
 
 
@@ -114,7 +143,7 @@ def _repeated(found: Repetition | None) -> list[str]:
     return [
         "Repeated release: the same, when two histograms of each user are known",
         f"  {found.attacks[0].yes:,} with releases, {found.attacks[0].no:,} with genuine histograms",
-        *_rows((attack.protection, attack.right) for attack in found.attacks),
+        *_attacked(found.attacks),
         "  users whose releases show a falling count, which proves that something is hidden",
         *_rows(found.proven.items()),
     ]
@@ -132,7 +161,35 @@ def _profiled(found: tuple[Profiling, ...]) -> list[str]:
             lines.append(
                 f"  an attacker who learns is right: {one.attacks[0].yes:,} releases, {one.attacks[0].no:,} genuine"
             )
-            lines += _rows((attack.protection, attack.right) for attack in one.attacks)
+            lines += _attacked(one.attacks)
+    return lines
+
+
+def _shared(attacks: tuple[Attack, ...]) -> list[str]:
+    lines = ["Shared releases: which of two users has the secret, one from each of two pairs"] if attacks else []
+    for attack in attacks:
+        lines.append(f"  {attack.yes:,} pairs")
+        lines += _attacked([attack])
+    return lines
+
+
+def _reidentified(found: tuple[Reidentification, ...]) -> list[str]:
+    lines = ["Re-identification: whose release is it, among those of all users"] if found else []
+    for knowledge in dict.fromkeys(one.knowledge for one in found):
+        lines.append(f"  the attacker knows {knowledge}; a user's own release comes first (and among the first ten)")
+        for one in found:
+            if one.knowledge == knowledge:
+                loss = "" if one.quality_loss is None else f"   quality loss {one.quality_loss:.3f}"
+                text = f"{one.first!s:<24} {one.first_ten.value:.1%} of {one.users:,}"
+                lines.append(f"    {one.protection:<36}{text}{loss}")
+    return lines
+
+
+def _attacked(attacks: Iterable[Attack]) -> list[str]:
+    lines = []
+    for attack in attacks:
+        loss = "" if attack.quality_loss is None else f"   quality loss {attack.quality_loss:.3f}"
+        lines.append(f"    {attack.protection:<36}{attack.right!s:<24}{loss}".rstrip())
     return lines
 
 

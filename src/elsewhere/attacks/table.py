@@ -29,6 +29,8 @@ class Table:
     counts: csr_array
     #: How many users are left out because they have no visit.
     empty: int
+    #: The names of the users, in their order.
+    users: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, users: Mapping[str, TableLike], others: Iterable[str] = ()) -> Table:
@@ -41,7 +43,8 @@ class Table:
         from scipy.sparse import csr_array
 
         _check_users(users)
-        rows = [history for user in sorted(users) if (history := _histogram(user, users[user])).size]
+        found = {user: history for user in sorted(users) if (history := _histogram(user, users[user])).size}
+        rows = list(found.values())
         if not rows:
             raise InputError(f"none of the {len(users)} users has a visit, so there are no releases to attack")
         names = NameIndex(sorted(set(others).union(*(history.locations for history in rows))))
@@ -54,7 +57,7 @@ class Table:
         counts = np.concatenate([history.counts for history in rows])
         matrix = csr_array((counts, columns, offset), shape=(len(rows), len(locations)))
         matrix.eliminate_zeros()
-        return cls(locations, matrix, len(users) - len(rows))
+        return cls(locations, matrix, len(users) - len(rows), tuple(found))
 
     def totals(self) -> Histogram:
         """The visits of all users together."""

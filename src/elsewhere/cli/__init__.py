@@ -19,6 +19,7 @@ from elsewhere.cli.batch import batch
 from elsewhere.cli.demo import demo
 from elsewhere.cli.evaluate import evaluate
 from elsewhere.cli.frontier import frontier
+from elsewhere.cli.key import key
 from elsewhere.cli.labels import labels
 from elsewhere.cli.profile import profile
 from elsewhere.cli.release import avoid, hide, resemble
@@ -75,7 +76,8 @@ def commands() -> None:
 
 
 for command in (
-    hide, resemble, avoid, frontier, verify, app, labels, profile, taxonomy, batch, evaluate, audit, reproduce, demo
+    hide, resemble, avoid, frontier, verify, app, labels, profile, taxonomy, key, batch, evaluate, audit, reproduce,
+    demo,
 ):  # fmt: skip
     commands.add_command(command)
 

@@ -25,7 +25,8 @@ import click
 @click.option("--target", metavar="TARGET",
               help="Resemble and avoid this profile or weights file. Required without --sensitive.")  # fmt: skip
 @click.option("--max-quality-loss", type=float, metavar="NUMBER",
-              help="Limit on the quality loss. Required with --target.")  # fmt: skip
+              help="Limit on the quality loss; with it, shared releases are attacked, too. Required with "
+              "--target.")  # fmt: skip
 @click.option("--privacy", metavar="DISTANCE", default="js", show_default=True,
               help="Measure how far the target is by this distance.")  # fmt: skip
 @click.option(
@@ -34,6 +35,11 @@ import click
     metavar="C",
     help="Users within this distance count as members. Default: the closest quarter of the users.",
 )
+@click.option("--earlier", metavar="TABLE",
+              help="Look for users' releases by their visits in this table, of an earlier period. Default: half of the "
+              "visits of each user.")  # fmt: skip
+@click.option("--splits", type=int, default=3, show_default=True, metavar="NUMBER",
+              help="Split the users this many times anew; the figures are means.")  # fmt: skip
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the random choices.")
 @click.option("--user-column", metavar="NAME", help="Column with the users. Default: user or a similar name.")
 @click.option(
@@ -52,7 +58,8 @@ def audit(table: str, as_json: bool, report: str | None, **given: Any) -> None:
     TABLE has a user, a location and a count, or one row per visit. With --sensitive, attackers try to infer hidden
     visits, to tell releases from genuine histograms, and to exploit two releases of one user. With --target, the
     adversary of the paper and one who knows the method try to see through resemble and avoid. Attackers learn from
-    other users than those they are tested on. The figures are private.
+    other users than those they are tested on. They also try to find out whose release is whose. The figures are
+    private.
 
     \b
     Examples:
@@ -68,6 +75,8 @@ def audit(table: str, as_json: bool, report: str | None, **given: Any) -> None:
 
     options.check_paths(table, {**given, "report": report}, ("report",))
     columns = {name: given.pop(name) for name in ("user_column", "location_column", "count_column")}
+    if given["earlier"] is not None:
+        given["earlier"] = ew.read_users(given["earlier"], **columns)
     found = ew.audit(ew.read_users(table, **columns), given.pop("sensitive"), **given)
     figures = written({"private": PRIVATE, **found.as_dict()})
     if report is not None:

@@ -47,8 +47,11 @@ _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 @click.option("--min-released", metavar="SHARE", default="0%", show_default=True,
               help="Exit with status 3, without _SUCCESS, if fewer users can have a release.")  # fmt: skip
 @click.option("--key-file", metavar="FILE",
-              help="Draw with the secret key in this file; it is made if it is missing. Only for method = 'drawn'. "
+              help="Draw with the secret key in this file; elsewhere key makes one. Only for method = 'drawn' or "
+              "mechanism = 'shared'. "
               "Default: $ELSEWHERE_KEY, or your own key file.")  # fmt: skip
+@click.option("--since", metavar="EARLIER",
+              help="Continue the releases in this folder or table of an earlier batch: no count falls.")  # fmt: skip
 @click.option("--threads", type=click.IntRange(1), metavar="COUNT", help="Use this many cores. Default: all.")
 @click.option("--memory", metavar="SIZE", default="1GB", show_default=True, help="Use about this much memory.")
 @click.option("--json", "as_json", is_flag=True, help="Print the private summary as JSON on standard output.")
@@ -74,6 +77,7 @@ def batch(
       elsewhere batch policy.toml checkins.parquet -o releases
       elsewhere batch policy.toml "lake/*.parquet" -o releases --memory 4GB --on-error skip
       elsewhere batch policy.toml s3://lake/checkins -o s3://lake/releases --key month --partition-by month
+      elsewhere batch policy.toml checkins.parquet -o march --since february
       elsewhere batch policy.toml s3a://lake/checkins -o s3a://lake/releases --engine spark --master yarn
     """
     from elsewhere.engines import batch as run
@@ -105,6 +109,8 @@ def _sentences(summary: Mapping[str, Any], output: str, quiet: bool) -> Iterator
     yield from summary["notes"]
     if output:
         yield f"{summary['released']:,} of {summary['users']:,} users have a release in {output}."
+    if "shared" in summary:
+        yield _shared(summary["shared"])
     for name, hidden in summary["hidden"].items():
         what = f"{plural(hidden['visits'], 'visit')} of {plural(hidden['users'], 'user')}"
         yield f"{quote(name)} hid {what if hidden['visits'] else 'nothing'}."
@@ -115,6 +121,16 @@ def _sentences(summary: Mapping[str, Any], output: str, quiet: bool) -> Iterator
         yield f"Skipped {plural(summary['skipped_rows'], 'row')} without a user, a location or a valid count."
     for reason, users in summary.get("reasons", {}).items():
         yield f"{users:,} without a release: {reason}"
+
+
+def _shared(figures: Mapping[str, Any]) -> str:
+    """How many users of each kind share a release, and how many could."""
+    kinds = [(figures[f"{what}_secret"], f"{what} the secret") for what in ("with", "without")]
+    served = " and ".join(f"{of['served']:,} of {of['users']:,} {what}" for of, what in kinds)
+    total = sum(of["served"] for of, _ in kinds)
+    most = figures["most_served"]
+    proven = "no pairing serves more" if most == total else f"at most {most:,} users could"
+    return f"{total:,} users share a release with a user of the opposite kind: {served}; proven: {proven}."
 
 
 @contextmanager

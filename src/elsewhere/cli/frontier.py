@@ -60,6 +60,8 @@ def frontier(history: str, goal: Any, budgets: str | None, suggest: bool, **give
     else:
         given["max_quality_loss"] = 0.0 if chosen is None else chosen
     policy = options.chosen_policy(goal, given)
+    if policy.method == "drawn":
+        raise InputError("a frontier cannot be drawn; use another method", ("method",))
     say = options.speaker(given)
     question = policy.plan().question(options.read_history(history, given, say))
     wanted = _numbers(budgets) if budgets is not None else frontier_budgets(question)

@@ -107,7 +107,12 @@ _ASKING = (
         "--lower",
         metavar="FILE|NAME=COUNT",
         multiple=True,
-        help="Require at least these counts. Give an earlier release to keep a series of releases consistent.",
+        help="Require at least these counts.",
+    ),
+    click.option(
+        "--since",
+        metavar="RELEASE",
+        help="Continue this earlier release: no count is below its own. It is --lower with a release.",
     ),
     click.option("--upper", metavar="FILE|NAME=COUNT", multiple=True, help="Allow at most these counts."),
     click.option(
@@ -137,7 +142,7 @@ _LIMITS = (
 #: A release is checked in the same way however it was searched for.
 _SEARCH_IGNORED = tuple(
     click.option(name, hidden=True, expose_value=False, default=None)
-    for name in ("--method", "--popularity", "--key-file", "--time-limit", "--gap", "--memory-limit")
+    for name in ("--key-file", "--time-limit", "--gap", "--memory-limit")
 )
 _TARGET = (
     click.option(
@@ -238,6 +243,8 @@ def chosen_policy(goal: Goal, given: Mapping[str, Any], recorded: Policy | None 
     for name in ("lower", "upper"):
         if name in choices:
             choices[name] = _bounds(f"--{name}", choices[name])
+    if given.get("since") is not None:
+        choices["lower"] = _earlier(given["since"], choices)
     if "levels" in choices:
         choices["levels"] = level_weights(choices["levels"]) or EQUAL
     if given.get("policy") is not None:
@@ -251,7 +258,8 @@ def chosen_policy(goal: Goal, given: Mapping[str, Any], recorded: Policy | None 
     return Policy(goal=goal, **choices) if recorded is None else replace(recorded, **choices)
 
 
-_READ = ("policy", "target", "taxonomy", "labels", "lower", "upper", "forbidden", "popularity", "key_file")
+_READ = ("policy", "target", "taxonomy", "labels", "lower", "upper", "since", "forbidden", "popularity",
+         "key_file", "earlier")  # fmt: skip
 
 
 def check_paths(history: str, given: Mapping[str, Any], written: Iterable[str]) -> None:
@@ -316,6 +324,19 @@ def _bounds(option: str, values: tuple[str, ...]) -> str | dict[str, int]:
             raise InputError(f"{option} has two bounds for {quote(name)}")
         counts[name] = int(count)
     return counts
+
+
+def _earlier(path: str, choices: Mapping[str, Any]) -> str:
+    """The file of an earlier release, if it is one and nothing else says what the least counts are."""
+    from elsewhere.verification.release_file import read_release
+
+    if "lower" in choices:
+        raise InputError("--since and --lower both say what the least counts are; give one of them")
+    problems = read_release(path).problems
+    if problems:
+        told = f"--since is {quote(path)}, which is not a release: {problems[0]}"
+        raise InputError(f"{told} (--lower would take any table of counts)")
+    return path
 
 
 def _kinds(values: tuple[str, ...]) -> dict[str, str]:

@@ -51,6 +51,10 @@ def show(name: str) -> None:
         click.echo(printable(line))
     if stored.users is not None:
         click.echo(f"Users: {stored.users}")
+    if (spread := stored.profile.spread) is not None:
+        places, distances = spread.places, spread.distances
+        click.echo(f"Half of the members visit {places[5]:.3g} to {places[15]:.3g} of its places.")
+        click.echo(f"Half of them are at a distance of {distances[5]:.3g} to {distances[15]:.3g} ({spread.privacy}).")
     for location, weight in sorted(stored.profile.items(), key=lambda item: (-item[1], item[0])):
         click.echo(f"{weight:8.4f}  {printable(location)}")
 

@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 
 _HISTORY = click.argument("history", metavar="HISTORY")
 _METHOD = click.option(
-    "--method", type=click.Choice(["optimal", "heuristic"]), help="Search exactly or greedily. Default: optimal."
+    "--method",
+    type=click.Choice(["optimal", "heuristic", "drawn"]),
+    help="Search exactly or greedily, or draw with a secret key what the release has to meet. Default: optimal.",
+)
+_KEY_FILE = click.option(
+    "--key-file",
+    metavar="FILE",
+    help="With --method drawn: the secret key; elsewhere key makes one. Default: $ELSEWHERE_KEY, or your own key file.",
 )
 
 
@@ -33,8 +40,7 @@ _METHOD = click.option(
 @click.option("--max-quality-loss", type=float, metavar="NUMBER", help="Limit on the quality loss. Default: none.")
 @click.option("--popularity", metavar="FILE", help="With --method drawn: weights of places by location, or the name "
               "of a profile. Default: by kind of place.")  # fmt: skip
-@click.option("--key-file", metavar="FILE", help="With --method drawn: the secret key; it is made if it is missing. "
-              "Default: $ELSEWHERE_KEY, or your own key file.")  # fmt: skip
+@_KEY_FILE
 @options.limits
 @options.reading
 @options.output
@@ -67,6 +73,7 @@ def hide(history: str, **given: Any) -> None:
 )
 @options.aim("near")
 @_METHOD
+@_KEY_FILE
 @options.asking
 @options.limits
 @options.reading
@@ -80,6 +87,8 @@ def resemble(history: str, **given: Any) -> None:
         --max-quality-loss 0.05 -o release.csv
       elsewhere resemble history.csv --target tourist \\
         --max-distance 0.3 -o release.csv
+      elsewhere resemble history.csv --target tourist \\
+        --max-quality-loss 0.1 --method drawn -o release.csv
     """
     _release("resemble", history, given)
 
@@ -97,6 +106,7 @@ def resemble(history: str, **given: Any) -> None:
 )
 @options.aim("far")
 @_METHOD
+@_KEY_FILE
 @options.asking
 @options.limits
 @options.reading

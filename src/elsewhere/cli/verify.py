@@ -34,6 +34,13 @@ _GOAL_FROM = ("policy", "max_distance", "min_distance")
     metavar="COUNT",
     help="Number of visits that were added to the other places. Default: as many as are hidden.",
 )
+@click.option(
+    "--method",
+    type=click.Choice(["optimal", "heuristic", "drawn"]),
+    help="Method that made the release. A drawn one is not the best on purpose. Default: optimal.",
+)
+@click.option("--popularity", metavar="FILE", help="With --method drawn: weights of places by location, or the name "
+              "of a profile. Default: by kind of place.")  # fmt: skip
 @options.asking
 @options.search_ignored
 @options.reading
@@ -81,8 +88,7 @@ def verify(history: str, release: str, **given: Any) -> None:
     if check.privacy_distance is not None:
         say(f"Its privacy distance is {on_scale(check.privacy_distance, policy.privacy)}.")
     if better is not None:
-        what = "quality loss" if question.minimises_loss else "privacy distance"
-        say(f"Allowed, but not the best: a release with a {what} of {better:.4g} exists.")
+        say(_not_the_best(question, better))
     elif claims is not None and claims.certificate is not None:
         say(f"The certificate in the report holds: it proves a bound of {check.bound:.6g}.")
 
@@ -118,12 +124,26 @@ def _better(question: Question, check: Check) -> float | None:
     from elsewhere.solve import find_better
     from elsewhere.verification.verify import check_release
 
-    if question.method == "drawn":  # which gives up the least loss on purpose
-        return None
     if not check.ok or (not question.minimises_loss and question.max_quality_loss == math.inf):
         return None
-    asked = replace(question, search=question.search._replace(time_limit=_SECONDS))
+    asked = question
+    if question.method == "drawn":
+        asked = replace(question, method="optimal", popularity=None, key=None)
+    asked = replace(asked, search=question.search._replace(time_limit=_SECONDS))
     best = find_better(asked, check.quality_loss, check.privacy_distance)
     if best is None or not check_release(question, best.histogram).ok:
         return None
     return best.objective
+
+
+def _not_the_best(question: Question, better: float) -> str:
+    from elsewhere.model.question import METHODS
+
+    what = "quality loss" if question.minimises_loss else "privacy distance"
+    exists = f"a release with a {what} of {better:.4g} exists"
+    if question.method == "drawn":
+        return f"Drawn releases are not the best on purpose: {exists}."
+    told = f"Allowed, but not the best: {exists}."
+    if "drawn" in METHODS[question.goal]:
+        told += " If this one was drawn, that is on purpose: pass --method drawn."
+    return told

@@ -6,7 +6,7 @@ import math
 from typing import IO, TYPE_CHECKING
 
 from elsewhere.model.result import Frontier, Sanitized
-from elsewhere.output.sentences import in_words
+from elsewhere.output.sentences import GUESSES_TITLE, in_words
 from elsewhere.pictures.changes import Changes, figure, number
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ def show(result: Sanitized, policy: Policy, stream: IO[str], bars: bool | None =
         _show_plain(changes, stream)
     for sentence in in_words(result, policy.quality, policy.privacy):
         print(sentence, file=stream)
+    print(f"{GUESSES_TITLE}:", file=stream)
+    for guess in result.guesses:
+        print(f"- {guess}", file=stream)
 
 
 def suggestion(points: Frontier) -> str:

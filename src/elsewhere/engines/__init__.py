@@ -43,6 +43,7 @@ def batch(
     allow_unchanged: bool = False,
     min_released: float = 0.0,
     key_file: str | os.PathLike[str] | None = None,
+    since: TableLike | None = None,
     threads: int | None = None,
     memory: int = MEMORY,
     progress: Callable[[Progress], None] | None = None,
@@ -89,9 +90,12 @@ def batch(
         The share of users who must have a release, such as 0.99. With fewer, or none at all, `TooFewReleased` is
         raised and there is no ``_SUCCESS``.
     key_file
-        The file with the secret key of a policy with ``method = "drawn"``; it is made if it is missing. Default:
+        The file with the secret key of a policy with ``method = "drawn"``, which must exist. Default:
         ``$ELSEWHERE_KEY``, or else your own key file. A user's draw depends on the key, the user's name and rows, and
         the policy.
+    since
+        The releases of an earlier batch: its folder, or any table that `input` may be, with the same keys. Each user's
+        release continues the earlier one, so that no count falls. Users who cannot do so get none, with the reason.
     threads, memory
         How many cores and, by and large, how many bytes the local engine takes.
     progress
@@ -112,7 +116,7 @@ def batch(
     request = Request(
         asked, input, output, report, personal, user_column, location_column, count_column, rows_are_visits,
         _listed("keys", keys), _listed("partition_by", partition_by), part_rows, on_error, allow_unchanged,
-        min_released, key_file,
+        min_released, key_file, since,
     )  # fmt: skip
     if engine == "spark" or type(input).__module__.partition(".")[0] == "pyspark":
         from elsewhere.engines.on_spark import run_batch as run_on_spark

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from elsewhere.model.errors import InputError
@@ -34,9 +34,19 @@ def bad_row(row: Mapping[str, Any], keys: Sequence[str] = ("user",), rows: int =
 
 
 @contextmanager
-def about_personal() -> Iterator[None]:
-    """Say of what goes wrong that it is about the table of users' own choices."""
+def about(argument: str) -> Iterator[None]:
+    """Say of what goes wrong that it is about the table of an argument other than the input."""
     try:
         yield
     except InputError as error:
-        raise InputError(f"personal: {error}", ("personal", *error.arguments)) from None
+        raise InputError(f"{argument}: {error}", (argument, *error.arguments)) from None
+
+
+def about_personal() -> AbstractContextManager[None]:
+    """Say of what goes wrong that it is about the table of users' own choices."""
+    return about("personal")
+
+
+def about_since() -> AbstractContextManager[None]:
+    """Say of what goes wrong that it is about the earlier releases."""
+    return about("since")

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 
 import numpy as np
 
 from elsewhere.engines.arrow import Batch, Table
-from elsewhere.engines.outcome import Outcome, check_keys, result_schema
+from elsewhere.engines.outcome import FAILED_CHECK, Outcome, check_keys, result_schema
 from elsewhere.engines.plans import Group, Plans
 from elsewhere.engines.rows import Seen, whole_users
-from elsewhere.engines.users import Users, users_of
+from elsewhere.engines.shared import WITHOUT_DRAWN, WITHOUT_PARTNER, check_sharing, share_releases
+from elsewhere.engines.users import Users, earlier_counts, users_of
 from elsewhere.model.arrays import Flags, Ints
 from elsewhere.model.distances import find_distance
 from elsewhere.model.errors import ElsewhereError
@@ -25,8 +27,6 @@ from elsewhere.verification.many import Bins, check_hidden, check_results
 
 #: Rows after which users are answered: enough to be quick, few enough for little memory.
 _CHUNK_ROWS = 1 << 20
-#: How the reason of a user begins whose release is not what it was said to be: a defect of this package.
-FAILED_CHECK = "the release failed its check"
 
 
 def sanitize_batches(
@@ -36,13 +36,16 @@ def sanitize_batches(
 
     The batches have the columns user, location and count, and the rows of a user are together; or they have lists of
     locations and counts. A column called like one of `PERSONAL` has a user's own choice. With more `keys` than the
-    user, such as a month, there is a release for each user and month. A user for whom no release is possible has none,
+    user, such as a month, there is a release for each user and month. Rows whose column `EARLIER` is true are of an
+    earlier release, which the new one continues: no count falls. A user for whom no release is possible has none,
     and a reason. So has one who names a sensitive place that is not among the user's own, unless `allow_unchanged`.
     """
     check_keys(keys)
     plan = policy if isinstance(policy, Plan) else policy.plan()
     plans, seen = Plans(plan.with_key(), allow_unchanged), Seen()
-    for table in whole_users(batches, keys, _CHUNK_ROWS):
+    # Pairs are looked for among all users.
+    most = sys.maxsize if plan.policy.mechanism == "shared" else _CHUNK_ROWS
+    for table in whole_users(batches, keys, most):
         results = sanitize_users(plans, table, keys)
         whose = results.select(list(keys))
         seen.add(whose)
@@ -52,8 +55,14 @@ def sanitize_batches(
 def sanitize_users(plans: Plans, table: Table, keys: Sequence[str] = ("user",)) -> Batch:
     """The results of the users whose rows these are, with locations encoded: hidden ones are in their dictionary."""
     users = users_of(table, keys)
+    if plans.everybody.policy.mechanism == "shared":
+        check_sharing(keys[1:], bool(users.own), users.earlier is not None)
     outcome, sensitive = Outcome(users), np.zeros(len(users.location), np.bool_)
+    if not len(users.keys):
+        return outcome.batch(users.keys)
     plain: list[Group] = []
+    earlier, at_own_places = earlier_counts(users)
+    least = np.maximum(users.counts, earlier)
     size = np.add.reduceat(users.counts.astype(np.float64), users.offset[:-1])
     outcome.reason[size == 0.0] = "the histogram is empty: all its counts are 0"
     outcome.reason[size > LARGEST_SIZE] = f"the histogram has more than {LARGEST_SIZE:.0e} counts"
@@ -79,14 +88,32 @@ def sanitize_users(plans: Plans, table: Table, keys: Sequence[str] = ("user",)) 
             if not len(chosen):
                 continue
         closed[used] = covering.sensitive
-        if is_plain(plan.policy):
-            _hide_all(plan, users, chosen, closed, outcome)
-            plain.append(Group(plan, chosen))
-        else:
-            _one_by_one(plan, users, chosen, closed, outcome)
+        if plan.policy.mechanism == "shared":
+            _share(plan, users, chosen, closed, outcome)
+            closed[used] = False
+            continue
+        at_once = np.full(len(chosen), is_plain(plan.policy))
+        if users.earlier is not None:  # what cannot be continued is asked alone, which says why
+            at_once &= at_own_places[chosen] & _can_continue(plan, users, chosen, earlier, closed)
+        if at_once.any():
+            _hide_all(plan, users, chosen[at_once], closed, least, outcome)
+            plain.append(Group(plan, chosen[at_once]))
+        if not at_once.all():
+            _one_by_one(plan, users, chosen[~at_once], closed, outcome)
         closed[used] = False
-    _check(users, plain, sensitive, outcome)
+    _check(users, plain, sensitive, least, outcome)
     return outcome.batch(users.keys)
+
+
+def _can_continue(plan: Plan, users: Users, members: Ints, earlier: Ints, sensitive: Flags) -> Flags:
+    """Which of some users have room for their earlier counts, of which none is at a sensitive place."""
+    length, rows = _lengths(users, members), _rows_of(users, members)
+    first, closed = np.append(0, np.cumsum(length))[:-1], sensitive[users.location[rows]]
+    needed = np.where(closed, 0, np.maximum(earlier[rows] - users.counts[rows], 0))
+    hidden, received = np.where(closed, users.counts[rows], 0), plan.policy.redistribute
+    room = np.add.reduceat(hidden, first) if received is None else received
+    found: Flags = np.add.reduceat(needed.astype(np.float64), first) <= room
+    return found & ~np.logical_or.reduceat(closed & (earlier[rows] > 0), first)
 
 
 def _used(codes: Ints, names: int) -> Ints:
@@ -108,11 +135,11 @@ def _who_have_all(plan: Plan, members: Ints, outcome: Outcome) -> Ints:
     return np.array(have_all, np.int64)
 
 
-def _check(users: Users, plain: list[Group], sensitive: Flags, outcome: Outcome) -> None:
+def _check(users: Users, plain: list[Group], sensitive: Flags, least: Ints, outcome: Outcome) -> None:
     """Check every release, with its figures, and refuse those that are not what they are said to be."""
     failed: dict[int, str] = {}
     if plain:
-        failed |= _failed_plain(users, plain, sensitive, outcome)
+        failed |= _failed_plain(users, plain, sensitive, least, outcome)
     if outcome.results:
         checked = list(outcome.results)
         problems = check_results([*outcome.results.values()])
@@ -121,7 +148,7 @@ def _check(users: Users, plain: list[Group], sensitive: Flags, outcome: Outcome)
         outcome.refuse({user: f"{FAILED_CHECK}: {problem}" for user, problem in failed.items()})
 
 
-def _failed_plain(users: Users, plain: list[Group], sensitive: Flags, outcome: Outcome) -> dict[int, str]:
+def _failed_plain(users: Users, plain: list[Group], sensitive: Flags, least: Ints, outcome: Outcome) -> dict[int, str]:
     """What is wrong with the releases of users who were answered all at once."""
     received, served = np.full(len(users.keys), -1), np.zeros(len(users.keys), np.bool_)
     for plan, members, _ in plain:
@@ -133,7 +160,7 @@ def _failed_plain(users: Users, plain: list[Group], sensitive: Flags, outcome: O
     released = _released(users, outcome, np.repeat(served, length) & ~sensitive & (users.counts > 0))
     hidden = np.add.reduceat(np.where(sensitive, users.counts, 0), users.offset[:-1])
     size = np.add.reduceat(users.counts, users.offset[:-1]) - hidden + np.where(received < 0, hidden, received)
-    lower, upper = np.where(sensitive, 0, users.counts), np.where(sensitive, 0, np.repeat(size, length))
+    lower, upper = np.where(sensitive, 0, least), np.where(sensitive, 0, np.repeat(size, length))
     bins = Bins(users.offset, users.counts, released, lower, upper, sensitive, size).of(served)
     assert isinstance(plain[0].plan, Plan)
     distance, checked = find_distance(plain[0].plan.policy.quality), np.flatnonzero(served)
@@ -179,19 +206,33 @@ def is_plain(policy: Policy) -> bool:
     """Whether nothing is asked but to hide, so that all users can be answered at once."""
     usual = {item.name: item.default for item in fields(Policy)}
     constraints = (
-        "method", "max_quality_loss", "visited_only", "lower", "upper", "candidates", "forbidden", "levels", "by"
+        "method", "mechanism", "max_quality_loss", "visited_only", "lower", "upper", "candidates", "forbidden",
+        "levels", "by",
     )  # fmt: skip
     return policy.goal == "hide" and all(getattr(policy, name) == usual[name] for name in constraints)
 
 
-def _hide_all(plan: Plan, users: Users, members: Ints, sensitive: Flags, outcome: Outcome) -> None:
+def _share(plan: Plan, users: Users, members: Ints, sensitive: Flags, outcome: Outcome) -> None:
+    """Shared releases for all who find a partner. Of the others all have a drawn one, or none has any."""
+    alone = share_releases(plan, users, members, sensitive, outcome)
+    if plan.policy.method == "drawn":
+        # Without a limit: only users who have something to hide could miss it, and a missing release would tell.
+        drawing = plan.with_choices({"mechanism": "single", "max_quality_loss": None})
+        _one_by_one(drawing, users, alone, sensitive, outcome)
+        if (outcome.status[alone] == "none").any():  # who has only sensitive visits would be missing alone
+            outcome.refuse(dict.fromkeys(alone.tolist(), WITHOUT_DRAWN))
+    else:
+        outcome.reason[alone] = WITHOUT_PARTNER
+
+
+def _hide_all(plan: Plan, users: Users, members: Ints, sensitive: Flags, least: Ints, outcome: Outcome) -> None:
     from elsewhere.solvers.hide_many import hide_many
 
     length, rows = _lengths(users, members), _rows_of(users, members)
     offset = np.append(0, np.cumsum(length))
     location, original = users.location[rows], users.counts[rows]
     quality, redistribute = find_distance(plan.policy.quality), plan.policy.redistribute
-    released, loss = hide_many(quality, offset, original, sensitive[location], redistribute)
+    released, loss = hide_many(quality, offset, original, sensitive[location], redistribute, least[rows])
     possible = ~np.isnan(loss)
     outcome.quality_loss[members[possible]] = loss[possible]
     outcome.gap[members[possible]] = 0.0
@@ -214,6 +255,8 @@ def _one_by_one(plan: Plan, users: Users, members: Ints, sensitive: Flags, outco
             # The kinds that are sensitive to a user depend on the user's own places.
             closed = Selection(covered) if plan.policy.by == "name" else plan.covered_in(history)
             question = plan.question_about(history, closed)
+            if users.earlier is not None and (release := users.earlier.of(user)) is not None:
+                question = replace(question, lower=release)
             if plan.policy.method == "drawn":
                 whose = [str(column[user].as_py()) for column in users.keys.columns]
                 question = replace(question, key=plan.key_of(whose))

@@ -14,6 +14,8 @@ from elsewhere.text import name_list, quote
 
 #: What is put behind the name of a batch's output for its private report.
 PRIVATE = ".private"
+#: What a batch writes last.
+SUCCESS = "_SUCCESS"
 _OUTCOMES = re.compile(r"(^|/)outcomes-\d{5}\.parquet$|\.private/outcomes/")
 _ICEBERG = re.compile(r"(^|.*/)metadata/[^/]*\.metadata\.json$")
 
@@ -42,6 +44,11 @@ def partition_names(name: str) -> list[str]:
 def earlier_release(folder: str) -> InputError:
     """The error for a table that is the output of a batch."""
     return InputError(f"{quote(folder)} holds the releases of an earlier batch; {_REMEDY}")
+
+
+def unfinished(folder: str) -> InputError:
+    """The error for earlier releases of which some may be missing."""
+    return InputError(f"{quote(folder)} has no {SUCCESS}: the batch that makes these releases has not finished")
 
 
 def one_kind(folder: str, files: Sequence[str]) -> str:

@@ -19,7 +19,8 @@ def run_batch(request: Request, master: str | None) -> BatchResult:
         raise InputError("output is missing; to get a DataFrame, call elsewhere.engines.spark.sanitize", ("output",))
     summary = spark.run(
         request.plan(), request.input, request.output, report=request.report, master=master,
-        personal=request.personal, on_error=request.on_error, allow_unchanged=request.allow_unchanged,
+        personal=request.personal, since=request.since, on_error=request.on_error,
+        allow_unchanged=request.allow_unchanged,
         user=request.user_column, location=request.location_column, count=request.count_column,
         rows_are_visits=request.rows_are_visits, keys=request.keys, partition_by=request.partition_by,
         accept=partial(check_released, least=request.min_released),

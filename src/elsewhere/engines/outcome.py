@@ -18,6 +18,8 @@ from elsewhere.model.result import Sanitized
 from elsewhere.text import quote
 
 _TEXT = pa.string()
+#: How the reason of a user begins whose release is not what it was said to be: a defect of this package.
+FAILED_CHECK = "the release failed its check"
 
 
 def result_schema(keys: Iterable[Field], location: DataType = _TEXT) -> Schema:
@@ -33,6 +35,9 @@ def result_schema(keys: Iterable[Field], location: DataType = _TEXT) -> Schema:
             pa.field("gap", pa.float64()),
             pa.field("hidden", pa.map_(pa.string(), pa.int64())),
             pa.field("merged_spellings", pa.int64()),
+            pa.field("has_secret", pa.bool_()),
+            pa.field("is_shared", pa.bool_()),
+            pa.field("pair_price", pa.float64()),
             pa.field("reason", pa.string()),
         ]
     )
@@ -104,6 +109,10 @@ class Outcome:
         #: Visits at sensitive locations by the policy's name for them: numbers of users, names, visits.
         self.hidden: list[tuple[Ints, list[str], Ints]] = []
         self.reason = np.full(number, None, dtype=object)
+        #: Of shared releases: whether users have the secret, whether they are in a pair, and their prices.
+        self.has_secret = np.full(number, None, dtype=object)
+        self.is_shared = np.full(number, None, dtype=object)
+        self.pair_price = np.full(number, math.nan)
         #: What was found user by user.
         self.results: dict[int, Sanitized] = {}
 
@@ -180,6 +189,9 @@ class Outcome:
                 *(pa.array(it, mask=np.isnan(it)) for it in (self.quality_loss, self.privacy_distance, self.gap)),
                 self._hidden(len(keys)),
                 pa.array(self.merged),
+                pa.array(self.has_secret, pa.bool_()),
+                pa.array(self.is_shared, pa.bool_()),
+                pa.array(self.pair_price, mask=np.isnan(self.pair_price)),
                 pa.array(self.reason, pa.string()),
             ],
             schema=result_schema(keys.schema, locations.type),

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from elsewhere.engines.shared import check_sharing
 from elsewhere.model.errors import InputError
 from elsewhere.plan import Plan
 from elsewhere.policy import Policy
@@ -35,6 +36,7 @@ class Request:
     allow_unchanged: bool
     min_released: float
     key_file: str | os.PathLike[str] | None
+    since: TableLike | None
 
     def __post_init__(self) -> None:
         if self.on_error not in ("stop", "skip"):
@@ -58,8 +60,14 @@ class Request:
         if self.rows_are_visits and self.count_column is not None:
             told = f"count_column is {quote(self.count_column)}, but rows_are_visits says that there are no counts"
             raise InputError(told, ("count_column", "rows_are_visits"))
-        if self.key_file is not None and self.policy.method != "drawn":
-            raise InputError("key_file is for a policy with method = 'drawn' only", ("key_file",))
+        if self.key_file is not None and not self.policy.takes_key:
+            raise InputError(
+                "key_file is for a policy with method = 'drawn' only, or with mechanism = 'shared'", ("key_file",)
+            )
+        if self.policy.mechanism == "shared":
+            check_sharing(self.keys, self.personal is not None, self.since is not None)
+        if self.since is not None and self.policy.lower is not None:
+            raise InputError("since and the policy's lower both say what the least counts are; give one", ("since",))
         if self.output is None and (self.report is not None or self.partition_by):
             name = "partition_by" if self.report is None else "report"
             raise InputError(f"{name} needs an output", (name, "output"))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
+from elsewhere.engines.shared import penalty_of
 from elsewhere.model.errors import TooFewReleased
+from elsewhere.plan import Plan
 from elsewhere.policy import Policy
-from elsewhere.text import plural
+from elsewhere.text import as_sentence, plural
 
 
 def lineage(policy: Policy, files: Sequence[Mapping[str, Any]] | int, users: int, seconds: float) -> dict[str, Any]:
@@ -22,6 +24,41 @@ def lineage(policy: Policy, files: Sequence[Mapping[str, Any]] | int, users: int
         "input": files,
         "seconds": round(seconds, 3),
         "users_per_second": round(users / seconds, 1) if seconds else None,
+    }
+
+
+def said_once(plan: Plan, notes: Iterable[str], continued: bool) -> dict[str, Any]:
+    """What is said about all releases of a batch: the notes, and what a stranger could guess from any of them.
+
+    They are `continued` if each continues an earlier one.
+    """
+    return {
+        "notes": [*notes, *map(as_sentence, plan.key_notes)],
+        "guesses": [guess.as_dict() for guess in plan.policy.guesses(continued)],
+    }
+
+
+def shared_figures(
+    policy: Policy, users: Mapping[bool, int], served: Mapping[bool, int], losses: tuple[float, float | None],
+    prices: float,
+) -> dict[str, Any]:  # fmt: skip
+    """How many users of each kind share a release, at what loss, and what the prices of all users prove about more.
+
+    `losses` has the total and the median of those who share one, `prices` the sum of all prices. A pairing of all
+    blocks costs its total loss and the penalty for each user without a pair: never less than that sum.
+    """
+    assert policy.max_quality_loss is not None
+    penalty, limit = penalty_of(policy.max_quality_loss), policy.max_quality_loss
+    everybody, in_pairs = sum(users.values()), sum(served.values())
+    # Of m pairs, the total loss is at most 2 m limits.
+    most = int((penalty * everybody - prices) / (2.0 * penalty - 2.0 * limit) + 1e-6)
+    return {
+        "with_secret": {"users": users.get(True, 0), "served": served.get(True, 0)},
+        "without_secret": {"users": users.get(False, 0), "served": served.get(False, 0)},
+        "most_served": max(2 * most, in_pairs),
+        "median_quality_loss": losses[1],
+        "total_quality_loss": losses[0],
+        "least_total_quality_loss": min(losses[0], max(0.0, prices - penalty * (everybody - in_pairs))),
     }
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from elsewhere.engines.arrow import Array, Batch, Table, pa
-from elsewhere.model.arrays import Ints
+from elsewhere.engines.arrow import Array, Batch, Table, pa, pc
+from elsewhere.model.arrays import Flags, Ints
 from elsewhere.model.errors import InputError
+from elsewhere.model.histogram import Histogram
 from elsewhere.model.names import NameIndex
 from elsewhere.text import quote
 
+#: The column that tells the rows of an earlier release, which a user's own continues, from those of the history.
+EARLIER = "__earlier"
 #: More than a histogram may have, and no more than an integer holds.
 _TOO_MANY = 2**62
 
@@ -31,10 +34,52 @@ class Users(NamedTuple):
     merged: Ints
     #: Choices of their own that users have, by name of the policy's key: an array each.
     own: dict[str, Array]
+    #: Earlier releases that theirs are to continue, if there are any.
+    earlier: Earlier | None = None
+
+
+class Earlier(NamedTuple):
+    """Earlier releases of users: that of user u is the one numbered number[u] of `releases`, or none if that is -1."""
+
+    releases: Users
+    number: Ints
+
+    def of(self, user: int) -> Histogram | None:
+        """The earlier release of a user."""
+        found, at = self.releases, self.number[user]
+        if at < 0:
+            return None
+        rows = slice(found.offset[at], found.offset[at + 1])
+        names = (found.names[code] for code in found.location[rows])
+        return Histogram(zip(names, found.counts[rows].tolist(), strict=True))
 
 
 def users_of(table: Table, keys: Sequence[str]) -> Users:
-    """The users whose rows these are, in the order of their first ones."""
+    """The users whose rows these are, in the order of their first ones; those with an earlier release only are none."""
+    if EARLIER not in table.column_names:
+        return _users_of(table, keys)
+    earlier = table.column(EARLIER)
+    own = table.filter(pc.invert(earlier)).drop_columns([EARLIER])
+    if not len(own):
+        nothing = np.zeros(0, np.int64)
+        whose = pa.RecordBatch.from_pylist([], pa.schema([own.schema.field(name) for name in keys]))
+        return Users(whose, np.zeros(1, np.int64), nothing, [], nothing, nothing, {})
+    users = _users_of(own, keys)
+    others = table.filter(earlier).select([*keys, "location", "count"])
+    if not len(others):
+        return users
+    releases = _users_of(others, keys)
+    number = {whose: at for at, whose in enumerate(_whose(releases.keys))}
+    return users._replace(
+        earlier=Earlier(releases, np.array([number.get(whose, -1) for whose in _whose(users.keys)], np.int64))
+    )
+
+
+def _whose(keys: Batch) -> Iterator[tuple[Any, ...]]:
+    return zip(*(column.to_pylist() for column in keys.columns), strict=True)
+
+
+def _users_of(table: Table, keys: Sequence[str]) -> Users:
     from elsewhere.engines.collect import collect_bins
 
     table = table.combine_chunks()
@@ -107,6 +152,31 @@ def _sums(counts: Ints, first: Ints) -> Ints:
     sums: Ints = np.add.reduceat(counts, first)
     sums[np.add.reduceat(counts.astype(np.float64), first) >= _TOO_MANY] = _TOO_MANY
     return sums
+
+
+def earlier_counts(users: Users) -> tuple[Ints, Flags]:
+    """The count of each row in the user's earlier release, and the users whose earlier visits are all at rows of theirs
+    with visits: nothing else is asked of them than to have no less there."""
+    counts, found = np.zeros(len(users.counts), np.int64), np.ones(len(users.keys), np.bool_)
+    if users.earlier is None:
+        return counts, found
+    past, index = users.earlier.releases, NameIndex(users.names)
+    # Rows are found by user and place, whose number is that of one of its spellings.
+    place = np.array(index.positions_of(index), np.int64)
+    key = np.repeat(np.arange(len(users.keys)), np.diff(users.offset)) * len(place) + place[users.location]
+    order = np.argsort(key, kind="stable")
+    later = np.full(len(past.keys), -1, np.int64)
+    continued = np.flatnonzero(users.earlier.number >= 0)
+    later[users.earlier.number[continued]] = continued
+    whose = np.repeat(later, np.diff(past.offset))
+    places = np.array(index.positions_of(NameIndex(past.names)), np.int64)[past.location]
+    wanted = np.flatnonzero((whose >= 0) & (past.counts > 0))
+    sought = whose[wanted] * len(place) + places[wanted]
+    at = order[np.minimum(np.searchsorted(key, sought, sorter=order), len(key) - 1)]
+    here = (places[wanted] >= 0) & (key[at] == sought) & (users.counts[at] > 0)
+    found[whose[wanted[~here]]] = False
+    counts[at[here]] = past.counts[wanted[here]]
+    return counts, found
 
 
 def column_of(users: Users, name: str) -> list[Any]:

@@ -107,7 +107,11 @@ class Comparison:
     @cached_property
     def _totals(self) -> Mapping[str, Any]:
         totals = totals_by_kind(self._target, lambda _: self._by_name, self._depth)
-        return Profile(totals) if isinstance(self._target, Profile) else totals
+        if not isinstance(self._target, Profile):
+            return totals
+        spread = self._target.spread
+        kinds = None if spread is None else spread.by_kind(lambda name: self._by_name.kind_at(name, self._depth))
+        return Profile(totals, kinds)
 
     @cached_property
     def _kinds(self) -> _Kinds:

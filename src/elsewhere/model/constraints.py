@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from elsewhere.model.arrays import Flags, Ints
+from elsewhere.model.arrays import Flags, Ints, exact_sum
 from elsewhere.model.distances import align
-from elsewhere.model.errors import InputError
+from elsewhere.model.errors import Infeasible, InputError
 from elsewhere.model.histogram import Histogram
 from elsewhere.model.names import NameIndex, is_pattern
 from elsewhere.model.question import Covered, Question, as_float, as_list
 from elsewhere.model.taxonomy import Selection
-from elsewhere.text import closest, quote
+from elsewhere.text import closest, name_list, plural, quote
 
 
 def union_of(question: Question, target: NameIndex | None) -> tuple[NameIndex, Ints]:
@@ -53,14 +53,17 @@ def bounds_of(question: Question, index: NameIndex, original: Ints, size: int, s
     """The least and the greatest count of every location."""
     if not isinstance(question.visited_only, bool | np.bool_):
         raise InputError(f"visited_only is {quote(question.visited_only)}; it must be True or False", ("visited_only",))
-    lower = np.zeros(len(original), dtype=np.int64)
+    earlier = isinstance(question.lower, Histogram)
+    lower = _earlier_counts(question, index, size)
     upper = np.full(len(original), size, dtype=np.int64)
     bounded = np.zeros(len(original), dtype=np.bool_)
-    for at, count in _bound("lower", question.lower, index, max).items():
+    for at, count in _bound("lower", None if earlier else question.lower, index, max).items():
         lower[at] = min(count, size + 1)
     for at, count in _bound("upper", question.upper, index, min).items():
         upper[at], bounded[at] = min(count, size + 1), True
     closed = sensitive | (original == 0) if question.visited_only else sensitive
+    if earlier and (closed & (lower > 0)).any():
+        raise _not_kept(index, lower, closed, sensitive)
     for at in np.flatnonzero(lower > np.where(closed, 0, upper)).tolist() if question.lower is not None else ():
         why = "is sensitive" if sensitive[at] else "was never visited (visited_only)"
         wrong = f"cannot be met: the location {why}" if closed[at] else f"is above its upper bound {upper[at]}"
@@ -71,6 +74,47 @@ def bounds_of(question: Question, index: NameIndex, original: Ints, size: int, s
     upper[not_raised] = np.minimum(upper, np.maximum(original, lower))[not_raised]
     upper[closed] = 0
     return lower, upper
+
+
+def _earlier_counts(question: Question, index: NameIndex, size: int) -> Ints:
+    """The counts of an earlier release, if that is what `lower` is: its names are places, never patterns."""
+    lower, earlier = np.zeros(len(index.names), dtype=np.int64), question.lower
+    if not isinstance(earlier, Histogram):
+        return lower
+    visited = np.flatnonzero(earlier.counts)
+    places = np.array(index.positions_of(earlier.index), dtype=np.int64)[visited]
+    if (places < 0).any():
+        missing = name_list([earlier.locations[at] for at in visited[places < 0].tolist()], 5)
+        raise Infeasible(
+            f"the earlier release has visits at places that this one does not know: {missing}; name them as candidates",
+            math.inf,
+        )
+    lower[places] = np.minimum(earlier.counts[visited], size + 1)
+    return lower
+
+
+def _not_kept(index: NameIndex, lower: Ints, closed: Flags, sensitive: Flags) -> Infeasible:
+    """The error for visits of an earlier release at places that may have none now."""
+    lost = np.flatnonzero(closed & (lower > 0))
+    if sensitive[lost].any():
+        lost = lost[sensitive[lost]]
+        why, remedy = "are sensitive now", "spare them, or start anew without the earlier release"
+    else:
+        why, remedy = "were never visited", "leave out visited_only to keep them"
+    places = name_list([index.names[at] for at in lost.tolist()], 5)
+    return Infeasible(f"the earlier release has visits at places that {why}: {places}; {remedy}", math.inf)
+
+
+def check_growth(question: Question, lower: Ints, size: int) -> None:
+    """Raise if there is no room for an earlier release; a history that only grows always leaves some."""
+    earlier, needed = question.lower, exact_sum(lower)
+    if not isinstance(earlier, Histogram) or needed <= size:
+        return
+    if earlier.size > size:
+        told = f"the earlier release has {plural(earlier.size, 'visit')}, and this one would have only {size}"
+        raise Infeasible(f"{told}: the history has not grown since", math.inf)
+    told = f"the earlier release and the history need {needed} visits together, and this one would have only {size}"
+    raise Infeasible(f"{told}: the history has lost visits since, or redistribute is too small", math.inf)
 
 
 def _bound(name: str, given: Any, index: NameIndex, stricter: Callable[[int, int], int]) -> dict[int, int]:

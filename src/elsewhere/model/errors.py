@@ -38,7 +38,7 @@ class Infeasible(ElsewhereError):
     `needed_quality_loss` is the least quality loss with which one would, or infinity if none would at any.
     """
 
-    arguments = ("candidates", "redistribute")
+    arguments = ("candidates", "redistribute", "visited_only")
 
     def __init__(self, message: str, needed_quality_loss: float) -> None:
         super().__init__(message)

@@ -11,13 +11,14 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from itertools import compress, pairwise
-from typing import Any, Protocol, SupportsFloat, TypeAlias
+from typing import Any, Protocol, SupportsFloat, TypeAlias, cast
 
 import numpy as np
 
 from elsewhere.model.arrays import Floats, Ints, exact_sum
 from elsewhere.model.errors import InputError
 from elsewhere.model.names import NameIndex, merge_spellings
+from elsewhere.model.spread import Spread
 from elsewhere.text import name_list, quote
 
 
@@ -34,8 +35,17 @@ class HasHistogram(Protocol):
     def histogram(self) -> Histogram: ...
 
 
+class HasProfile(Protocol):
+    """Whatever carries a profile, such as the `StoredProfile` that `profiles.stored` returns."""
+
+    @property
+    def profile(self) -> Profile: ...
+
+
 #: Mappings, pandas Series, iterables of pairs, and what `read` returns.
 TableLike: TypeAlias = SupportsItems | Iterable[tuple[str, SupportsFloat]] | HasHistogram
+#: The same, and profiles with their labels.
+TargetLike: TypeAlias = TableLike | HasProfile
 
 _LARGEST = np.iinfo(np.int64).max
 
@@ -249,6 +259,8 @@ class Profile(_Table):
     ----------
     weights
         Anything that `Histogram` accepts, with any nonnegative numbers; they are scaled to sum to 1.
+    spread
+        How members of the profile differ, for ``method="drawn"``. Default: that of `weights`, if it is a profile.
 
     See Also
     --------
@@ -260,17 +272,41 @@ class Profile(_Table):
     0.75
     """
 
-    __slots__ = ()
+    __slots__ = ("_spread",)
 
-    def __init__(self, weights: TableLike) -> None:
-        self._index, numbers = parse_weights(weights, "profile")
+    _spread: Spread | None
+
+    def __init__(self, weights: TargetLike, spread: Spread | None = None) -> None:
+        table = as_target(weights)
+        self._index, numbers = parse_weights(table, "profile")
         self._locations, self._numbers = tuple(self._index.names), numbers / numbers.sum()
         self._numbers.flags.writeable = False
+        self._spread = table.spread if spread is None and isinstance(table, Profile) else spread
+        if self._spread is not None:
+            self._spread.check_places(self._index)
+
+    def __eq__(self, other: object) -> bool:
+        same = super().__eq__(other)
+        return self._spread == other._spread if same is True and isinstance(other, Profile) else same
+
+    __hash__ = _Table.__hash__
+
+    @property
+    def spread(self) -> Spread | None:
+        """How members of the profile differ from it; None if that is not known."""
+        return self._spread
 
     @property
     def weights(self) -> Floats:
         """The shares in the order of `locations`, read-only. They sum to 1."""
         return self._numbers
+
+
+def as_target(target: TargetLike) -> TableLike:
+    """The profile of whatever carries one, or else the table itself."""
+    profile = getattr(target, "profile", None)
+    # A pandas Series has its labels as attributes, too.
+    return profile if isinstance(profile, Profile) else cast(TableLike, target)
 
 
 def parse_weights(weights: TableLike, what: str) -> tuple[NameIndex, Floats]:

@@ -1,6 +1,7 @@
 """Secret keys, and the random numbers that follow from one: the same on every machine, and unknown without the key.
 
-A key has 32 random bytes. It is given, or is in the environment, or is in a private file that is made on first use.
+A key has 32 random bytes. It is given, or is in the environment, or is in a private file. Your own file is made on
+first use; one that you name must exist.
 Numbers are HMAC-SHA256 of the key, what they are for, and a counter. NumPy's generators play no part: their numbers may
 change from version to version.
 """
@@ -12,6 +13,7 @@ import hashlib
 import hmac
 import os
 import secrets
+import shlex
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,7 +23,7 @@ import numpy as np
 from elsewhere.files import read_bounded, write_atomic
 from elsewhere.model.arrays import Ints
 from elsewhere.model.errors import InputError
-from elsewhere.text import one_line, quote
+from elsewhere.text import one_line, printable, quote
 
 #: Environment variables: the key as hexadecimal or base64 text, and the file that has it.
 VARIABLE = "ELSEWHERE_KEY"
@@ -37,12 +39,14 @@ _WORDS_IN_BLOCK = 4
 class Key:
     """A secret that draws are made with. Neither its text nor its messages show it."""
 
-    __slots__ = ("_secret",)
+    __slots__ = ("_secret", "made")
 
     def __init__(self, secret: bytes) -> None:
         if not isinstance(secret, bytes) or not secret:
             raise InputError("key must be a Key, or bytes that are not empty", ("key",))
         self._secret = secret
+        #: The file of your own key, if it was made just now.
+        self.made: Path | None = None
 
     @classmethod
     def new(cls) -> Key:
@@ -54,14 +58,28 @@ class Key:
         """Return your key: of the environment, or else of your private file, which is made on first use."""
         if text := os.environ.get(VARIABLE):
             return cls(_decoded(text, f"the environment variable {VARIABLE}"))
-        return cls.at(key_file())
+        file = key_file()
+        is_new = not file.exists() and _make(file)
+        key = cls.at(file)
+        key.made = file if is_new else None
+        return key
+
+    @classmethod
+    def make(cls, path: str | os.PathLike[str]) -> Key:
+        """Make a new key in a file at `path`, which only you can read. A file that exists is an error."""
+        file = Path(path)
+        if file.exists() or not _make(file):
+            raise InputError(f"{quote(str(file))} exists already; name a new file for the key")
+        return cls.at(file)
 
     @classmethod
     def at(cls, path: str | os.PathLike[str]) -> Key:
-        """Return the key in the file at `path`. If there is no such file, it is made, and only you can read it."""
+        """Return the key in the file at `path`."""
         file = Path(path)
         if not file.exists():
-            _make(file)
+            raise InputError(
+                f"the key file {quote(str(file))} does not exist; make one with: elsewhere key {shlex.quote(str(file))}"
+            )
         try:
             content = read_bounded(file, _MOST_BYTES).decode("ascii")
         except OSError as error:
@@ -71,9 +89,15 @@ class Key:
         return cls(_decoded(content, f"the key file {quote(str(file))}"))
 
     @property
-    def short(self) -> bool:
-        """Whether the key has so few bytes that it may be guessed."""
-        return len(self._secret) < SHORTEST
+    def notes(self) -> tuple[str, ...]:
+        """Clauses on what is special about the key."""
+        notes = []
+        if self.made is not None:
+            why = "without it nobody, not even you, can make the same release again"
+            notes.append(f"made your secret key in {printable(str(self.made))}; keep this file: {why}")
+        if len(self._secret) < SHORTEST:
+            notes.append(f"warning: the key has fewer than {SHORTEST} bytes and may be guessed")
+        return tuple(notes)
 
     def derived(self, *parts: str) -> Key:
         """Return another key that follows from this one and `parts`, such as the name of a user."""
@@ -161,27 +185,28 @@ def key_file() -> Path:
     return Path(click.get_app_dir("elsewhere")) / "key"
 
 
-def _make(file: Path) -> None:
-    """Put a new key into a file that is not there; if another process is quicker, its key holds."""
+def _make(file: Path) -> bool:
+    """Put a new key into a file that is not there; if another process is quicker, its key holds, and this is False."""
     whole = file.with_name(f".{file.name}-{secrets.token_hex(8)}")
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_atomic(whole, f"{secrets.token_hex(_BYTES)}\n".encode(), private=True)
-        _name(whole, file)
+        return _name(whole, file)
     except (OSError, InputError) as error:
         raise InputError(f"the key file {quote(str(file))} cannot be made: {one_line(error)}") from None
     finally:
         whole.unlink(missing_ok=True)
 
 
-def _name(whole: Path, file: Path) -> None:
+def _name(whole: Path, file: Path) -> bool:
     """Give a whole file its name, unless another one has it by now."""
     try:
         os.link(whole, file)
     except FileExistsError:
-        pass
+        return False
     except OSError:  # not every file system has links
         whole.replace(file)
+    return True
 
 
 def _decoded(text: str, where: str) -> bytes:

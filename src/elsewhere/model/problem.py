@@ -10,10 +10,10 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from elsewhere.model.arrays import Flags, Floats, Ints, exact_sum
-from elsewhere.model.constraints import bounds_of, forbidden_rows, sensitive_in, union_of, whole_number
+from elsewhere.model.constraints import bounds_of, check_growth, forbidden_rows, sensitive_in, union_of, whole_number
 from elsewhere.model.distances import DistanceLike, Measure, align, find_distance, slack
 from elsewhere.model.errors import Infeasible, InputError
-from elsewhere.model.histogram import Profile, parse_weights
+from elsewhere.model.histogram import Profile, as_target, parse_weights
 from elsewhere.model.names import NameIndex
 from elsewhere.model.question import LARGEST_SIZE, Goal, Question, nonnegative
 from elsewhere.model.smoothing import SmoothedJS
@@ -180,6 +180,7 @@ def _hiding(question: Question) -> Problem:
     if received and not (upper > 0).any():
         raise Infeasible("every visit is sensitive, so there is nowhere to move them; name candidates", math.inf)
     lower = np.maximum(lower, np.minimum(original, upper))
+    check_growth(question, lower, size)
     quality = Measure(measure, original.astype(np.float64), float(question.history.size), float(size))
     quality, _ = _with_tree(question, index, quality, None)
     left_out = np.zeros(quality.length, dtype=np.bool_)
@@ -198,12 +199,13 @@ def _targeting(question: Question) -> Problem:
     limit = nonnegative("max_quality_loss", question.max_quality_loss)
     if question.target is None:
         raise InputError(f"{question.goal} needs a target", ("target",))
-    target, weights = parse_weights(question.target, "target")
+    target, weights = parse_weights(as_target(question.target), "target")
     weights, wanted, size = _sized(question, weights)
     of_kinds = isinstance(question.privacy, KindDistance)
     index, original = union_of(question, None if of_kinds else target)
     sensitive = sensitive_in(question, index)
     lower, upper = bounds_of(question, index, original, size, sensitive)
+    check_growth(question, lower, size)
     forbidden = forbidden_rows(question, index)
     if of_kinds:
         locations = index

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from elsewhere.model.distances import DistanceLike, slack
 from elsewhere.model.errors import InputError
-from elsewhere.model.histogram import Histogram, TableLike
+from elsewhere.model.histogram import Histogram, Profile, TableLike, TargetLike, as_target
+from elsewhere.model.smoothing import SmoothedJS
+from elsewhere.model.spread import Spread
+from elsewhere.model.trees import KindDistance
 from elsewhere.text import quote
 
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 
 Goal: TypeAlias = Literal["hide", "resemble", "avoid"]
 Method: TypeAlias = Literal["optimal", "heuristic", "drawn"]
+Mechanism: TypeAlias = Literal["single", "shared"]
 Size: TypeAlias = Literal["original", "target"]
 Aim: TypeAlias = Literal["near", "far", "least-loss"]
 BoundsLike: TypeAlias = "Mapping[str, int] | None"
@@ -31,8 +35,8 @@ MEMORY_LIMIT = 2**30
 #: How each goal can be met.
 METHODS: dict[str, tuple[Method, ...]] = {
     "hide": ("optimal", "drawn"),
-    "resemble": ("optimal", "heuristic"),
-    "avoid": ("optimal", "heuristic"),
+    "resemble": ("optimal", "heuristic", "drawn"),
+    "avoid": ("optimal", "heuristic", "drawn"),
 }
 #: What callers name the privacy parameter c.
 DISTANCE_LIMITS = {"resemble": "max_distance", "avoid": "min_distance"}
@@ -75,8 +79,8 @@ class Question:
 
     goal: Goal
     history: Histogram
-    #: H''; None in hide.
-    target: TableLike | None = None
+    #: H''; None in hide. A profile with its label is taken as the profile.
+    target: TargetLike | None = None
     max_quality_loss: float = math.inf
     #: The privacy parameter c: the greatest privacy distance allowed in resemble, the least in avoid.
     distance_limit: float | None = None
@@ -117,11 +121,14 @@ class Question:
                 raise InputError(
                     f"{name} is {quote(value)}; it must be one of {', '.join(map(repr, choices))}", (name,)
                 )
-        if self.popularity is not None and self.method != "drawn":
-            raise InputError("popularity is for the method 'drawn' only", ("popularity",))
+        check_popularity(self.goal, self.method, self.popularity)
         if self.distance_limit is not None:
             nonnegative(DISTANCE_LIMITS[self.goal], self.distance_limit)
-        if self.goal != "hide" and self.aim is None:
+        if self.target is not None:
+            object.__setattr__(self, "target", as_target(self.target))
+        if self.goal != "hide" and self.method == "drawn":
+            self._prepare_draw()
+        elif self.goal != "hide" and self.aim is None:
             object.__setattr__(self, "aim", _DISTANCE_AIMS[self.goal])
         if self.aim == "least-loss":
             if self.distance_limit is None:
@@ -132,6 +139,56 @@ class Question:
         nonnegative("memory_limit", self.search.memory_limit)
         if self.search.time_limit is not None:
             nonnegative("time_limit", self.search.time_limit)
+
+    def _prepare_draw(self) -> None:
+        """Check that a release can be drawn; without a privacy parameter it is what all of the people drawn from meet.
+
+        The objective is then the quality loss.
+        """
+        if self.aim not in (None, "least-loss"):
+            raise _drawn_aim()
+        if self.max_quality_loss == math.inf:
+            raise _unlimited_draw()
+        for argument, distance in (("quality", self.quality), ("privacy", self.privacy)):
+            if isinstance(distance, SmoothedJS):
+                raise InputError("the method 'drawn' does not support a SmoothedJS; use 'js'", ("method", argument))
+        spread, limit = self.spread, self.distance_limit
+        if spread is None:
+            raise InputError(
+                "method='drawn' needs a target with a spread, which profiles.learn makes and profiles.spread_of adds",
+                ("method", "target"),
+            )
+        if spread.privacy != (self.privacy.name if isinstance(self.privacy, KindDistance) else self.privacy):
+            raise InputError(
+                f"privacy is {quote(self.privacy)}, but the spread of the target has distances by {spread.privacy!r}; "
+                "method='drawn' needs the same",
+                ("method", "privacy"),
+            )
+        name, whose = DISTANCE_LIMITS[self.goal], spread.distances if self.goal == "resemble" else spread.others
+        if not whose:
+            raise InputError(
+                "method='drawn' of avoid needs a target whose spread has the distances of others; give others to "
+                "profiles.spread_of",
+                ("method", "target"),
+            )
+        nearest, farthest = whose[0], whose[-1]
+        if limit is None:
+            limit = farthest if self.goal == "resemble" else nearest
+        if self.goal == "resemble" and limit < nearest:
+            raise InputError(
+                f"{name} is {limit:.10g}, but no member of the profile is nearer than {nearest:.6g}", (name,)
+            )
+        if self.goal == "avoid" and limit > farthest:
+            raise InputError(
+                f"{name} is {limit:.10g}, but nobody is farther from the profile than {farthest:.6g}", (name,)
+            )
+        object.__setattr__(self, "distance_limit", limit)
+        object.__setattr__(self, "aim", "least-loss")
+
+    @property
+    def spread(self) -> Spread | None:
+        """How the members of the target differ, if it is a profile that says so."""
+        return self.target.spread if isinstance(self.target, Profile) else None
 
     @cached_property
     def problem(self) -> Problem:
@@ -168,6 +225,13 @@ class Question:
         other.__dict__["problem"] = self.problem
         return other
 
+    def undrawn(self, distance_limit: float | None = None, problem: Problem | None = None) -> Question:
+        """The question of the least quality loss behind a drawn release, perhaps with what was drawn for it."""
+        limit = self.distance_limit if distance_limit is None else distance_limit
+        other = replace(self, method="optimal", distance_limit=limit, key=None)
+        other.__dict__["problem"] = self.problem if problem is None else problem
+        return other
+
     @property
     def minimises_loss(self) -> bool:
         """Whether the objective is the quality loss; else it is the privacy distance."""
@@ -191,9 +255,17 @@ def meets_distance(goal: Goal, privacy_distance: Any, limit: float) -> Any:
     return privacy_distance <= limit + slack(limit)
 
 
-def chosen_aim(goal: Goal, max_quality_loss: float | None, distance_limit: float | None, aim: Any) -> Aim:
+def chosen_aim(
+    goal: Goal, max_quality_loss: float | None, distance_limit: float | None, aim: Any, method: Any = "optimal"
+) -> Aim:
     """What resemble or avoid optimises, given the limits; raises if one that it needs is missing."""
     aims = (_DISTANCE_AIMS[goal], "least-loss")
+    if method == "drawn":
+        if max_quality_loss is None:
+            raise _unlimited_draw()
+        if aim not in (None, "least-loss"):
+            raise _drawn_aim()
+        return "least-loss"
     if aim is None:
         aim = aims[max_quality_loss is None]
     if not isinstance(aim, str) or aim not in aims:
@@ -206,6 +278,25 @@ def chosen_aim(goal: Goal, max_quality_loss: float | None, distance_limit: float
     if aim != "least-loss" and max_quality_loss is None:
         raise InputError(f"aim={aim!r} needs max_quality_loss", ("aim", "max_quality_loss"))
     return "least-loss" if aim == "least-loss" else _DISTANCE_AIMS[goal]
+
+
+def check_popularity(goal: str, method: str, popularity: object) -> None:
+    """Raise if there are weights that nothing is drawn by."""
+    if popularity is not None and method != "drawn":
+        raise InputError("popularity is for the method 'drawn' only", ("popularity",))
+    if popularity is not None and goal != "hide":
+        raise InputError(f"popularity is for hide, not for {goal}", ("popularity",))
+
+
+def _unlimited_draw() -> InputError:
+    return InputError(
+        "method='drawn' needs max_quality_loss: what is drawn may cost any loss up to it",
+        ("method", "max_quality_loss"),
+    )
+
+
+def _drawn_aim() -> InputError:
+    return InputError("method='drawn' takes the least quality loss that meets what is drawn; leave aim out", ("aim",))
 
 
 def _no_distance(limit: str) -> InputError:

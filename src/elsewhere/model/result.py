@@ -19,6 +19,7 @@ from elsewhere.text import quote
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from elsewhere.model.guesses import Guess
     from elsewhere.pictures.changes import Changes
     from elsewhere.pictures.curve import Curve
 
@@ -104,13 +105,23 @@ class Sanitized:
 
     @property
     def regret(self) -> float | None:
-        """The quality loss above the least that is proven possible: 0 if a hide is optimal, None for other goals."""
-        return self.gap if self.goal == "hide" else None
+        """The quality loss above the least that is proven possible; None if the privacy distance was optimised.
+
+        In resemble and avoid that is the least that meets the privacy parameter, at any places.
+        """
+        return self.gap if self.question.minimises_loss else None
 
     @property
     def unchanged(self) -> bool:
         """Whether the release protects nothing: no visit is hidden, or the release equals the history."""
         return self.histogram == self.question.history or (self.goal == "hide" and not self.question.hidden_visits)
+
+    @property
+    def guesses(self) -> tuple[Guess, ...]:
+        """What a stranger could still guess from the release: sentences with measured figures and their sources."""
+        from elsewhere.model.guesses import guesses_about
+
+        return guesses_about(self.question, self.quality_loss)
 
     def save(self, path: str | PathLike[str], *, allow_unchanged: bool = False) -> None:
         """Write the release, and nothing else, to a file.
@@ -299,6 +310,8 @@ class Frontier(list[Sanitized]):
 
 
 def _why_unchanged(result: Sanitized) -> str:
+    if result.goal != "hide" and result.question.method == "drawn":
+        return "the release equals your history, which meets what was drawn"
     if result.goal != "hide":
         return "the release equals your history: no other release within these limits is better"
     asked = [quote(name) for name in result.question.covered]

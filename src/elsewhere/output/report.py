@@ -45,6 +45,7 @@ def summary(result: Sanitized, asked: Mapping[str, Any]) -> dict[str, Any]:
         "sensitive": sensitive,
         "sensitive_visits": question.hidden_visits,
         "notes": list(result.notes),
+        "guesses": [guess.as_dict() for guess in result.guesses],
         "policy": dict(asked),
     }
 

@@ -6,6 +6,8 @@ from elsewhere.model.result import Sanitized
 from elsewhere.pictures.changes import figure
 from elsewhere.text import as_sentence, plural
 
+#: What stands above the sentences on attackers.
+GUESSES_TITLE = "What a stranger could still guess"
 #: Where the scale of a distance ends, if it does.
 _SCALES = {"js": 1, "variational": 2}
 
@@ -26,13 +28,14 @@ def in_words(result: Sanitized, quality: str, privacy: str) -> list[str]:
 
 
 def _proof(result: Sanitized) -> str:
+    if result.question.method == "drawn":
+        more = "the proven least" if result.gap < 1e-12 else f"{result.gap:.3g} above the proven least"
+        return f"Drawn at random: the quality loss is {more}."
     if result.question.aim == "least-loss":
         closer = "no release that meets the privacy distance is closer to your history"
         return (
             f"Proven: {closer}." if result.status == "optimal" else f"Proven: {closer} by more than {result.gap:.3g}."
         )
-    if result.question.method == "drawn":
-        return f"Drawn at random: the quality loss is {result.gap:.3g} above the proven least."
     if result.status == "optimal":
         return "Proven: no release within these limits is better."
     return f"Proven: no release within these limits is better by more than {result.gap:.3g}."

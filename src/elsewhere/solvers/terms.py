@@ -325,11 +325,12 @@ def total(kind: int, r: Floats, x: Ints, r_size: float, x_size: float) -> float:
 
 @kernel
 def hide_many(
-    kind: int, offset: Ints, original: Ints, closed: Flags, redistribute: int, released: Ints, loss: Floats
+    kind: int, offset: Ints, original: Ints, least: Ints, closed: Flags, redistribute: int, released: Ints, loss: Floats
 ) -> None:
     """hide for many users, each as `allocate` does it for one: user u has the bins offset[u]..offset[u + 1].
 
-    The bins of a user are sorted by name; those that are closed end up at 0. A negative `redistribute` stands for as
+    The bins of a user are sorted by name; those that are closed end up at 0, the others at `least` or more, which is
+    not below the original counts and leaves room for all of them. A negative `redistribute` stands for as
     many counts as were in these. What comes out goes into `released` and, summed up, into `loss`; a loss that is NaN
     says that nothing can receive the counts.
     """
@@ -348,7 +349,7 @@ def hide_many(
             loss[u] = 0.0
             continue
         r = original[first:last].astype(np.float64)
-        low = np.where(closed[first:last], 0, original[first:last])
+        low = np.where(closed[first:last], 0, least[first:last])
         high = np.where(closed[first:last], 0, after)
         if after == 0 or high.max() == 0:
             released[first:last] = 0

@@ -114,9 +114,10 @@ class _Measures(NamedTuple):
 
 
 def check_hidden(bins: Bins, distance: Distance, quality_loss: Floats) -> Problems:
-    """Check releases of hide that are all said to be optimal, without any constraint but to hide.
+    """Check releases of hide that are all said to be optimal, with no constraint but to hide, or to continue others.
 
-    Such a bin's `lower` is the original count, and its `upper` 0 where it is sensitive.
+    Such a bin's `lower` is the original count, or that of an earlier release if it is larger, and its `upper` 0 where
+    it is sensitive.
     """
     problems = Problems(len(bins.size))
     _check_constraints(bins, problems)

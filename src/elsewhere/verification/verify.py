@@ -12,7 +12,7 @@ import numpy as np
 from elsewhere.model.arrays import Ints
 from elsewhere.model.distances import DistanceLike, over_taxonomy, slack
 from elsewhere.model.errors import Infeasible
-from elsewhere.model.histogram import Histogram, TableLike
+from elsewhere.model.histogram import Histogram, TableLike, TargetLike
 from elsewhere.model.problem import Problem
 from elsewhere.model.question import (
     DISTANCE_LIMITS,
@@ -21,6 +21,7 @@ from elsewhere.model.question import (
     Question,
     Size,
     as_histogram,
+    as_list,
     meets_distance,
     nonnegative,
 )
@@ -58,7 +59,7 @@ def verify(
     histogram: TableLike,
     release: TableLike | Sanitized,
     *,
-    target: TableLike | None = None,
+    target: TargetLike | None = None,
     max_quality_loss: float = math.inf,
     quality: DistanceLike = "js",
     privacy: DistanceLike = "js",
@@ -84,7 +85,8 @@ def verify(
     release
         The histogram H' to check, or a whole `Sanitized`. For a `Sanitized`, the distances and the bound are
         recomputed, and if it claims to be optimal, a better histogram is searched for (with ``aim="least-loss"``, give
-        its distance). One claim is not checked: that ``aim="far"`` at an infinite distance has the least quality loss.
+        its distance). Two claims are not checked: that ``aim="far"`` at an infinite distance has the least quality
+        loss, and that a drawn release was drawn with the key, or from the spread, as it should be.
     target
         The target H'' of resemble or avoid. Default: None, the release is checked as one of hide.
     max_quality_loss
@@ -144,13 +146,19 @@ def verify(
     claims = release if isinstance(release, Sanitized) else None
     goal = _goal(target, claims, max_distance)
     taxonomy = informed(taxonomy, histogram)
+    drawn = claims is not None and claims.question.method == "drawn"
+    if claims is not None and drawn and claims.goal == "hide":  # visits may have gone to popular places
+        candidates = [*as_list("candidates", candidates, "location names"), *claims.question.candidates]
+    limit = {"resemble": max_distance, "avoid": min_distance}.get(goal)
+    if claims is not None and drawn and limit is None:  # then it is the spread's own
+        limit = claims.question.distance_limit
     least_loss = claims is not None and claims.question.aim == "least-loss" and claims.goal == goal
     question = Question(
         goal,
         as_histogram(histogram),
         target,
         max_quality_loss,
-        {"resemble": max_distance, "avoid": min_distance}.get(goal),
+        limit,
         over_taxonomy(quality, taxonomy, levels),
         over_taxonomy(privacy, taxonomy, levels),
         size=size,
@@ -195,7 +203,7 @@ def check_release(question: Question, release: TableLike | Sanitized) -> Check:
     return check
 
 
-def _goal(target: TableLike | None, claims: Sanitized | None, max_distance: float | None) -> Goal:
+def _goal(target: TargetLike | None, claims: Sanitized | None, max_distance: float | None) -> Goal:
     """What is checked; a bare histogram may be at an infinite distance from its target unless that is limited."""
     if target is None:
         return "hide"
@@ -273,8 +281,11 @@ def _check_claims(question: Question, counts: Ints, claims: Sanitized, check: Ch
         return
     if question.aim == "least-loss":
         assert question.distance_limit is not None
-        # Whatever is better than the release has no count that costs more than the release does.
-        problem, most = problem.swapped(question.distance_limit), problem.quality.to_total(objective)
+        # Whatever is better than the release has no count that costs more than the release does. One that is drawn may
+        # cost far more than the bound, which is then what would have to be beaten.
+        least = claims.bound + _tolerance(claims.bound) if claims.question.method == "drawn" else math.inf
+        most = problem.quality.to_total(max(0.0, min(objective, least)))
+        problem = problem.swapped(question.distance_limit)
     if claims.certificate is not None:
         with np.errstate(all="ignore"):  # absurd multipliers give an absurd bound, which is then a problem
             if problem.smoothed:

@@ -3,7 +3,7 @@
 import { post, upload } from "./api.js";
 import { $, all, button, option, picker, quiet, trouble } from "./dom.js";
 import { askKind, forgetKinds, listenToKinds, showKind, why } from "./kinds.js";
-import { aimed, ground, ofHistory, state, unit } from "./state.js";
+import { aimed, drawable, ground, ofHistory, state, unit } from "./state.js";
 import { NAMES, Ticks } from "./ticks.js";
 import { Tree } from "./tree.js";
 import { remember } from "./undo.js";
@@ -40,6 +40,7 @@ export function listenToProtect(onChange) {
   $("profile").onchange = () => choose({ target: $("profile").value || null, mismatch: false });
   for (const radio of all("input[name=by]")) radio.onchange = () => choose({ by: radio.value });
   $("rise").onchange = () => choose({ rise: $("rise").checked, limit: state.choices.limit });
+  $("drawn").onchange = () => choose({ drawn: $("drawn").checked, limit: state.choices.limit });
   // What a policy chose beside is for its goal.
   const choice = (goal) => ({ goal, wanted: null, other: {} });
   for (const radio of all("input[name=goal]")) radio.onchange = () => choose(choice(radio.value));
@@ -160,6 +161,7 @@ export function showChoices() {
   $("take-about").textContent = `The release has ${shown} and counts, and nothing else. Share it instead of your history.`;
   $("rise").checked = choices.rise;
   $("rise-row").hidden = !aimed() || !choices.target || !(watched || choices.rise);
+  showDrawn();
   $("target").hidden = !aimed();
   $("profile-title").textContent = choices.goal === "avoid" ? "Whom to avoid" : "Whom to resemble";
   const offered = [...$("profile").options].map((one) => one.value);
@@ -173,6 +175,18 @@ export function showChoices() {
     : "";
   const other = Object.entries(choices.other).map(([key, value]) => `${key} = ${value}`);
   $("policy-other").textContent = other.length ? `Also set by the policy: ${other.join(", ")}.` : "";
+}
+
+/** Whether chance decides, what that gives and what it costs. */
+function showDrawn() {
+  $("drawn-row").hidden = !drawable();
+  $("drawn").checked = state.choices.drawn;
+  $("drawn-title").textContent = `Let chance decide ${aimed() ? "what changes" : "where the hidden visits go"}`;
+  $("drawn-words").textContent = sentences(
+    `The release is then harder to recognise, but ${aimed() ? "not the best one" : "has more quality loss than needed"}`,
+    aimed() ? "Set a distance that must be met, or chance may change nothing" : null,
+    "The secret key for it stays on this computer",
+  );
 }
 
 /** A table that was loaded can be chosen. @param {string} kind @param {{id: string, name: string}} table */

@@ -5,7 +5,7 @@ import { Bars } from "./bars.js";
 import { Curve } from "./curve.js";
 import { $, button, element } from "./dom.js";
 import { choose } from "./protect.js";
-import { aimed, ground, leastLoss, limit, ofHistory, question, roundedUp, state, unit } from "./state.js";
+import { aimed, drawn, ground, leastLoss, limit, ofHistory, question, roundedUp, state, unit } from "./state.js";
 import { remember } from "./undo.js";
 import { figure, number, sentences, some } from "./words.js";
 
@@ -73,6 +73,7 @@ export function clearSee() {
   showParts();
   showFigures(NOTHING);
   say("", [], true);
+  showGuesses([]);
   $("proof-words").textContent = "";
 }
 
@@ -203,6 +204,7 @@ function showAsItIs(words, ways = []) {
   bars.show(historyAlone(), true);
   showParts();
   showFigures(NOTHING);
+  showGuesses([]);
   say(words, ways, true);
   tell.answered();
 }
@@ -228,6 +230,7 @@ function showAnswer(settled) {
   if (aimed()) showLimit(shown.privacy_distance);
   if (answer.possible) say(answer.words.join(" "), [], settled, answer.notes);
   else sayWhyNot(answer, settled);
+  showGuesses(answer.possible ? answer.guesses : []);
   $("proof").classList.toggle("blank", !answer.possible);
   $("proof-words").textContent = answer.certificate ?? "";
 }
@@ -239,8 +242,8 @@ function showParts() {
   $("key-target").hidden = true;
   $("proof").classList.add("blank");
   $("wanted").value = state.choices.wanted ?? "";
-  $("least").checked = state.choices.least;
-  $("least").disabled = state.choices.wanted === null;
+  $("least").checked = state.choices.least && !drawn();
+  $("least").disabled = state.choices.wanted === null || drawn();
   $("wanted-words").textContent = `Only if the distance is at ${state.choices.goal === "avoid" ? "least" : "most"}`;
 }
 
@@ -293,6 +296,26 @@ function showFigures({ quality_loss, privacy_distance, quality_words, privacy_wo
   const visits = number(ticks.visits(counts));
   $("hidden-visits").textContent = shown && ticks.places.size ? `${visits} → 0` : visits;
   $("hidden-words").textContent = ticks.places.size ? `at ${some(ticks.places.size, unit())}` : "nothing is ticked";
+}
+
+/** The first figure is in sight, with what is unknown before it; its source and the others can be unfolded.
+ * @param {{sentence: string, source: string | null}[]} guesses none if there is no release */
+function showGuesses(guesses) {
+  const first = Math.max(0, guesses.findIndex(({ source }) => source));
+  const others = guesses.slice(first + 1);
+  const words = guesses.slice(0, first + 1).map(({ sentence }) => sentence);
+  $("guess").textContent = words.join(" ") || "This is shown when there is a release.";
+  $("guess").classList.toggle("soft", !words.length);
+  const source = guesses[first]?.source ?? null;
+  const folded = [{ sentence: "", source }, ...others].map(({ sentence, source }) => {
+    const item = element("li", "", sentence);
+    if (source) item.append(" ", element("span", "soft", source));
+    return item;
+  });
+  $("guess-list").replaceChildren(...folded.filter((item) => item.textContent));
+  const more = others.length ? `${number(others.length)} more` : null;
+  $("guess-title").textContent = [source && "How this was measured", more].filter(Boolean).join(", and ");
+  $("guess-details").classList.toggle("blank", !$("guess-list").children.length);
 }
 
 /** @param {string} words @param {HTMLElement[]} ways @param {boolean} aloud whether a screen reader says it

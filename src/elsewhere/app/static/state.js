@@ -46,6 +46,8 @@ export function fresh() {
     mismatch: false,
     /** Let visits to places of often sensitive kinds rise. */
     rise: false,
+    /** Let chance decide, where the goal has a method for it. */
+    drawn: false,
     /** What a policy chose that the page has no control for. @type {Record<string, any>} */
     other: {},
   };
@@ -67,8 +69,10 @@ export function recall(question) {
     depth: question.depth ?? null,
     mismatch: question.allow_mismatch ?? false,
     rise: question.allow_sensitive_rise ?? false,
+    drawn: question.method === "drawn",
     other: Object.fromEntries(OTHER.flatMap((key) => (question[key] == null ? [] : [[key, question[key]]]))),
   };
+  if (state.choices.drawn) delete state.choices.other.method;
   const wholes = question.sensitive.map((whole) => [whole, []]);
   state.ticks = new Ticks(question.ticked, wholes, ground());
 }
@@ -86,8 +90,14 @@ export const unit = () => (state.choices.by === "kind" ? "kind" : "place");
 /** Whether there is a target. */
 export const aimed = () => state.choices.goal !== "hide";
 
-/** Whether the smallest change is asked for that meets a distance. */
-export const leastLoss = () => aimed() && state.choices.least && state.choices.wanted !== null;
+/** Whether chance can decide about the goal. */
+export const drawable = () => Boolean(state.start?.methods[state.choices.goal].includes("drawn"));
+
+/** Whether chance decides. */
+export const drawn = () => drawable() && state.choices.drawn;
+
+/** Whether the smallest change is asked for that meets a distance; a draw needs a limit instead. */
+export const leastLoss = () => aimed() && state.choices.least && state.choices.wanted !== null && !drawn();
 
 /** @param {Record<string, string>} [parts] of the query */
 export function ofHistory(what = "", parts = {}) {
@@ -115,6 +125,7 @@ export function question() {
     kinds: choices.kinds,
     by: choices.by,
     depth: choices.depth,
+    method: drawn() ? "drawn" : (choices.other.method ?? null),
     allow_mismatch: aimed() ? choices.mismatch : null,
     allow_sensitive_rise: aimed() ? choices.rise : null,
   };

@@ -42,7 +42,7 @@ export function clearTake() {
 export function showTake() {
   const possible = Boolean(state.answer?.possible);
   for (const one of all("#take [data-take]")) one.disabled = !possible;
-  $("limited").hidden = !possible || state.answer.status === "optimal";
+  $("limited").hidden = !possible || state.answer.status === "optimal" || state.question.method === "drawn";
   $("limited").textContent =
     `The search stopped after ${state.start.limits.seconds} seconds. The command and the script have the same limit, ` +
     "and may find a better or a worse release.";

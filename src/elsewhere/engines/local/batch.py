@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
-from elsewhere.engines.columns import about_personal
+from elsewhere.engines.columns import about_personal, about_since
 from elsewhere.engines.listing import folder_columns
 from elsewhere.engines.local.folder import Output, check_outside, output_places
 from elsewhere.engines.local.grouping import Choices, Rows, connected, content_hash
@@ -18,7 +18,7 @@ from elsewhere.engines.local.spilling import remove_left, spill_folder
 from elsewhere.engines.local.summary import summarised
 from elsewhere.engines.request import Request
 from elsewhere.engines.result import BatchResult
-from elsewhere.engines.summary import check_released, lineage
+from elsewhere.engines.summary import check_released, lineage, said_once
 from elsewhere.files import temporary_directory
 
 
@@ -41,6 +41,7 @@ def _into_folder(
     folder, report = output_places(request.output, request.report)
     for argument, place in (("output", folder), ("report", report)):
         check_outside(argument, place, request.input)
+        check_outside(argument, place, request.since, "the earlier releases")
     source = open_source(request.input, "input")
     rows = Rows.of(source, request.keys, rows_are_visits=request.rows_are_visits, **request.columns)
     partition_by = folder_columns(source.schema.names, request.partition_by)
@@ -48,24 +49,30 @@ def _into_folder(
         personal = None
         if request.personal is not None:
             personal = Choices.of(open_source(request.personal, "personal"), request.user_column)
+    with about_since():
+        since = None if request.since is None else rows.earlier(open_source(request.since, "since", released=True))
     beside = folder.folder if folder.is_local else None
     with spill_folder(beside) as spill, connected(spill, threads, memory) as connection:
         rows = rows.attached(connection)
         if personal is not None:
             personal = personal.attached(connection)
+        if since is not None:
+            since = since.attached(connection, "since")
         job = Job(plan, rows, personal, request.on_error, request.allow_unchanged, threads,
-                  request.part_rows or PART_ROWS)  # fmt: skip
+                  request.part_rows or PART_ROWS, since)  # fmt: skip
         notes = check_input(connection, job)
         output = Output(folder, report, _question(connection, request, job), partition_by)
         with closing(output), saying_what_is_written(lambda: len(output.records)):
             remove_left(beside, spill)
             if not output.done:
                 done = run(connection, job, output, progress)
-                summary = summarised(done, output, request.policy.sensitive) | {"notes": notes}
+                summary = summarised(done, output, request.policy) | said_once(plan, notes, request.since is not None)
                 read = [{"file": file.path, "bytes": file.size} for file in source.files]
                 summary["lineage"] = lineage(request.policy, read, done.users, done.seconds)
                 check_released(summary, request.min_released)
                 source.check_unchanged()
+                if since is not None:
+                    since.source.check_unchanged()
                 output.finish(summary)
             check_released(output.summary(), request.min_released)  # the share may be another one than before
             return BatchResult(output.summary(), folder, report)
@@ -73,13 +80,14 @@ def _into_folder(
 
 def _question(connection: Any, request: Request, job: Job) -> dict[str, Any]:
     """All that the releases depend on: another one is not answered in the same folder."""
-    rows, personal = job.rows, job.personal
+    rows, personal, since = job.rows, job.personal, job.since
     return {
         "policy": request.policy.fingerprint(),
         "key": job.plan.key_fingerprint(),
         "input": _fingerprint(rows.source) or content_hash(connection, rows),
         "columns": [rows.keys, rows.columns.location, rows.columns.count],
         "personal": personal and (_fingerprint(personal.source) or personal.content_hash(connection)),
+        "since": since and (_fingerprint(since.source) or content_hash(connection, since)),
         "choices": [request.on_error, request.allow_unchanged, request.partition_by],
         "cuts": job.cuts(),
         "versions": versions(),

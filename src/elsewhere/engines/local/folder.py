@@ -230,15 +230,15 @@ def output_places(output: str | os.PathLike[str], report: str | os.PathLike[str]
     return folder, private
 
 
-def check_outside(argument: str, folder: Location, given: Any) -> None:
-    """Raise if the releases, or the report, would be among the files of the input."""
+def check_outside(argument: str, folder: Location, given: Any, what: str = "the input") -> None:
+    """Raise if the releases, or the report, would be among the files of the input or of earlier releases."""
     if not isinstance(given, str | os.PathLike):
         return
     source = locate(given, "input")
     with store_errors(source.shown):
         is_folder = source.filesystem.get_file_info(source.path).type == pa_fs.FileType.Directory
     if source.is_local == folder.is_local and is_folder and is_within(_as_path(folder), _as_path(source)):
-        told = f"{argument} is {quote(folder.shown)}, in the folder of the input"
+        told = f"{argument} is {quote(folder.shown)}, in the folder of {what}"
         raise InputError(f"{told}; name another folder, so that it is not read as input", (argument,))
 
 

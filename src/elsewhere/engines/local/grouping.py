@@ -18,9 +18,10 @@ from elsewhere.engines.local.table_files import literal
 from elsewhere.engines.outcome import check_keys
 from elsewhere.engines.plans import LISTS, check_choices
 from elsewhere.engines.rows import is_list
-from elsewhere.histories.columns import Columns, called, find_columns, find_user
+from elsewhere.engines.users import EARLIER
+from elsewhere.histories.columns import Columns, called, called_if_any, find_columns, find_user
 from elsewhere.model.errors import InputError
-from elsewhere.text import one_line, plural, quote
+from elsewhere.text import name_list, one_line, plural, quote
 
 #: A part of what fits into the numbers that DuckDB has for it, since it is known by and large only.
 _FEW_NAMES = 1 << 15
@@ -29,6 +30,8 @@ _ROWS = 1 << 17
 #: Columns of our own: no key is called so. A bucket has the users whose hashes begin alike: with a million users some
 #: fifteen, with a billion few enough to be held.
 BUCKET, BAD, NUMBER = "__bucket", "__bad", "__rows"
+#: Buckets whose users may share releases.
+BLOCK = "__block"
 BUCKET_BITS = 16
 #: Of the memory, in eighths; the rest is for what is worked on.
 _DUCKDB_SHARE = 7
@@ -63,10 +66,19 @@ class Rows:
             _check_count(columns.count, found.type_of(columns.count))
         return found
 
-    def attached(self, connection: Any) -> Rows:
-        """The same, known to DuckDB."""
+    def earlier(self, source: Source) -> Rows:
+        """The rows of earlier releases, whose keys are called like those of these rows."""
+        names = source.schema.names
+        user = self.keys[0] if called_if_any(names, self.keys[0]) is not None else None
+        found = Rows.of(source, self.keys[1:], user=user, location=called_if_any(names, "location"))
+        if found.columns.count is None:
+            raise InputError(f"releases have counts, but no column of {name_list(names)} is known as one")
+        return found
+
+    def attached(self, connection: Any, name: str = "input") -> Rows:
+        """The same, known to DuckDB by a name."""
         with sentences():
-            return replace(self, table=self.source.attach(connection, "input"))
+            return replace(self, table=self.source.attach(connection, name))
 
     def type_of(self, name: str) -> DataType:
         return self.source.schema.field(self._at(name)).type
@@ -81,6 +93,9 @@ class Rows:
 
     def text(self, name: str) -> str:
         return _text(self.column(name), name, self.type_of(name))
+
+    def text_or_number(self, name: str) -> str:
+        return self.column(name) if is_number(self.type_of(name)) else self.text(name)
 
     def notes(self) -> list[str]:
         """Sentences for the person about columns of numbers that are not read."""
@@ -178,6 +193,14 @@ def number_of_users(connection: Any, rows: Rows) -> int:
     return int(found[0][0])
 
 
+def block_bits(connection: Any, rows: Rows, users: int) -> int:
+    """How many first bits of a hash make blocks of about so many users."""
+    with sentences():
+        query = f"SELECT count(DISTINCT {rows.column(rows.keys[0])}) FROM {rows.table}"
+        number: int = connection.sql(query).fetchall()[0][0]
+    return min(BUCKET_BITS, max(0, (-(-number // users) - 1).bit_length()))
+
+
 def content_hash(connection: Any, rows: Rows) -> str:
     """What tells whether a table that is in no file has changed, whatever the order of its rows."""
     names = [*rows.keys, rows.columns.location, *([rows.columns.count] if rows.columns.count else [])]
@@ -198,20 +221,26 @@ def locations(connection: Any, rows: Rows) -> Iterator[list[str]]:
             yield pc.unique(batch.column(0)).drop_null().to_pylist()
 
 
-def grouped(connection: Any, rows: Rows, personal: Choices | None, after: int | None, most: int) -> Iterable[Batch]:
+def grouped(
+    connection: Any, rows: Rows, personal: Choices | None, after: int | None, most: int, since: Rows | None = None
+) -> Iterable[Batch]:
     """One row a location of a user, and the users of a bucket together, some rows at a time.
 
     The columns are called as in the input, but for the location and the count. If there is a column of counts, how
-    many rows went into a count, and how many of them are bad.
+    many rows went into a count, and how many of them are bad. If there are earlier releases, their rows are among the
+    others, and `EARLIER` tells which they are.
     """
-    where, count = rows.columns.location, rows.columns.count
-    keys = [f"k{at}" for at in range(len(rows.keys))]
-    chosen = ", ".join(f"{rows.key(name)} AS {key}" for name, key in zip(rows.keys, keys, strict=True))
+    count, names = rows.columns.count, [*rows.keys, "location", "count"]
+    keys = [rows.key(name) for name in rows.keys]
+    places = _encoded(connection, [rows] if since is None else [rows, since])
     counted = "count(*) AS counted" if count is None else _sum(rows.column(count), rows.type_of(count))
-    condition = "" if after is None else f"WHERE {_bucket(rows.key(rows.keys[0]))} > {after}"
-    query = f"SELECT {chosen}, {_encoded(connection, rows, where)} AS place, {counted} FROM {rows.table} {condition}"
-    query += " GROUP BY ALL"
-    names = [*rows.keys, "location", "count", *(() if count is None else (BAD, NUMBER))]
+    if since is not None:
+        counted += f"{', 0 AS bad, count(*) AS number' if count is None else ''}, false AS earlier"
+    query = _grouping(rows, keys, places[0], counted, after)
+    if since is not None:
+        query += f" UNION ALL {_continued(connection, rows, since, places[1], after)}"
+    names += [] if count is None and since is None else [BAD, NUMBER]
+    names += [] if since is None else [EARLIER]
     if personal is not None:
         with about_personal():
             query = _joined(connection, query, personal, rows.type_of(rows.keys[0]))
@@ -222,11 +251,46 @@ def grouped(connection: Any, rows: Rows, personal: Choices | None, after: int | 
         yield batch.rename_columns([*names, BUCKET])
 
 
+def _grouping(rows: Rows, keys: Sequence[str], place: str, counted: str, after: int | None, known: str = "") -> str:
+    chosen = ", ".join(f"{key} AS k{at}" for at, key in enumerate(keys))
+    conditions = [*([known] if known else []), *([] if after is None else [f"{_bucket(keys[0])} > {after}"])]
+    condition = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+    return f"SELECT {chosen}, {place} AS place, {counted} FROM {rows.table} {condition} GROUP BY ALL"
+
+
+def _continued(connection: Any, rows: Rows, since: Rows, place: str, after: int | None) -> str:
+    """The rows of earlier releases in the columns of the others; what is no key of the input is nobody's."""
+    count = since.columns.count
+    assert count is not None
+    types = connection.sql(f"SELECT {', '.join(map(rows.key, rows.keys))} FROM {rows.table} LIMIT 0").types
+    # A key of another type would be in another bucket.
+    keys = [f"TRY_CAST({key} AS {type_})" for key, type_ in zip(_keys_alike(rows, since), types, strict=True)]
+    known = " AND ".join(f"{key} IS NOT NULL" for key in keys)
+    counted = f"{_sum(since.column(count), since.type_of(count))}, true AS earlier"
+    return _grouping(since, keys, place, counted, after, known)
+
+
+def _keys_alike(rows: Rows, since: Rows) -> list[str]:
+    """The keys of earlier releases, as the input writes them."""
+    pairs = zip(rows.keys, since.keys, strict=True)
+    return [_alike(since.text_or_number(own), since.type_of(own), rows.type_of(name)) for name, own in pairs]
+
+
+def missing_continued(connection: Any, rows: Rows, since: Rows) -> list[str]:
+    """A note about users with an earlier release who are not in the input; raise if that is true of all."""
+    users = f"(SELECT DISTINCT {_keys_alike(rows, since)[0]} AS u, {since.text(since.keys[0])} AS t FROM {since.table})"
+    return _missing(connection, rows, users, "u", "with an earlier release")
+
+
 def missing_users(connection: Any, rows: Rows, personal: Choices) -> list[str]:
     """A note about users with choices of their own who are not in the input; raise if that is true of all."""
     key = _comparable(personal, rows.type_of(rows.keys[0]))
+    return _missing(connection, rows, personal.table, key, "with choices of their own")
+
+
+def _missing(connection: Any, rows: Rows, table: str, key: str, which: str) -> list[str]:
     known = f"SELECT DISTINCT {rows.key(rows.keys[0])} AS k FROM {rows.table}"
-    query = f"SELECT count(*), count(known.k) FROM {personal.table} LEFT JOIN ({known}) known ON known.k = {key}"
+    query = f"SELECT count(*), count(known.k) FROM {table} LEFT JOIN ({known}) known ON known.k = {key}"
     with sentences():
         users, found = connection.sql(query).fetchall()[0]
     if users and not found:
@@ -234,7 +298,7 @@ def missing_users(connection: Any, rows: Rows, personal: Choices) -> list[str]:
     if found == users:
         return []
     missing = users - found
-    return [f"{plural(missing, 'user')} with choices of their own {'is' if missing == 1 else 'are'} not in the input."]
+    return [f"{plural(missing, 'user')} {which} {'is' if missing == 1 else 'are'} not in the input."]
 
 
 def _joined(connection: Any, query: str, personal: Choices, user_type: DataType) -> str:
@@ -253,27 +317,35 @@ def _joined(connection: Any, query: str, personal: Choices, user_type: DataType)
 
 def _comparable(personal: Choices, user_type: DataType) -> str:
     """The users of a personal table, as the input writes them."""
-    key, kind = personal.column(personal.user), plain_type(user_type)
+    return _alike(personal.column(personal.user), personal.type_of(personal.user), user_type)
+
+
+def _alike(key: str, given: DataType, wanted: DataType) -> str:
+    """The values of a column of one type, as one of another type writes them; null for what it cannot have."""
+    kind = plain_type(wanted)
     if not pa.types.is_integer(kind):
         return f"CAST({key} AS VARCHAR)"
     number = f"TRY_CAST({key} AS {'UBIGINT' if pa.types.is_unsigned_integer(kind) else 'BIGINT'})"
     # DuckDB would round 1.4 to 1, who is somebody else.
-    as_given = "DOUBLE" if is_fraction(personal.type_of(personal.user)) else "VARCHAR"
+    as_given = "DOUBLE" if is_fraction(given) else "VARCHAR"
     return f"CASE WHEN CAST({number} AS {as_given}) = CAST({key} AS {as_given}) THEN {number} END"
 
 
-def _encoded(connection: Any, rows: Rows, name: str) -> str:
-    """The location as a number that has a name: less to group, to sort and to hand over.
+def _encoded(connection: Any, tables: Sequence[Rows]) -> list[str]:
+    """The location in each of some tables as a number that has a name: less to group, to sort and to hand over.
 
     That is where names are few and columns can be read on their own; else it is text.
     """
-    text, native = rows.text(name), isinstance(rows.source.table, str)
-    few = f"SELECT approx_count_distinct({text}) FROM {rows.table}"
-    if not native or connection.sql(few).fetchall()[0][0] > _FEW_NAMES:
-        return text
-    names = f"SELECT DISTINCT {text} FROM {rows.table} WHERE {text} IS NOT NULL ORDER BY 1"
-    connection.execute(f"CREATE TYPE place AS ENUM ({names})")
-    return f"TRY_CAST({text} AS place)"
+    texts, native = [rows.text(rows.columns.location) for rows in tables], True
+    for rows, text in zip(tables, texts, strict=True):
+        few = f"SELECT approx_count_distinct({text}) FROM {rows.table}"
+        native = native and isinstance(rows.source.table, str) and connection.sql(few).fetchall()[0][0] <= _FEW_NAMES
+    if not native:
+        return texts
+    pairs = zip(tables, texts, strict=True)
+    names = " UNION ".join(f"SELECT {text} AS name FROM {rows.table} WHERE {text} IS NOT NULL" for rows, text in pairs)
+    connection.execute(f"CREATE TYPE place AS ENUM (SELECT DISTINCT name FROM ({names}) ORDER BY 1)")
+    return [f"TRY_CAST({text} AS place)" for text in texts]
 
 
 def _text(column: str, name: str, kind: DataType) -> str:

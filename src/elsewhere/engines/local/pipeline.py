@@ -13,18 +13,21 @@ from typing import Any, Literal
 import numpy as np
 
 from elsewhere.engines.arrow import Array, Batch, Table, pa, pc
-from elsewhere.engines.columns import about_personal, bad_row
+from elsewhere.engines.columns import about_personal, about_since, bad_row
 from elsewhere.engines.kernel import is_plain
 from elsewhere.engines.local import grouping
 from elsewhere.engines.local.folder import Checkpoint, Output
 from elsewhere.engines.local.grouping import (
     BAD,
+    BLOCK,
     BUCKET,
     NUMBER,
     Choices,
     Rows,
+    block_bits,
     grouped,
     locations,
+    missing_continued,
     missing_users,
     number_of_users,
     sentences,
@@ -32,7 +35,11 @@ from elsewhere.engines.local.grouping import (
 from elsewhere.engines.local.workers import Workers, workers
 from elsewhere.engines.names import check_corrected, check_found, check_named, check_target
 from elsewhere.engines.rows import whole_users
+from elsewhere.engines.shared import BLOCK_USERS
+from elsewhere.engines.users import EARLIER
+from elsewhere.model.errors import InputError
 from elsewhere.plan import Plan
+from elsewhere.text import quote
 
 #: Rows of a part, unless the caller says another number.
 PART_ROWS = 1 << 20
@@ -70,6 +77,8 @@ class Job:
     allow_unchanged: bool
     threads: int
     part_rows: int
+    #: Releases of an earlier batch.
+    since: Rows | None = None
 
     @property
     def is_plain(self) -> bool:
@@ -80,9 +89,19 @@ class Job:
         """How many rows a worker gets at a time."""
         return min(_PLAIN_ROWS if self.is_plain else _SEARCHED_ROWS, self.part_rows)
 
+    @property
+    def is_shared(self) -> bool:
+        return self.plan.policy.mechanism == "shared"
+
     def cuts(self) -> str:
         """What the bytes of parts depend on beside the rows."""
-        return f"{grouping.BUCKET_BITS} {self.chunk_rows} {self.part_rows}"
+        return f"{grouping.BUCKET_BITS} {self.chunk_rows} {self.part_rows}" + (
+            f" {BLOCK_USERS}" if self.is_shared else ""
+        )
+
+    def block_bits(self, connection: Any) -> int | None:
+        """How many first bits of users' hashes say who may share a release; None if nobody does."""
+        return block_bits(connection, self.rows, BLOCK_USERS) if self.is_shared else None
 
 
 def check_input(connection: Any, job: Job) -> list[str]:
@@ -91,6 +110,9 @@ def check_input(connection: Any, job: Job) -> list[str]:
     if job.personal is not None:
         with about_personal():
             notes += missing_users(connection, job.rows, job.personal)
+    if job.since is not None:
+        with about_since():
+            notes += missing_continued(connection, job.rows, job.since)
     if not job.allow_unchanged:
         check_named(job.plan, () if job.personal is None else job.personal.names)
         check_found(job.plan, locations(connection, job.rows))
@@ -112,8 +134,9 @@ def run(connection: Any, job: Job, output: Output, report: Callable[[Progress], 
     ):
         if report is not None:
             progress.expected = number_of_users(connection, job.rows)
-        rows = _checked(grouped(connection, job.rows, job.personal, after, job.chunk_rows), job, skipped)
-        chunks = whole_users(rows, (BUCKET,), job.chunk_rows)
+        bits = job.block_bits(connection)
+        rows = _checked(grouped(connection, job.rows, job.personal, after, job.chunk_rows, job.since), job, skipped)
+        chunks = _chunks(rows, job, bits)
         parts = _Parts(output, skipped, writer, job.part_rows)
         for results, bucket, _ in kept:
             parts.add(results, bucket, kept=True)
@@ -183,6 +206,23 @@ class _Parts:
         self._output.write_part(table, bucket, done.totals())
 
 
+def _chunks(rows: Iterable[Batch], job: Job, bits: int | None) -> Iterator[Table]:
+    """The rows of whole buckets, some at a time; those of users who may share a release are together."""
+    if bits is None:
+        yield from whole_users(rows, (BUCKET,), job.chunk_rows)
+        return
+    # Where a block ends must not depend on how many rows its users have, but on their names alone.
+    with_block = (_with_block(batch, grouping.BUCKET_BITS - bits) for batch in rows)
+    for chunk in whole_users(with_block, (BLOCK,), 1):
+        yield chunk.drop_columns([BLOCK])
+
+
+def _with_block(batch: Batch, shift: int) -> Batch:
+    """The rows with the block that their bucket is in."""
+    bucket = batch.column(BUCKET).cast(pa.int64())
+    return batch.append_column(BLOCK, pc.shift_right(bucket, pa.scalar(shift, pa.int64())))
+
+
 def _joined(results: list[Batch | Table]) -> Table:
     tables = [one if isinstance(one, pa.Table) else pa.Table.from_batches([one]) for one in results]
     return pa.concat_tables(tables)
@@ -234,9 +274,17 @@ def _checked(batches: Iterable[Batch], job: Job, skipped: _Skipped) -> Iterator[
             for name in missing:
                 without = pc.or_(without, batch.column(name).is_null())
             bad = bad.fill_null(0)
+            if EARLIER in batch.schema.names:  # without them a count could fall
+                _refuse_earlier(batch.filter(pc.and_(batch.column(EARLIER), pc.or_(without, pc.greater(bad, 0)))))
             if job.on_error == "stop":
                 first = batch.filter(pc.or_(without, pc.greater(bad, 0))).slice(0, 1).to_pylist()[0]
                 raise bad_row(first, job.rows.keys, first[NUMBER])
             skipped.add(batch.column(BUCKET), pc.if_else(without, batch.column(NUMBER), bad))
             batch = batch.filter(pc.and_(pc.invert(without), count.is_valid()))
         yield batch.drop_columns([BAD, NUMBER])
+
+
+def _refuse_earlier(bad: Batch) -> None:
+    for row in bad.slice(0, 1).to_pylist():
+        told = f"since: the release of the user {quote(row[bad.schema.names[0]])} has a row"
+        raise InputError(f"{told} without a location or a whole count from 0 up", ("since",))

@@ -57,12 +57,12 @@ class Source:
         return f"{name} AS t({', '.join(f'c{at}' for at in range(len(self.schema)))})"
 
 
-def open_source(given: TableLike, argument: str) -> Source:
-    """The table that an argument of a batch means."""
+def open_source(given: TableLike, argument: str, *, released: bool = False) -> Source:
+    """The table that an argument of a batch means; only if it is to be `released` may an earlier batch have made it."""
     if isinstance(given, str | os.PathLike):
         from elsewhere.engines.local.table_files import open_files
 
-        return open_files(given, argument)
+        return open_files(given, argument, released)
     try:
         table = _as_arrow(given)
     except Exception as error:  # of whatever library the table is

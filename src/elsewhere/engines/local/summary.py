@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from elsewhere.engines.arrow import datasets
-from elsewhere.engines.kernel import FAILED_CHECK
 from elsewhere.engines.local.folder import Output
 from elsewhere.engines.local.grouping import opened
 from elsewhere.engines.local.pipeline import Progress
 from elsewhere.engines.local.table_files import literal
 from elsewhere.engines.names import MOST_NAMES, hidden_by_name
+from elsewhere.engines.outcome import FAILED_CHECK
+from elsewhere.engines.summary import shared_figures
 from elsewhere.output.report import PRIVATE
+from elsewhere.policy import Policy
 
 _FIGURES = ("mean_quality_loss", "median_quality_loss", "largest_quality_loss", "mean_privacy_distance",
             "median_privacy_distance", "largest_gap")  # fmt: skip
 
 
-def summarised(progress: Progress, output: Output, names: Sequence[str]) -> dict[str, Any]:
+def summarised(progress: Progress, output: Output, policy: Policy) -> dict[str, Any]:
     """The totals of all outcomes, what each of the sensitive names hid, and why users got no release."""
+    names = policy.sensitive
     summary: dict[str, Any] = {"private": PRIVATE, "users": progress.users, "released": progress.released}
     summary |= {"skipped_rows": progress.skipped_rows, "without_release": progress.users - progress.released}
     summary |= {"failed_checks": 0, "merged_spellings": 0, "hidden": hidden_by_name(names, ()), "reasons": {}}
@@ -45,6 +47,8 @@ def summarised(progress: Progress, output: Output, names: Sequence[str]) -> dict
             f"GROUP BY 1 ORDER BY 3 DESC, 1 LIMIT {MOST_NAMES + len(names)}"
         ).fetchall()
         summary["hidden"] = hidden_by_name(names, by_name)
+        if policy.mechanism == "shared":
+            summary["shared"] = _shared(connection, policy)
         # Figures in a reason are the user's; the same reason with other figures is the same reason.
         summary["reasons"] = dict(
             connection.sql(
@@ -53,3 +57,17 @@ def summarised(progress: Progress, output: Output, names: Sequence[str]) -> dict
             ).fetchall()
         )
     return summary
+
+
+def _shared(connection: Any, policy: Policy) -> dict[str, Any]:
+    """How many users of each kind share a release, and what the certificate proves."""
+    kinds = connection.sql(
+        "SELECT has_secret, count(*), count(*) FILTER (WHERE is_shared) FROM outcomes WHERE has_secret IS NOT NULL "
+        "GROUP BY has_secret"
+    ).fetchall()
+    total, median, prices = connection.sql(
+        "SELECT coalesce(sum(quality_loss) FILTER (WHERE is_shared), 0), "
+        "median(quality_loss) FILTER (WHERE is_shared), coalesce(sum(pair_price), 0) FROM outcomes"
+    ).fetchall()[0]
+    users, served = ({kind: numbers[at] for kind, *numbers in kinds} for at in (0, 1))
+    return shared_figures(policy, users, served, (total, median), prices)

@@ -16,7 +16,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from elsewhere.engines.arrow import Schema, datasets, pa, pa_csv, pa_fs, pq
-from elsewhere.engines.listing import check_one_schema, earlier_release, one_kind, partition_names, table_files
+from elsewhere.engines.listing import (
+    SUCCESS,
+    check_one_schema,
+    earlier_release,
+    one_kind,
+    partition_names,
+    table_files,
+    unfinished,
+)
 from elsewhere.engines.local.quotes import check_quotes
 from elsewhere.engines.local.sources import File, Source, is_number, is_text, plain_type
 from elsewhere.engines.stores import Location, locate, store_errors
@@ -69,12 +77,21 @@ class Found:
         return path if self.place.is_local else f"{self.place.shown.partition('://')[0]}://{path}"
 
 
-def open_files(given: str | os.PathLike[str], argument: str) -> Source:
-    """The table at a path or an address: a file, a folder, or a pattern."""
+def open_files(given: str | os.PathLike[str], argument: str, released: bool = False) -> Source:
+    """The table at a path or an address: a file, a folder, or a pattern; releases of an earlier batch, or none."""
     place = locate(given, argument)
     with store_errors(place.shown):
         found = _find(place)
-    return _parquet(found) if one_kind(place.shown, found.names) == "parquet" else _text(found)
+        if released:
+            _check_finished(place)
+    return _parquet(found, released) if one_kind(place.shown, found.names) == "parquet" else _text(found)
+
+
+def _check_finished(place: Location) -> None:
+    """Raise if a folder of releases lacks what a batch writes last."""
+    folder, success = place.filesystem.get_file_info([place.path, f"{place.path}/{SUCCESS}"])
+    if folder.type == pa_fs.FileType.Directory and success.type == pa_fs.FileType.NotFound:
+        raise unfinished(place.shown)
 
 
 def _find(place: Location) -> Found:
@@ -129,12 +146,12 @@ def _regular(pattern: str) -> str:
     )
 
 
-def _parquet(found: Found) -> Source:
+def _parquet(found: Found, released: bool) -> Source:
     schemas = []
     for name, path in zip(found.names, found.paths, strict=True):
         with _reading(found.shown(path)), found.place.filesystem.open_input_file(path) as file:
             parquet = pq.ParquetFile(file)
-            if _PART.fullmatch(Path(name).name) and _is_release(parquet):
+            if not released and _PART.fullmatch(Path(name).name) and _is_release(parquet):
                 raise earlier_release(found.place.shown)
             schemas.append(parquet.schema_arrow.remove_metadata())
     schema, same = _one_schema(found, schemas)

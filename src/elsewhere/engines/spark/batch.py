@@ -13,16 +13,16 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
-from elsewhere.engines.columns import about_personal
+from elsewhere.engines.columns import about_personal, about_since
 from elsewhere.engines.names import SUGGESTED, check_named, not_found
 from elsewhere.engines.spark.checks import CHECK
 from elsewhere.engines.spark.files import Table, exists, file_table, frame_table
 from elsewhere.engines.spark.frames import batch_frame, checked_results, key_names, outcomes, releases, users_alone
 from elsewhere.engines.spark.paths import check_apart, check_outside, escaped
-from elsewhere.engines.spark.rows import Roles, check_partitions, find_roles, rows_of
+from elsewhere.engines.spark.rows import Roles, check_partitions, find_roles, missing_continued, rows_of
 from elsewhere.engines.spark.session import sentences, session_at
 from elsewhere.engines.spark.summary import summarised
-from elsewhere.engines.summary import lineage
+from elsewhere.engines.summary import lineage, said_once
 from elsewhere.model.errors import InputError
 from elsewhere.plan import Plan
 from elsewhere.text import quote
@@ -61,6 +61,7 @@ def run(
     report: _Path | None = None,
     master: str | None = None,
     personal: _Path | DataFrame | None = None,
+    since: _Path | DataFrame | None = None,
     on_error: Literal["stop", "skip"] = "stop",
     allow_unchanged: bool = False,
     user: str | None = None,
@@ -80,7 +81,7 @@ def run(
     """
     start = monotonic()
     folders = _Folders.of(output, report)
-    frame = next((given for given in (source, personal) if isinstance(given, DataFrame)), None)
+    frame = next((given for given in (source, personal, since) if isinstance(given, DataFrame)), None)
     with sentences(), session_at(master, frame) as spark:
         folders.check_new(spark)
         table = _table(spark, source)
@@ -89,16 +90,23 @@ def run(
             check_outside(folders.private, table.folder)
         with about_personal():
             own = None if personal is None else _table(spark, personal)
+        with about_since():
+            earlier = None if since is None else _table(spark, since, released=True)
+            if earlier is not None and earlier.folder is not None:
+                check_outside(folders.releases, earlier.folder)
         roles = find_roles(table, user=user, location=location, count=count, rows_are_visits=rows_are_visits, keys=keys)
         check_partitions(partition_by, roles.keys)
         if not allow_unchanged:
             check_named(plan, () if own is None else own.columns)
-        results = checked_results(table, roles, plan, personal=own, user=user, allow_unchanged=allow_unchanged)
+        missing = [] if earlier is None else missing_continued(rows_of(table, roles), roles, earlier)
+        results = checked_results(
+            table, roles, plan, personal=own, since=earlier, user=user, allow_unchanged=allow_unchanged
+        )
         results = results.persist(StorageLevel.DISK_ONLY)
         try:
             names = () if allow_unchanged else plan.policy.sensitive
             known: dict[str, Any] = {"skipped_rows": _checked(results, table, roles, plan, on_error, names)}
-            known["notes"] = roles.columns.notes(table.numeric)
+            known |= said_once(plan, roles.columns.notes(table.numeric) + missing, since is not None)
             users = users_alone(results)
             summary = _write_private(users, folders.private, plan, table, start, known)
             if accept is not None:
@@ -109,10 +117,10 @@ def run(
         return summary
 
 
-def _table(spark: SparkSession, source: _Path | DataFrame) -> Table:
+def _table(spark: SparkSession, source: _Path | DataFrame, *, released: bool = False) -> Table:
     if isinstance(source, DataFrame):
         return frame_table(batch_frame(source))
-    return file_table(spark, os.fspath(source))
+    return file_table(spark, os.fspath(source), released=released)
 
 
 def _checked(results: DataFrame, table: Table, roles: Roles, plan: Plan, on_error: str, names: Sequence[str]) -> int:

@@ -14,6 +14,7 @@ from elsewhere.engines.kernel import sanitize_batches
 from elsewhere.engines.names import unmatched
 from elsewhere.engines.outcome import result_schema
 from elsewhere.engines.spark.delimited import PROBLEM
+from elsewhere.engines.users import EARLIER
 from elsewhere.plan import Plan
 
 #: The column of what was found out: null in the rows of users, and in one more row for each partition it is not.
@@ -72,7 +73,8 @@ class _Check:
             if pc.max(bad).as_py():
                 self._note(batch)
                 batch = batch.filter(pc.less(bad, batch.column(ROWS)))
-            self._look_for_names(batch.column("location"))
+            own = batch.filter(pc.invert(batch.column(EARLIER))) if EARLIER in batch.schema.names else batch
+            self._look_for_names(own.column("location"))
             yield batch.drop_columns([ROWS, BAD, PROBLEM])
 
     def _note(self, batch: Batch) -> None:

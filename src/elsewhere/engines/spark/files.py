@@ -16,7 +16,15 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.types import DataType, NumericType, StringType, StructField, StructType
 
-from elsewhere.engines.listing import PRIVATE, check_one_schema, earlier_release, one_kind, table_files
+from elsewhere.engines.listing import (
+    PRIVATE,
+    SUCCESS,
+    check_one_schema,
+    earlier_release,
+    one_kind,
+    table_files,
+    unfinished,
+)
 from elsewhere.engines.spark.delimited import PROBLEM, Layout, parsed
 from elsewhere.engines.spark.paths import base_of, below, escaped, fixed_part, is_folder, is_pattern, partition_values
 from elsewhere.histories.columns import SAMPLE, numeric_columns
@@ -52,9 +60,12 @@ def frame_table(frame: DataFrame) -> Table:
     return Table(frame.columns, types, _numeric(types), partial(_selected, frame), len(frame.inputFiles()))
 
 
-def file_table(spark: SparkSession, path: str) -> Table:
-    """The files at a path as a table: a file, a folder of any depth, or a pattern."""
-    folder, files = _files_at(spark, path)
+def file_table(spark: SparkSession, path: str, *, released: bool = False) -> Table:
+    """The files at a path as a table: a file, a folder of any depth, or a pattern.
+
+    Only if it is to be `released` may an earlier batch have made it.
+    """
+    folder, files = _files_at(spark, path, released)
     lineage = [{"file": file, "bytes": size} for file, size in files.items()]
     names = [*files]
     kind = one_kind(path, names)
@@ -78,7 +89,7 @@ def column(name: str) -> Column:
     return sql.col("`" + name.replace("`", "``") + "`")
 
 
-def _files_at(spark: SparkSession, path: str) -> tuple[str, dict[str, int]]:
+def _files_at(spark: SparkSession, path: str, released: bool) -> tuple[str, dict[str, int]]:
     """The files of the table at a path with their sizes, and the folder below which their folders say something."""
     start = path.rstrip("/")
     listed = _listed(spark, escaped(path))
@@ -89,8 +100,10 @@ def _files_at(spark: SparkSession, path: str) -> tuple[str, dict[str, int]]:
     folder = base_of(start, [*listed])
     files = {below(folder, file): file for file in listed}
     found = table_files(path, [*files, *_delta_logs(spark, folder, [*files])])
-    if exists(spark, f"{escaped(folder)}{PRIVATE}/{{outcomes,journal}}*"):
+    if not released and exists(spark, f"{escaped(folder)}{PRIVATE}/{{outcomes,journal}}*"):
         raise earlier_release(path)
+    if released and is_folder(path, folder) and not exists(spark, f"{escaped(folder)}/{SUCCESS}"):
+        raise unfinished(path)
     return folder, {files[name]: listed[files[name]] for name in found}
 
 

@@ -17,9 +17,10 @@ from pyspark.sql.types import StructField, StructType
 from elsewhere.engines.arrow import pa
 from elsewhere.engines.kernel import is_plain
 from elsewhere.engines.names import check_named
+from elsewhere.engines.shared import BLOCK_USERS
 from elsewhere.engines.spark.checks import CHECK, checked_schema, sanitize_checked
 from elsewhere.engines.spark.files import Table, column, frame_table
-from elsewhere.engines.spark.rows import Roles, added_up, choices_of, find_roles, rows_of, spread
+from elsewhere.engines.spark.rows import Roles, added_up, choices_of, continuing, find_roles, rows_of, spread
 from elsewhere.model.errors import InputError
 from elsewhere.plan import Plan
 from elsewhere.policy import Policy
@@ -35,6 +36,7 @@ def sanitize(
     rows_are_visits: bool = False,
     keys: Sequence[str] = (),
     personal: DataFrame | None = None,
+    since: DataFrame | None = None,
     on_error: Literal["stop", "skip"] = "stop",
     allow_unchanged: bool = False,
 ) -> DataFrame:
@@ -57,6 +59,8 @@ def sanitize(
         Further keys such as a month or a tenant: there is a release for each user and each value of them.
     personal
         Choices of users' own: a column for the user, and columns called like keys of the policy.
+    since
+        Earlier releases: the same keys, a location and a count. Each user's release continues the earlier one.
     on_error
         Whether a row without a user, a location or a whole count from 0 up ends the job or is left out.
     allow_unchanged
@@ -67,7 +71,10 @@ def sanitize(
     own = None if personal is None else frame_table(batch_frame(personal))
     if not allow_unchanged:
         check_named(policy if isinstance(policy, Plan) else policy.plan(), () if own is None else own.columns)
-    results = checked_results(table, roles, policy, personal=own, user=user, allow_unchanged=allow_unchanged)
+    earlier = None if since is None else frame_table(batch_frame(since))
+    results = checked_results(
+        table, roles, policy, personal=own, since=earlier, user=user, allow_unchanged=allow_unchanged
+    )
     bad = sql.col(f"{CHECK}.skipped") > 0
     if on_error == "stop":
         # Not which row: what an executor says goes to its log.
@@ -82,6 +89,7 @@ def checked_results(
     policy: Policy | Plan,
     *,
     personal: Table | None = None,
+    since: Table | None = None,
     user: str | None = None,
     allow_unchanged: bool = False,
 ) -> DataFrame:
@@ -92,8 +100,11 @@ def checked_results(
     usual = rows.sparkSession.conf.get("spark.sql.shuffle.partitions") or "200"
     partitions = None if is_plain(plan.policy) else int(usual)
     whose = roles.keys[0]
+    if plan.policy.mechanism == "shared":  # users of one partition may share, and who those are depends on names alone
+        partitions = max(1, round(rows.select(column(whose)).distinct().count() / BLOCK_USERS))
     # Rows that are together are added up where they are.
-    grouped = added_up(spread(rows, whose, partitions), roles.keys)
+    together = rows if since is None else continuing(rows, roles, since)
+    grouped = added_up(spread(together, whose, partitions), roles.keys)
     if personal is not None:
         grouped = grouped.join(choices_of(personal, user, whose, rows.schema[whose].dataType), whose, "left")
     if rows.sparkSession.conf.get("spark.sql.requireAllClusterKeysForDistribution", "false") == "true":

@@ -34,6 +34,8 @@ def register(spark: SparkSession, policy: Policy | Plan, name: str = "sanitize")
     plan = policy if isinstance(policy, Plan) else policy.plan()
     if plan.policy.method == "drawn":
         raise InputError("a function of SQL does not know whose histogram it gets, so that it cannot draw", ("policy",))
+    if plan.policy.mechanism == "shared":
+        raise InputError("a function of SQL gets one histogram at a time, so that none can be shared", ("policy",))
     check_named(plan)
     spark.udf.register(name, _udf.pandas_udf(_function(plan), _HISTOGRAM))
 

@@ -19,15 +19,16 @@ from pyspark.sql.types import (
     StringType,
 )
 
-from elsewhere.engines.columns import about_personal
+from elsewhere.engines.columns import about_personal, about_since
 from elsewhere.engines.outcome import check_keys
 from elsewhere.engines.plans import check_choices
 from elsewhere.engines.spark.checks import BAD, ROWS
 from elsewhere.engines.spark.delimited import PROBLEM
 from elsewhere.engines.spark.files import Table, column
-from elsewhere.histories.columns import Columns, called, find_columns, find_user
+from elsewhere.engines.users import EARLIER
+from elsewhere.histories.columns import Columns, called, called_if_any, find_columns, find_user
 from elsewhere.model.errors import InputError
-from elsewhere.text import name_list, quote
+from elsewhere.text import name_list, plural, quote
 
 _SCALARS = (StringType, BinaryType, NumericType, DateType, BooleanType)
 _LARGEST = 2**63 - 1
@@ -99,7 +100,8 @@ def added_up(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
     missing = sql.isnull("location") | sql.isnull("count")
     for name in keys:
         missing = missing | sql.isnull(column(name))
-    return rows.groupBy(*map(column, keys), "location").agg(
+    apart = [EARLIER] if EARLIER in rows.columns else []
+    return rows.groupBy(*map(column, keys), "location", *apart).agg(
         # A sum that no integer holds is of a user who is refused for the size anyway.
         sql.coalesce(sql.try_sum("count"), sql.lit(_LARGEST)).alias("count"),
         sql.count("*").alias(ROWS),
@@ -108,20 +110,65 @@ def added_up(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
     )
 
 
+def continuing(rows: DataFrame, roles: Roles, since: Table) -> DataFrame:
+    """The rows, and those of earlier releases, which `EARLIER` tells; what is no key of the input is nobody's."""
+    with about_since():
+        own = _roles_since(since, roles)
+        found = rows_of(since, own)
+        pairs = [*zip(own.keys, roles.keys, strict=True)]
+        keys = [_alike(column(name), since.types[name], rows.schema[key].dataType).alias(key) for name, key in pairs]
+        told = sql.lit("since: a release has a row without a location or a whole count from 0 up")
+        wrong = sql.when(sql.isnull("location") | sql.isnull("count"), told)
+        found = found.select(*keys, "location", "count", sql.coalesce(PROBLEM, wrong).alias(PROBLEM))
+        for key in roles.keys:
+            found = found.filter(sql.isnotnull(column(key)) | sql.isnotnull(PROBLEM))
+        return rows.withColumn(EARLIER, sql.lit(False)).unionByName(found.withColumn(EARLIER, sql.lit(True)))
+
+
+def missing_continued(rows: DataFrame, roles: Roles, since: Table) -> list[str]:
+    """A note about users with an earlier release who are not in the input; raise if that is true of all."""
+    with about_since():
+        own, whose = _roles_since(since, roles), roles.keys[0]
+        user = own.keys[0]
+        alike = _alike(column(user), since.types[user], rows.schema[whose].dataType)
+        users = rows_of(since, own).select(column(user).alias("given"), alike.alias("user")).distinct()
+        known = rows.select(column(whose).alias("user")).distinct()
+        missing = users.join(known, "user", "left_anti").count()
+        if missing and missing == users.count():
+            raise InputError("none of its users is in the input; users must be written alike in both")
+    if not missing:
+        return []
+    return [f"{plural(missing, 'user')} with an earlier release {'is' if missing == 1 else 'are'} not in the input."]
+
+
+def _roles_since(since: Table, roles: Roles) -> Roles:
+    """The columns of earlier releases, whose keys are called like those of the input."""
+    names, whose = since.columns, roles.keys[0]
+    user = whose if called_if_any(names, whose) is not None else None
+    location = called_if_any(names, "location")
+    found = find_roles(since, user=user, location=location, count=None, keys=roles.keys[1:])
+    if found.columns.count is None:
+        raise InputError(f"releases have counts, but no column of {name_list(names)} is known as one")
+    return found
+
+
+def _alike(known: Column, given: DataType, wanted: DataType) -> Column:
+    """Keys of one type, as a column of another type writes them; null for what it cannot have."""
+    if not isinstance(wanted, IntegralType):
+        return known.cast("string")
+    as_given = "double" if isinstance(given, FractionalType) else "string"
+    number = known.try_cast("double").try_cast(wanted) if as_given == "double" else known.try_cast(wanted)
+    # Spark would cut 1.4 to 1, who is somebody else.
+    return sql.when(number.cast(as_given) == known.cast(as_given), number)
+
+
 def choices_of(personal: Table, user: str | None, whose: str, type_: DataType) -> DataFrame:
     """The choices of users' own, one row per user. The users are called `whose` and of a type, as in the input."""
     with about_personal():
         key = find_user(personal.columns, user)
         own = check_choices(personal.columns, besides=(key,))
         _check_scalar(key, personal.types[key])
-        known = _key(key, personal.types[key])
-        if isinstance(type_, IntegralType):
-            as_given = "double" if isinstance(personal.types[key], FractionalType) else "string"
-            number = known.try_cast("double").try_cast(type_) if as_given == "double" else known.try_cast(type_)
-            # Spark would cut 1.4 to 1, who is somebody else.
-            known = sql.when(number.cast(as_given) == known.cast(as_given), number)
-        else:
-            known = known.cast("string")
+        known = _alike(_key(key, personal.types[key]), personal.types[key], type_)
         choices = (_choice(name, personal.types[name]).alias(name) for name in own)
         found = personal.read([key, *own]).select(known.alias(whose), *choices, PROBLEM)
         _check_users(found, whose, key)

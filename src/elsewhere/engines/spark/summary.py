@@ -8,8 +8,9 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
-from elsewhere.engines.kernel import FAILED_CHECK
 from elsewhere.engines.names import MOST_NAMES, hidden_by_name
+from elsewhere.engines.outcome import FAILED_CHECK
+from elsewhere.engines.summary import shared_figures
 from elsewhere.output.report import PRIVATE
 from elsewhere.policy import Policy
 
@@ -34,7 +35,22 @@ def summarised(outcomes: DataFrame, policy: Policy) -> dict[str, Any]:
     )
     figures = totals.collect()[0].asDict()
     hidden = _hidden(outcomes, policy.sensitive)
-    return {"private": PRIVATE, **figures, "hidden": hidden, "reasons": _reasons(outcomes)}
+    shared = {"shared": _shared(outcomes, policy)} if policy.mechanism == "shared" else {}
+    return {"private": PRIVATE, **figures, **shared, "hidden": hidden, "reasons": _reasons(outcomes)}
+
+
+def _shared(outcomes: DataFrame, policy: Policy) -> dict[str, Any]:
+    """How many users of each kind share a release, and what the certificate proves."""
+    loss = sql.when(sql.col("is_shared"), sql.col("quality_loss"))
+    by_kind = outcomes.filter(sql.isnotnull("has_secret")).groupBy("has_secret")
+    kinds = by_kind.agg(sql.count("*").alias("users"), sql.count_if("is_shared").alias("served")).collect()
+    totals = outcomes.agg(
+        sql.coalesce(sql.sum(loss), sql.lit(0.0)).alias("total"),
+        sql.percentile_approx(loss, 0.5).alias("median"),
+        sql.coalesce(sql.sum("pair_price"), sql.lit(0.0)).alias("prices"),
+    ).collect()[0]
+    users, served = ({row["has_secret"]: row[name] for row in kinds} for name in ("users", "served"))
+    return shared_figures(policy, users, served, (totals["total"], totals["median"]), totals["prices"])
 
 
 def _hidden(outcomes: DataFrame, names: Sequence[str]) -> dict[str, dict[str, int]]:
