@@ -233,7 +233,7 @@ class _Search:
         """The first and last count of each bin whose share is within the gap, and the widest hole between them."""
         n = len(node.low)
         begin, end, hole, hole_end = (np.empty(n, np.int64) for _ in range(4))
-        limit = node.least + gap + _ROUNDING * np.abs(node.least)
+        limit = node.least + gap + _ROUNDING * (np.abs(node.least) + abs(node.by.mu) * node.at)
         terms.near_least(
             self.lagrangian(node.by.lam, node.by.mu), node.low, node.high, limit, begin, end, hole, hole_end
         )
@@ -349,6 +349,7 @@ class _Search:
         Returns a bound, which is the dual one unless these are all counts. This is subset sum in disguise, and a close
         hit must do.
         """
+        self.go((self.dual_solution(node) - self.counts).astype(np.float64))
         self.use_up_budget()
         bound = node.by.bound
         while not self.effort.spent and not self.limits.passed:

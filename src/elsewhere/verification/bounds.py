@@ -14,7 +14,10 @@ import numpy as np
 from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.distances import Measure
 from elsewhere.model.problem import ROOM, Problem
+from elsewhere.verification.ranges import Cost, Terms, cheap_counts, least_costs
 
+#: More counts than these are looked at by the range.
+_TABULATED = 1 << 16
 #: Labels after which the search for a better histogram is given up.
 _MOST_LABELS = 10_000_000
 #: As many forbidden histograms are told apart: one bit each.
@@ -64,9 +67,42 @@ class Multipliers:
         return room
 
     @property
-    def widest(self) -> int:
-        """The most counts that a bin may have."""
-        return int((self.high - self.low).max())
+    def number(self) -> float:
+        """How many counts there are."""
+        return float((self.high - self.low).sum(dtype=np.float64)) + len(self.low)
+
+    @property
+    def _many(self) -> bool:
+        """Whether counts are too many to look at one by one."""
+        return self.number > _TABULATED and not self.own
+
+    def narrow(self, most: Floats) -> None:
+        """Leave out counts that cost more than `most`, if they are many."""
+        if self._many:
+            self.low, self.high = cheap_counts(self._convex(), *self._finite(), most)
+
+    def _convex(self) -> Cost:
+        """What counts cost, as a difference of convex functions."""
+        quality, privacy = self.problem.quality, self.problem.privacy
+        if privacy is None:
+            kept = np.where(self.problem.left_out, 0.0, 1.0)
+            return Cost(_weighted(quality, kept), _nothing, self.size)
+        weight = np.full(len(self.low), self.quality)
+        if self.problem.goal != "avoid":
+            costs, gains = _weighted(quality, weight), _weighted(privacy, np.ones_like(weight))
+            return Cost(lambda bins, x: costs(bins, x) + gains(bins, x), _nothing, self.size)
+        # Of equal terms only the difference counts: the two would bound it badly.
+        equal = (quality.reference == privacy.reference) & (quality.distance == privacy.distance)
+        equal &= quality.reference_size == privacy.reference_size
+        falling = np.where(equal, np.maximum(1.0 - weight, 0.0), 1.0)
+        rising = np.where(equal, np.maximum(weight - 1.0, 0.0), weight)
+        return Cost(_weighted(quality, rising), _weighted(privacy, falling), self.size)
+
+    def _finite(self) -> tuple[Ints, Ints]:
+        """The first and the last count of each bin whose terms are finite: of convex terms only the ends are not."""
+        finite = [np.isfinite(self._cost(end)) for end in (self.low, self.high)]
+        low = np.where(finite[0], self.low, self._next(self.low))
+        return low, np.where(finite[1], self.high, low)
 
     def _next(self, x: Ints) -> Ints:
         return np.minimum(x + 1, self.high)
@@ -105,6 +141,8 @@ class Multipliers:
         A sum of convex terms is bisected. Where it is so flat that rounding leads the bisection astray, the released
         count is a second point to look at.
         """
+        if self._many:
+            return least_costs(self._convex(), *self._finite())
         if self.problem.goal != "avoid" and not self.own:
             near = self._cost(np.clip(released, self.low, self.high))
             return np.minimum(
@@ -127,6 +165,20 @@ class Multipliers:
         return float(np.abs(least).sum()) + abs(spent) + abs(self.size) * self.problem.size
 
 
+def _nothing(bins: Ints, x: Ints) -> Floats:
+    return np.zeros(len(x))
+
+
+def _weighted(measure: Measure, weight: Floats) -> Terms:
+    """The terms of single counts of a built-in distance, times the weights of their bins."""
+
+    def terms(bins: Ints, x: Ints) -> Floats:
+        found = measure.distance.terms(measure.reference[bins], x.astype(np.float64), measure.reference_size, measure.size)
+        return np.where(weight[bins] > 0.0, weight[bins] * found, 0.0)
+
+    return terms
+
+
 def better_exists(view: Multipliers, least: Floats, objective: float, tolerance: float) -> bool | None:
     """Whether some histogram within the constraints has an objective below `objective` by more than `tolerance`.
 
@@ -139,6 +191,9 @@ def better_exists(view: Multipliers, least: Floats, objective: float, tolerance:
     if allowance <= 0.0:
         return False
     if len(problem.forbidden) > _MOST_FORBIDDEN:
+        return None
+    view.narrow(least + allowance)
+    if view.number > _MOST_LABELS:
         return None
     bit = np.left_shift(1, np.arange(len(problem.forbidden)))
     rows = []
