@@ -31,10 +31,10 @@ _LARGEST = 1e30
 
 
 @kernel
-def _evaluate(start: Ints, value: Ints, f: Floats, g: Floats, lam: float, mu: float) -> tuple[float, int, float]:
+def _evaluate(start: Ints, value: Ints, f: Floats, g: Floats, lam: float, mu: float) -> tuple[float, float, float]:
     """The sum of the bins' minima, and the sum of the values and of the costs where they are taken."""
     total = 0.0
-    taken = 0
+    taken = 0.0  # whole numbers, but their sum may be beyond 64 bits
     cost = 0.0
     for i in range(len(start) - 1):
         best = math.inf

@@ -24,8 +24,9 @@ from elsewhere.solvers.cancellation import check_cancelled
 _DUAL_WORK = 20_000_000
 _COMPLETION_WORK = 10_000_000
 _LABEL_WORK = 1_000_000
-# Without a limit on time, a search may make so many calls: some seconds' worth.
-_MOST_CALLS = 100.0
+# Without a limit on time, a search may do so much work, in labels: some seconds' worth. Sums of completions take less.
+_MOST_WORK = 100_000_000.0
+_SUMS_PER_LABEL = 10.0
 _GROWTH = 4.0
 _FIRST_WIDTH = 4_000
 _BYTES_PER_LABEL = 12
@@ -146,13 +147,13 @@ def solve(
 
 
 class Effort:
-    """How much work a search may still do, in calls of kernels; with a limit on time only that ends it.
+    """How much work a search may still do, in labels; with a limit on time only that ends it.
 
-    `enough` are the calls that a gap which is good enough is worth.
+    `enough` is what a gap that is good enough is worth.
     """
 
-    def __init__(self, limits: Limits, enough: float = _GOOD_ENOUGH_WORK / _LABEL_WORK) -> None:
-        self.left = _MOST_CALLS if limits.deadline == math.inf else math.inf
+    def __init__(self, limits: Limits, enough: float = _GOOD_ENOUGH_WORK) -> None:
+        self.left = _MOST_WORK if limits.deadline == math.inf else math.inf
         self.enough = enough
 
     def end_soon(self) -> None:
@@ -160,8 +161,8 @@ class Effort:
         self.left = min(self.left, self.enough)
         self.enough = self.left
 
-    def spend(self, calls: float = 1.0) -> None:
-        self.left -= calls
+    def spend(self, work: float) -> None:
+        self.left -= work
 
     @property
     def spent(self) -> bool:
@@ -341,7 +342,7 @@ def _search(
     while completions.layers:
         completions = labels.Completions(*labels.complete(layers, task.size, gap, most, _COMPLETION_WORK, completions))
         if completions.layers:
-            effort.spend()
+            effort.spend(_COMPLETION_WORK / _SUMS_PER_LABEL)
             if effort.left < reserve or limits.passed:
                 return ended
     if completions.where[labels.WIDTH, 0] < 0:
@@ -361,9 +362,9 @@ def _search(
             offset, given_up = labels.thin(reached.label, reached.offset, reached.steps, at, width)
             reached = reached._replace(offset=offset)
             best[labels.GIVEN_UP] = min(best[labels.GIVEN_UP], given_up)
-            effort.spend(min(1.0, width * len(layers.value) / n / _LABEL_WORK))
-        else:
-            effort.spend(reached.layer < n)
+            effort.spend(min(_LABEL_WORK, width * len(layers.value) / n))
+        elif reached.layer < n:
+            effort.spend(_LABEL_WORK)
     counts = None
     if best[labels.LAYER] >= 0:
         counts = np.empty(n, np.int64)

@@ -1,8 +1,7 @@
 """RO and AO where the counts of a bin are too many to tabulate: only those near the dual solution are.
 
-For given multipliers, the share of a bin in the dual bound is a formula, and its least is found by bisection. So the
-dual needs no tables. The search needs small ones: what is better than the counts known differs from the dual solution
-by less than the gap between the two, and that leaves few counts a bin.
+The dual needs no tables (`large_dual.py`). The search needs small ones: what is better than the counts known differs
+from the dual solution by less than the gap between the two, and that leaves few counts a bin.
 
 In avoid the share may have two lowest counts far apart. Then the bin's counts are cut between them, and both halves
 are searched, each with multipliers of its own: branch and bound, in which one or two bins usually branch.
@@ -18,23 +17,21 @@ import numpy as np
 
 from elsewhere.model.arrays import Floats, Ints, exact_sum
 from elsewhere.model.problem import Problem
-from elsewhere.solvers import dual, knapsack, terms
-from elsewhere.solvers.choices import KINDS, Shortage, table, values_within
-from elsewhere.solvers.knapsack import Best, Dual, Effort, Limits, Solution, Tables
+from elsewhere.solvers import knapsack, terms
+from elsewhere.solvers.choices import BYTES_PER_ENTRY, KINDS, Shortage, table, values_within
+from elsewhere.solvers.knapsack import Best, Effort, Limits, SearchGaveUp, Solution, Tables
+from elsewhere.solvers.large_dual import Node, Shares
 
 #: From so many counts on, they are not tabulated; and so many are, at a time.
 LARGE = 1 << 16
 _WINDOW = 1 << 17
-_BYTES_PER_ENTRY = 33
-#: Points between the two peaks of a bin with which its dual begins.
-_FIRST_SHARES = (0.0, 0.02, 0.1, 0.25, 0.5, 0.75, 1.0)
-_ROUNDS = 60
-_CONVERGED = 1e-14
-_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 _LEAST_GAP = 1e-12
-#: Calls that a small relative gap is worth, fewer than for small sizes: many never close. And calls for a last try.
-_ENOUGH = 8.0
-_LAST_TRY = 20.0
+#: The work, in labels, that a small relative gap is worth, less than for small sizes: many never close; and that of a
+#: last try. A part's dual and windows cost as much as so many labels, and more for each bin.
+_ENOUGH = 8e6
+_LAST_TRY = 20e6
+_WORK_PER_PART = 1e6
+_WORK_PER_BIN = 500.0
 #: The counts a bin of a first, cheap search.
 _PROBE = 8
 #: A hole of so large a part of all counts, one in this many, is worth a cut; and a gap is not sought more exactly.
@@ -49,23 +46,6 @@ _CORE_GAIN = 0.5
 _LARGEST_BINS = 8
 _HALVINGS = 70
 _WIDER = 8.0
-_WORK_PER_CALL = 2_000_000
-#: What a part's dual and windows cost, in calls of the search's kernels: one, and one more for so many bins.
-_BINS_PER_CALL = 2_000
-
-
-class Node(NamedTuple):
-    """A part of the problem: the counts low..high of each bin, the dual of it, and the bins' least shares."""
-
-    low: Ints
-    high: Ints
-    by: Dual
-    least: Floats
-    #: Where the shares are least.
-    at: Ints
-    #: Counts that the dual was found with: those of bin bins[k] are columns[k].
-    bins: Ints
-    columns: Ints
 
 
 class Window(NamedTuple):
@@ -110,7 +90,7 @@ def optimum(problem: Problem, known: Ints, limits: Limits, guess: tuple[float, f
 def bounded(problem: Problem, counts: Ints, limits: Limits) -> Solution:
     """The given counts, with the dual bound on what the best could be."""
     search = _Search(problem, counts, limits)
-    by = search.root((-1.0, 0.0)).by
+    by = search.shares.root(counts, (-1.0, 0.0), search.found).by
     return Solution(counts, search.found, min(by.bound, search.found), by.bound, by.lam, by.mu)
 
 
@@ -121,11 +101,17 @@ class _Search:
         assert problem.privacy is not None
         self.problem, self.limits = problem, limits
         self.quality, self.privacy = problem.quality, problem.privacy
-        self.sign = -1.0 if problem.goal == "avoid" else 1.0
+        self.shares = Shares(problem, limits)
+        self.sign = self.shares.sign
         self.size, self.budget = problem.size, problem.budget
         self.effort = Effort(limits, _ENOUGH)
         self.counts, self.found = known, self.objective(known)
-        self.most = max(min(_WINDOW, limits.memory // _BYTES_PER_ENTRY), 4 * len(known))
+        self.most = min(max(_WINDOW, 4 * len(known)), limits.memory // BYTES_PER_ENTRY)
+        if self.most < len(known):
+            raise SearchGaveUp(
+                f"the search would have to tabulate {len(known)} counts, "
+                f"more than memory_limit={limits.memory} bytes hold"
+            )
 
     def objective(self, counts: Ints) -> float:
         privacy = self.privacy
@@ -137,7 +123,7 @@ class _Search:
         return self.limits.tolerance(self.found)
 
     def run(self, guess: tuple[float, float]) -> Solution:
-        root = self.root(guess)
+        root = self.shares.root(self.counts, guess, self.found)
         flat = self.is_flat(root)
         queue = [] if flat else [(root.by.bound, 0, root)]
         done = root.by.bound if flat else math.inf  # the least bound of the parts that are done with
@@ -147,7 +133,7 @@ class _Search:
             if min(bound, done) >= self.found - self.tolerance:
                 done = min(done, bound)
                 break
-            self.effort.spend(1.0 + len(node.low) / _BINS_PER_CALL)
+            self.effort.spend(_WORK_PER_PART + _WORK_PER_BIN * len(node.low))
             bound, parts = self.explore(node)
             done = min(done, bound)
             for part in parts:
@@ -162,7 +148,7 @@ class _Search:
 
     def is_flat(self, node: Node) -> bool:
         """Whether the multipliers tell hardly any counts apart."""
-        first, last, hole, hole_end = self.within(node, _LEAST_GAP * (1.0 + abs(node.by.bound)))
+        first, last, hole, hole_end = self.shares.within(node, _LEAST_GAP * (1.0 + abs(node.by.bound)))
         alike = float((last - first - (hole_end - hole)).sum(dtype=np.float64))
         every = float((node.high - node.low).sum(dtype=np.float64))
         return alike > 0.5 * every and every > _MANY * len(first)
@@ -213,7 +199,7 @@ class _Search:
         found, too_wide = None, math.inf
         trial = widest
         while True:
-            first, last, hole, hole_end = self.within(node, trial)
+            first, last, hole, hole_end = self.shares.within(node, trial)
             entries = float((last - first).sum(dtype=np.float64)) + len(first)
             split = _HOLE * float((hole_end - hole).max()) > entries
             if entries <= most and not (split and (trial < widest or entries > _PROBE * len(first))):
@@ -229,20 +215,9 @@ class _Search:
             trial = narrowest if found is None else math.sqrt(found.gap * too_wide)
         return found, too_wide
 
-    def within(self, node: Node, gap: float) -> tuple[Ints, Ints, Ints, Ints]:
-        """The first and last count of each bin whose share is within the gap, and the widest hole between them."""
-        n = len(node.low)
-        begin, end, hole, hole_end = (np.empty(n, np.int64) for _ in range(4))
-        limit = node.least + gap + _ROUNDING * (np.abs(node.least) + abs(node.by.mu) * node.at)
-        terms.near_least(
-            self.lagrangian(node.by.lam, node.by.mu), node.low, node.high, limit, begin, end, hole, hole_end
-        )
-        # The least share may be known only as a bound from below.
-        return np.minimum(begin, node.at), np.maximum(end, node.at), hole, hole_end
-
     def halves(self, node: Node, gap: float) -> list[Node] | None:
         """The part cut in two where a bin has two lowest counts far apart; None if no bin has."""
-        begin, end, hole, hole_end = self.within(node, gap)
+        begin, end, hole, hole_end = self.shares.within(node, gap)
         at = int(np.argmax(hole_end - hole))
         if _HOLE * float(hole_end[at] - hole[at]) <= float((end - begin).sum(dtype=np.float64)) + len(begin):
             return None
@@ -251,90 +226,10 @@ class _Search:
         for low_at, high_at in ((int(node.low[at]), middle), (middle + 1, int(node.high[at]))):
             low, high = node.low.copy(), node.high.copy()
             low[at], high[at] = low_at, high_at
-            part = self.part(low, high, node)
+            part = self.shares.part(low, high, node, self.found)
             if part is not None:
                 parts.append(part)
         return parts
-
-    def root(self, guess: tuple[float, float]) -> Node:
-        """The whole problem: all counts that fit the budget."""
-        low, number = values_within(self.problem, self.budget)
-        high = low + number - 1
-        q_peak = self.quality.reference * (self.quality.size / self.quality.reference_size)
-        p_peak = self.privacy.reference * (self.privacy.size / self.privacy.reference_size)
-        between = [((1.0 - share) * q_peak + share * p_peak).astype(np.int64) for share in _FIRST_SHARES]
-        columns = [low, high, *(np.clip(column, low, high) for column in (self.counts, *between))]
-        bins = np.tile(np.arange(len(low)), len(columns))
-        return self.dual(low, high, bins, np.concatenate(columns), guess)
-
-    def part(self, low: Ints, high: Ints, node: Node) -> Node | None:
-        """A part of a node with its own dual; None if it has no counts of the right size."""
-        if exact_sum(low) > self.size or exact_sum(high) < self.size:
-            return None
-        inside = (node.columns >= low[node.bins]) & (node.columns <= high[node.bins])
-        every = np.arange(len(low))
-        bins = np.concatenate((node.bins[inside], every, every))
-        columns = np.concatenate((node.columns[inside], low, high))
-        return self.dual(low, high, bins, columns, node.by[:2])
-
-    def lagrangian(self, lam: float, mu: float) -> terms.Lagrangian:
-        quality, privacy = self.quality, self.privacy
-        return terms.Lagrangian(
-            KINDS[privacy.distance.name], privacy.reference, privacy.reference_size,
-            KINDS[quality.distance.name], quality.reference, quality.reference_size,
-            quality.size, self.sign, lam, mu,
-        )  # fmt: skip
-
-    def terms_of(self, bins: Ints, columns: Ints) -> tuple[Floats, Floats]:
-        """The objective and the cost of single counts."""
-        quality, privacy, size = self.quality, self.privacy, self.quality.size
-        f = terms.terms_of(KINDS[privacy.distance.name], privacy.reference, bins, columns, privacy.reference_size, size)
-        g = terms.terms_of(KINDS[quality.distance.name], quality.reference, bins, columns, quality.reference_size, size)
-        return self.sign * f, g
-
-    def dual(self, low: Ints, high: Ints, bins: Ints, columns: Ints, guess: tuple[float, float]) -> Node:
-        """The dual of a part by column generation: that of a few counts, until no other count would change it."""
-        n = len(low)
-        lam, mu = guess
-        best: tuple[Dual, Floats, Ints] | None = None
-        step = 0.0
-        for _ in range(_ROUNDS):
-            order = np.lexsort((columns, bins))
-            bins, columns = bins[order], columns[order]
-            new = np.append(True, (np.diff(bins) != 0) | (np.diff(columns) != 0))
-            bins, columns = bins[new], columns[new]
-            f, g = self.terms_of(bins, columns)
-            start = np.searchsorted(bins, np.arange(n + 1)).astype(np.int64)
-            if not step:
-                f_span = float((np.maximum.reduceat(f, start[:-1]) - np.minimum.reduceat(f, start[:-1])).sum())
-                g_span = float((np.maximum.reduceat(g, start[:-1]) - np.minimum.reduceat(g, start[:-1])).sum())
-                if lam < 0.0:
-                    lam = f_span / g_span if f_span > 0.0 and g_span > 0.0 else 1.0
-                step = max(1e-300, 0.05 * f_span / max(1.0, float((high - low).sum(dtype=np.float64))))
-            lam, mu, hoped = dual.maximise_few(start, columns, f, g, self.size, self.budget, max(lam, 1e-9), mu, step)
-            value, least, at = self.dual_value(low, high, lam, mu)
-            if best is None or value > best[0].bound:
-                best = Dual(lam, mu, value), least, at
-            if value >= hoped - _CONVERGED * (1.0 + abs(hoped)) or value > self.found or self.limits.passed:
-                break
-            around = [np.clip(at + shift, low, high) for shift in (-1, 0, 1)]
-            bins = np.concatenate((bins, *(np.arange(n) for _ in around)))
-            columns = np.concatenate((columns, *around))
-        assert best is not None
-        return Node(low, high, *best, bins, columns)
-
-    def dual_value(self, low: Ints, high: Ints, lam: float, mu: float) -> tuple[float, Floats, Ints]:
-        """The dual bound for all counts, rounded down, with the bins' least shares and where they are."""
-        least, at = np.empty(len(low)), np.empty(len(low), np.int64)
-        lagrangian = self.lagrangian(lam, mu)
-        done, work = 0, _WORK_PER_CALL
-        while done < len(low):
-            reached = terms.least_reduced(lagrangian, low, high, done, work, least, at)
-            work = _WORK_PER_CALL if reached > done else 2 * work  # a bin begins anew in each call
-            done = reached
-        budgeted = lam * self.budget if lam > 0.0 else 0.0
-        value = float(least.sum()) - budgeted + mu * self.size
-        return value - _ROUNDING * (float(np.abs(least).sum()) + abs(budgeted) + abs(mu) * self.size), least, at
 
     def tabulated(self, begin: Ints, end: Ints) -> Tables:
         """Tables of the counts begin..end."""
@@ -405,7 +300,7 @@ class _Search:
         """Counts of the right size, the share of each of which is nearly the bin's least."""
         gap = _LEAST_GAP * (1.0 + abs(node.by.bound))
         while True:
-            first, last, _, _ = self.within(node, gap)
+            first, last, _, _ = self.shares.within(node, gap)
             if exact_sum(first) <= self.size <= exact_sum(last):
                 break
             gap *= _WIDER

@@ -18,6 +18,8 @@ from elsewhere.verification.ranges import Cost, Terms, cheap_counts, least_costs
 
 #: More counts than these are looked at by the range.
 _TABULATED = 1 << 16
+#: The bits of a count whose terms are told from those of the next one.
+_DIGITS = 40
 #: Labels after which the search for a better histogram is given up.
 _MOST_LABELS = 10_000_000
 #: As many forbidden histograms are told apart: one bit each.
@@ -62,7 +64,7 @@ class Multipliers:
         room: Floats = budget - least.sum() + least + ROOM * (1.0 + abs(budget))
         self.low, self.high = (
             first_count(self.low, best, lambda x: terms(x) <= room),
-            first_count(best, self.high, lambda x: terms(self._next(x)) > room),
+            self._before_next(first_count(best, self.high, lambda x: terms(self._next(x)) > room)),
         )
         return room
 
@@ -105,7 +107,11 @@ class Multipliers:
         return low, np.where(finite[1], self.high, low)
 
     def _next(self, x: Ints) -> Ints:
-        return np.minimum(x + 1, self.high)
+        """The next count, or the next that floating point can tell from it."""
+        return np.minimum(x + np.maximum(x >> _DIGITS, 1), self.high)
+
+    def _before_next(self, x: Ints) -> Ints:
+        return np.minimum(x + np.maximum(x >> _DIGITS, 1) - 1, self.high)
 
     def _q(self, x: Ints) -> Floats:
         terms = self.problem.quality.terms(x.astype(np.float64))
@@ -173,7 +179,9 @@ def _weighted(measure: Measure, weight: Floats) -> Terms:
     """The terms of single counts of a built-in distance, times the weights of their bins."""
 
     def terms(bins: Ints, x: Ints) -> Floats:
-        found = measure.distance.terms(measure.reference[bins], x.astype(np.float64), measure.reference_size, measure.size)
+        found = measure.distance.terms(
+            measure.reference[bins], x.astype(np.float64), measure.reference_size, measure.size
+        )
         return np.where(weight[bins] > 0.0, weight[bins] * found, 0.0)
 
     return terms

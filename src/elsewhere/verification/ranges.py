@@ -18,7 +18,7 @@ from elsewhere.model.arrays import Flags, Floats, Ints
 #: The terms of the counts x in the bins of the same places.
 Terms: TypeAlias = Callable[[Ints, Ints], Floats]
 
-#: A bound is as good as a count if it is less by no more than this: in all bins together, and as a share of the numbers.
+#: A bound is as good as a count if it is less by no more than this: in all bins together, and as a share of numbers.
 _CLOSE = 1e-10
 _ROUNDING = 1e-13
 #: So many ranges are not halved again: their bounds have to do, for the least cost and for counts that cost little.
@@ -58,7 +58,7 @@ class _Ranges(NamedTuple):
         return _Ranges(every, low, high, np.minimum(cost.at(every, low), cost.at(every, high)))
 
     def only(self, these: Flags) -> _Ranges:
-        return _Ranges(*(field[these] for field in self))
+        return _Ranges(self.bins[these], self.first[these], self.last[these], self.bound[these])
 
     @property
     def open(self) -> Flags:
@@ -91,11 +91,16 @@ def least_costs(cost: Cost, low: Ints, high: Ints) -> Floats:
     ranges = _Ranges.whole(cost, low, high)
     found = ranges.bound.copy()
     floor = found.copy()
-    close = _CLOSE / len(low) + _ROUNDING * np.maximum(cost.scale(ranges.bins, low), cost.scale(ranges.bins, high))
+    scale = np.minimum(cost.scale(ranges.bins, low), cost.scale(ranges.bins, high))
     ranges = ranges.only(ranges.open)
     while 0 < len(ranges.bins) <= _MOST_RANGES:
         ranges = ranges.halved(cost)
-        np.minimum.at(found, ranges.bins, cost.at(ranges.bins, ranges.first))
+        at_first = cost.at(ranges.bins, ranges.first)
+        better = np.flatnonzero(at_first < found[ranges.bins])
+        better = better[np.argsort(-at_first[better], kind="stable")]  # of a bin's, the best is the last
+        bins = ranges.bins[better]
+        found[bins], scale[bins] = at_first[better], cost.scale(bins, ranges.first[better])
+        close = _CLOSE / len(low) + _ROUNDING * scale
         done = ~ranges.open | (ranges.bound >= (found - close)[ranges.bins])
         np.minimum.at(floor, ranges.bins[done], ranges.bound[done])
         ranges = ranges.only(~done)
