@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import elsewhere as ew
-from elsewhere.solvers import large
+from elsewhere.solvers import large, terms
+from elsewhere.solvers.choices import KINDS
 from tests.support.instances import DISTANCES
 
 #: A limit on the quality loss that leaves many counts, by distance.
@@ -72,3 +73,39 @@ def test_avoiding_oneself_at_large_sizes(distance: str) -> None:
     assert result.privacy_distance is not None
     assert limit * (1.0 - 1e-6) <= result.privacy_distance <= limit * (1.0 + 1e-9)
     assert result.gap <= 1e-6 * limit
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@settings(max_examples=300, derandomize=True, deadline=None)
+@given(data=st.data())
+def test_counts_near_the_least_share(sign: float, data: st.DataObject) -> None:
+    """The first, the last and the widest hole between them are those that all counts one by one have."""
+    p_kind, q_kind = (data.draw(st.sampled_from(sorted(set(KINDS.values())))) for _ in range(2))
+    p_r, q_r = (data.draw(st.integers(1, 400)) for _ in range(2))
+    if data.draw(st.integers(0, 3)) == 0:
+        p_kind, p_r = q_kind, q_r
+    lam, mu = data.draw(st.floats(0.0, 3.0)), data.draw(st.floats(-2.0, 2.0)) / data.draw(st.sampled_from([1, 500]))
+    lagrangian = terms.Lagrangian(
+        p_kind, np.array([float(p_r)]), 500.0, q_kind, np.array([float(q_r)]), 500.0, 500.0, sign, lam, mu
+    )
+    low, high = np.array([1]), np.array([1 + data.draw(st.integers(0, 499))])
+    x = np.arange(low[0], high[0] + 1)
+    bins = np.zeros_like(x)
+    p, q = (
+        terms.terms_of(kind, reference, bins, x, 500.0, 500.0)
+        for kind, reference in ((p_kind, lagrangian.p_reference), (q_kind, lagrangian.q_reference))
+    )
+    share = sign * p + lam * q - mu * x
+    least, at = np.empty(1), np.empty(1, np.int64)
+    assert terms.least_reduced(lagrangian, low, high, 0, 10**6, least, at) == 1
+    noise = 1e-12 * (1.0 + np.abs(p).max() + lam * np.abs(q).max() + abs(mu) * high[0])
+    assert abs(least[0] - share.min()) <= noise
+    limit = least + data.draw(st.floats(0.0, 1.0)) * np.ptp(share) + noise
+    begin, end, hole, hole_end = (np.empty(1, np.int64) for _ in range(4))
+    terms.near_least(lagrangian, low, high, limit, begin, end, hole, hole_end)
+    near = x[share <= limit[0] - noise]
+    assert ((begin[0] <= near) & (near <= end[0])).all()
+    assert share[begin[0] - low[0]] <= limit[0] + noise
+    assert share[end[0] - low[0]] <= limit[0] + noise
+    assert (share[hole[0] + 1 - low[0] : hole_end[0] - low[0]] > limit[0] - noise).all()
+    assert hole_end[0] - hole[0] >= np.diff(x[share <= limit[0] + noise]).max(initial=0) - 16

@@ -26,7 +26,7 @@ _STEPS = 200
 # How often the few values are looked at, roughly, before the best multipliers for them are known.
 _EVALUATIONS = 500
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
-# A cost multiplier beyond this is not worth looking for: the bound is sound without, only weaker.
+# A cost multiplier so many times the first is not worth looking for: the bound is sound without, only weaker.
 _LARGEST = 1e30
 
 
@@ -115,11 +115,11 @@ def maximise_few(
         mu, dual, _ = _maximise_mu(start, value, f, g, size, 0.0, mu, step)
         return 0.0, mu, dual
     factor = 1.1
-    smallest = lam * 1e-12
+    smallest, largest = lam * 1e-12, max(lam, 1.0) * _LARGEST
     mu, dual, cost = _maximise_mu(start, value, f, g, size, lam, mu, step)
     left, left_mu, left_dual, left_cost = lam, mu, dual - lam * budget, cost
     right, right_mu, right_dual, right_cost = left, left_mu, left_dual, left_cost
-    while right_cost > budget and right < _LARGEST:
+    while right_cost > budget and right < largest:
         left, left_mu, left_dual, left_cost = right, right_mu, right_dual, right_cost
         right *= factor
         factor = min(16.0, factor * factor)

@@ -22,7 +22,7 @@ _HALF_PER_LN2 = 0.5 / math.log(2.0)
 _SCANNED = 16
 _FLAT = 1e-15
 # Ranges of a bin that are looked at for its counts near the least.
-_LOOKS = 1 << 8
+_LOOKS = 1 << 9
 
 
 @kernel
@@ -497,7 +497,7 @@ def _first_rise(of: _Share, p_weight: float, q_weight: float, mu: float, low: in
         rise = -mu
         if p_weight != 0.0:
             rise += p_weight * marginal(p_kind, p_r, float(middle), p_size, x_size)
-        if q_weight > 0.0:
+        if q_weight != 0.0:
             rise += q_weight * marginal(q_kind, q_r, float(middle), q_size, x_size)
         if rise >= 0.0:
             high = middle
@@ -513,6 +513,15 @@ def _lowest(of: _Share, a: int, b: int) -> int:
     if sign < 0.0 and p_kind == q_kind and p_r == q_r and p_size == q_size:
         return _first_rise(of, 0.0, lam - 1.0, mu, a, b)
     return _first_rise(of, sign, lam, mu, a, b)
+
+
+@kernel
+def _highest(of: _Share, a: int, b: int) -> int:
+    """Where a share that is concave over a..b is greatest."""
+    p_kind, p_r, p_size, q_kind, q_r, q_size, _, sign, lam, mu = of
+    if p_kind == q_kind and p_r == q_r and p_size == q_size:
+        return _first_rise(of, 0.0, 1.0 - lam, -mu, a, b)
+    return _first_rise(of, -sign, -lam, -mu, a, b)
 
 
 @kernel
@@ -594,7 +603,7 @@ def least_reduced(terms: Lagrangian, low: Ints, high: Ints, first: int, work: in
 
 @kernel
 def _edge(of: _Share, inside: int, outside: int, limit: float) -> int:
-    """The count furthest from `inside`, on the way to `outside`, at which a rising share is within the limit."""
+    """The count furthest from `inside`, on the way to `outside`, up to which the share is within the limit."""
     if _share(of, outside) <= limit:
         return outside
     while abs(outside - inside) > 1:
@@ -604,6 +613,15 @@ def _edge(of: _Share, inside: int, outside: int, limit: float) -> int:
         else:
             outside = middle
     return inside
+
+
+@kernel
+def _join(i: int, first: int, last: int, begin: Ints, end: Ints, hole_begin: Ints, hole_end: Ints) -> None:
+    """Add the counts first..last of bin i to those before them."""
+    if end[i] >= begin[i] and first - end[i] > hole_end[i] - hole_begin[i]:
+        hole_begin[i], hole_end[i] = end[i], first
+    begin[i] = min(begin[i], first)
+    end[i] = max(end[i], last)
 
 
 @kernel
@@ -640,6 +658,14 @@ def near_least(
                 if _share(of, m) > limit[i]:
                     continue
                 first, last = _edge(of, m, a, limit[i]), _edge(of, m, b, limit[i])
+            elif shape == _CONCAVE:
+                m = _highest(of, a, b)
+                if _share(of, m) > limit[i]:
+                    if _share(of, a) <= limit[i]:
+                        _join(i, a, _edge(of, a, m, limit[i]), begin, end, hole_begin, hole_end)
+                    if _share(of, b) > limit[i]:
+                        continue
+                    first = _edge(of, b, m, limit[i])
             elif b - a <= _SCANNED:
                 while first <= last and _share(of, first) > limit[i]:
                     first += 1
@@ -648,19 +674,12 @@ def near_least(
                 if first > last:
                     continue
             else:
-                cut = a + (b - a) // 2
-                if shape == _CONCAVE:
-                    bound = min(_share(of, a), _share(of, b))
-                else:
-                    cut, bound = _cut(of, a, b)
+                cut, bound = _cut(of, a, b)
                 if bound <= limit[i]:  # the lower range is looked at first
                     left[ranges], right[ranges], left[ranges + 1], right[ranges + 1] = cut, b, a, cut
                     ranges += 2
                 continue
-            if end[i] >= begin[i] and first - end[i] > hole_end[i] - hole_begin[i]:
-                hole_begin[i], hole_end[i] = end[i], first
-            begin[i] = min(begin[i], first)
-            end[i] = max(end[i], last)
+            _join(i, first, last, begin, end, hole_begin, hole_end)
 
 
 @kernel
