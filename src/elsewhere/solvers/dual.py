@@ -26,8 +26,10 @@ _STEPS = 200
 # How often the few values are looked at, roughly, before the best multipliers for them are known.
 _EVALUATIONS = 500
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
-# A cost multiplier so many times the first is not worth looking for: the bound is sound without, only weaker.
+# A cost multiplier beyond this, and this far beyond the first, is not worth looking for: the bound is sound without,
+# only weaker.
 _LARGEST = 1e30
+_FAR = 1e6
 
 
 @kernel
@@ -115,7 +117,7 @@ def maximise_few(
         mu, dual, _ = _maximise_mu(start, value, f, g, size, 0.0, mu, step)
         return 0.0, mu, dual
     factor = 1.1
-    smallest, largest = lam * 1e-12, max(lam, 1.0) * _LARGEST
+    smallest, largest = lam * 1e-12, max(lam * _FAR, _LARGEST)
     mu, dual, cost = _maximise_mu(start, value, f, g, size, lam, mu, step)
     left, left_mu, left_dual, left_cost = lam, mu, dual - lam * budget, cost
     right, right_mu, right_dual, right_cost = left, left_mu, left_dual, left_cost

@@ -134,10 +134,10 @@ class _Search:
                 done = min(done, bound)
                 break
             self.effort.spend(_WORK_PER_PART + _WORK_PER_BIN * len(node.low))
-            bound, parts = self.explore(node)
-            done = min(done, bound)
-            for part in parts:
-                heapq.heappush(queue, (part.by.bound, made, part))
+            proven, parts = self.explore(node)
+            done = min(done, max(bound, proven))
+            for part in parts:  # what holds for the whole holds for its parts
+                heapq.heappush(queue, (max(bound, part.by.bound), made, part))
                 made += 1
         bound = min([done, self.found, *(bound for bound, _, _ in queue)])
         if self.found - bound > max(self.tolerance, knapsack.GOOD_ENOUGH * abs(self.found)) and not self.limits.passed:

@@ -62,10 +62,9 @@ class Multipliers:
         best = first_count(self.low, self.high, lambda x: terms(self._next(x)) >= terms(x))
         least = terms(best)
         room: Floats = budget - least.sum() + least + ROOM * (1.0 + abs(budget))
-        self.low, self.high = (
-            first_count(self.low, best, lambda x: terms(x) <= room),
-            self._before_next(first_count(best, self.high, lambda x: terms(self._next(x)) > room)),
-        )
+        last = first_count(best, self.high, lambda x: terms(self._next(x)) > room)
+        self.low = first_count(self.low, best, lambda x: terms(x) <= room)
+        self.high = np.minimum(last + _step(last) - 1, self.high)
         return room
 
     @property
@@ -107,11 +106,8 @@ class Multipliers:
         return low, np.where(finite[1], self.high, low)
 
     def _next(self, x: Ints) -> Ints:
-        """The next count, or the next that floating point can tell from it."""
-        return np.minimum(x + np.maximum(x >> _DIGITS, 1), self.high)
-
-    def _before_next(self, x: Ints) -> Ints:
-        return np.minimum(x + np.maximum(x >> _DIGITS, 1) - 1, self.high)
+        following: Ints = np.minimum(x + _step(x), self.high)
+        return following
 
     def _q(self, x: Ints) -> Floats:
         terms = self.problem.quality.terms(x.astype(np.float64))
@@ -147,13 +143,13 @@ class Multipliers:
         A sum of convex terms is bisected. Where it is so flat that rounding leads the bisection astray, the released
         count is a second point to look at.
         """
-        if self._many:
-            return least_costs(self._convex(), *self._finite())
         if self.problem.goal != "avoid" and not self.own:
             near = self._cost(np.clip(released, self.low, self.high))
             return np.minimum(
                 near, self._cost(first_count(self.low, self.high, lambda x: self._cost(self._next(x)) >= self._cost(x)))
             )
+        if self._many:
+            return least_costs(self._convex(), *self._finite())
         least = np.empty(len(self.low))
         for bin_ in range(len(self.low)):
             x, objective, quality = self.row(bin_)
@@ -169,6 +165,12 @@ class Multipliers:
         """The size of the numbers that the dual bound is a sum of."""
         spent = self.quality * self.problem.budget if self.quality > 0.0 else 0.0
         return float(np.abs(least).sum()) + abs(spent) + abs(self.size) * self.problem.size
+
+
+def _step(x: Ints) -> Ints:
+    """What leads from a count to the next that floating point can tell from it."""
+    step: Ints = np.maximum(x >> _DIGITS, 1)
+    return step
 
 
 def _nothing(bins: Ints, x: Ints) -> Floats:
