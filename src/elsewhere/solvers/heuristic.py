@@ -20,8 +20,8 @@ _BYTES_PER_PAIR = 12
 _WORK_PER_CALL = 5_000_000
 #: Where values are many: how many of a bin are looked at together on either side, by how much moves become smaller, and
 #: the part of the budget that all but the smallest may use.
-_GRID = 512
-_REFINED = 4
+_GRID = 1024
+_REFINED = 2
 _SHARE = 0.5
 
 

@@ -28,7 +28,7 @@ _WINDOW = 1 << 17
 _LEAST_GAP = 1e-12
 #: The work, in labels, that a small relative gap is worth, less than for small sizes: many never close; and that of a
 #: last try. A part's dual and windows cost as much as so many labels, and more for each bin.
-_ENOUGH = 8e6
+_ENOUGH = 4e6
 _LAST_TRY = 20e6
 _WORK_PER_PART = 1e6
 _WORK_PER_BIN = 500.0
