@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import elsewhere as ew
-from elsewhere.solvers import large, terms
+from elsewhere.solvers import large, large_dual, terms
 from elsewhere.solvers.choices import KINDS
 from tests.support.instances import DISTANCES
 
@@ -35,6 +35,7 @@ def test_as_good_as_with_tables(quality: str, goal: Goal, data: st.DataObject) -
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(large, "LARGE", 1)
         patch.setattr(large, "_PROBE", data.draw(st.sampled_from([1, 8])))
+        patch.setattr(large_dual, "_MANY_BINS", data.draw(st.sampled_from([1, 512])))
         found = verb(history, target, limit, quality, privacy)
     assert expected.privacy_distance is not None
     assert found.privacy_distance is not None

@@ -6,6 +6,7 @@ of a few counts of each bin gives multipliers, these lead to counts that were la
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +23,8 @@ _ROUNDS = 60
 _CONVERGED = 1e-14
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 _WORK_PER_CALL = 2_000_000
+#: From this many bins on, equal ones are grouped.
+_MANY_BINS = 512
 
 
 class Node(NamedTuple):
@@ -71,18 +74,32 @@ class Shares:
 
     def within(self, node: Node, gap: float) -> tuple[Ints, Ints, Ints, Ints]:
         """The first and last count of each bin whose share is within the gap, and the widest hole between them."""
-        n = len(node.low)
-        begin, end, hole, hole_end = (np.empty(n, np.int64) for _ in range(4))
+        first, member = self.alike(node.low, node.high)
+        begin, end, hole, hole_end = (np.empty(len(first), np.int64) for _ in range(4))
         limit = node.least + gap + _ROUNDING * (np.abs(node.least) + abs(node.by.mu) * node.at)
-        terms.near_least(
-            self.lagrangian(node.by.lam, node.by.mu), node.low, node.high, limit, begin, end, hole, hole_end
-        )
+        lagrangian = self.lagrangian(node.by.lam, node.by.mu, first)
+        terms.near_least(lagrangian, node.low[first], node.high[first], limit[first], begin, end, hole, hole_end)
         # The least share may be known only as a bound from below.
-        return np.minimum(begin, node.at), np.maximum(end, node.at), hole, hole_end
+        begin, end = np.minimum(begin[member], node.at), np.maximum(end[member], node.at)
+        return begin, end, hole[member], hole_end[member]
+
+    def alike(self, low: Ints, high: Ints) -> tuple[Ints, Ints]:
+        """Bins in groups of equal ones, if they are many: a bin of each group, and the group of each bin."""
+        if len(low) < _MANY_BINS:
+            every = np.arange(len(low))
+            return every, every
+        keys = (low, high, self.quality.reference, self.privacy.reference)
+        order = np.lexsort(keys)
+        new = np.append(True, np.any([np.diff(key[order]) != 0 for key in keys], axis=0))
+        member = np.empty(len(low), np.int64)
+        member[order] = np.cumsum(new) - 1
+        return order[new], member
 
     def dual(self, low: Ints, high: Ints, bins: Ints, columns: Ints, guess: tuple[float, float], enough: float) -> Node:
-        """The dual of a part by column generation: that of a few counts, until no other count would change it, or it is
-        above `enough`."""
+        """The dual of a part by column generation: that of a few counts, until no other count would change it.
+
+        A bound above `enough` need not be the best one.
+        """
         n = len(low)
         lam, mu = guess
         best: tuple[Dual, Floats, Ints] | None = None
@@ -101,10 +118,11 @@ class Shares:
                     lam = f_span / g_span if f_span > 0.0 and g_span > 0.0 else 1.0
                 step = max(1e-300, 0.05 * f_span / max(1.0, float((high - low).sum(dtype=np.float64))))
             lam, mu, hoped = dual.maximise_few(start, columns, f, g, self.size, self.budget, max(lam, 1e-9), mu, step)
-            value, least, at = self.dual_value(low, high, lam, mu)
+            value, rounding, least, at = self.dual_value(low, high, lam, mu)
             if best is None or value > best[0].bound:
                 best = Dual(lam, mu, value), least, at
-            if value >= hoped - _CONVERGED * (1.0 + abs(hoped)) or value > enough or self.limits.passed:
+            noise = _CONVERGED * (1.0 + abs(hoped)) + math.sqrt(n) * rounding
+            if value >= hoped - noise or value > enough or self.limits.passed:
                 break
             around = [np.clip(at + shift, low, high) for shift in (-1, 0, 1)]
             bins = np.concatenate((bins, *(np.arange(n) for _ in around)))
@@ -112,24 +130,29 @@ class Shares:
         assert best is not None
         return Node(low, high, *best, bins, columns)
 
-    def dual_value(self, low: Ints, high: Ints, lam: float, mu: float) -> tuple[float, Floats, Ints]:
-        """The dual bound for all counts, rounded down, with the bins' least shares and where they are."""
+    def dual_value(self, low: Ints, high: Ints, lam: float, mu: float) -> tuple[float, float, Floats, Ints]:
+        """The dual bound for all counts, rounded down, and by how much; the bins' least shares and where they are."""
+        first, member = self.alike(low, high)
+        low, high = low[first], high[first]
         least, at = np.empty(len(low)), np.empty(len(low), np.int64)
-        lagrangian = self.lagrangian(lam, mu)
+        lagrangian = self.lagrangian(lam, mu, first)
         done, work = 0, _WORK_PER_CALL
         while done < len(low):
             reached = terms.least_reduced(lagrangian, low, high, done, work, least, at)
             work = _WORK_PER_CALL if reached > done else 2 * work  # a bin begins anew in each call
             done = reached
+        least, at = least[member], at[member]
         budgeted = lam * self.budget if lam > 0.0 else 0.0
         value = float(least.sum()) - budgeted + mu * self.size
-        return value - _ROUNDING * (float(np.abs(least).sum()) + abs(budgeted) + abs(mu) * self.size), least, at
+        rounding = _ROUNDING * (float(np.abs(least).sum()) + abs(budgeted) + abs(mu) * self.size)
+        return value - rounding, rounding, least, at
 
-    def lagrangian(self, lam: float, mu: float) -> terms.Lagrangian:
+    def lagrangian(self, lam: float, mu: float, bins: Ints) -> terms.Lagrangian:
+        """The shares of these bins."""
         quality, privacy = self.quality, self.privacy
         return terms.Lagrangian(
-            KINDS[privacy.distance.name], privacy.reference, privacy.reference_size,
-            KINDS[quality.distance.name], quality.reference, quality.reference_size,
+            KINDS[privacy.distance.name], privacy.reference[bins], privacy.reference_size,
+            KINDS[quality.distance.name], quality.reference[bins], quality.reference_size,
             quality.size, self.sign, lam, mu,
         )  # fmt: skip
 
