@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from elsewhere.histories import read
 from elsewhere.model.comparison import Comparison, Match, check_known, totals_by_kind
+from elsewhere.model.constraints import visited_in
 from elsewhere.model.distances import DistanceLike
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import HasProfile, Histogram, Profile, TableLike, TargetLike
@@ -86,6 +87,14 @@ class Plan:
         """Return what tells whether two plans have the same key; None without one."""
         return None if self._key is None else self._key.fingerprint()
 
+    def continuing(self, earlier: Histogram) -> Plan:
+        """Return the same plan for a release that continues an `earlier` one: no count falls."""
+        other = copy(self)
+        for name in ("_comparison", "_beyond", "_places_beyond"):
+            other.__dict__.pop(name, None)
+        other._lower = earlier
+        return other
+
     def about(self, history: TableLike) -> Plan:
         """Return the same plan, knowing what the export of `history` says about its locations."""
         types: Types = getattr(history, "types", None) or {}
@@ -97,8 +106,7 @@ class Plan:
         An unknown name raises `InputError`, and a target that has little to do with the history `TargetMismatch`. If
         `hide` would hide nothing at all, this does not raise; saving the result raises `Unchanged` instead.
         """
-        if self.policy.mechanism == "shared":
-            raise InputError("the policy has mechanism = 'shared', which takes many users; use it for a batch")
+        self.check_single()
         plan, histogram = self.about(history), as_histogram(history)
         plan._check_places(histogram.index)
         covered = plan.covered_in(histogram)
@@ -111,6 +119,11 @@ class Plan:
         if plan._comparison is not None and not plan.policy.allow_mismatch:
             plan._comparison.match(plan.counted(histogram).index).check()
         return plan.question_about(histogram, covered)
+
+    def check_single(self) -> None:
+        """Raise if the policy takes many users."""
+        if self.policy.mechanism == "shared":
+            raise InputError("the policy has mechanism = 'shared', which takes many users; use it for a batch")
 
     def counted(self, history: Histogram) -> Histogram:
         """Return the histogram that the policy is about: `history` itself, or that of its kinds of place."""
@@ -125,7 +138,7 @@ class Plan:
         return [self.kinds.kind_at(name, self.policy.depth) for name in names]
 
     def covered_in(self, history: Histogram) -> Covered:
-        """Return the locations that each sensitive name covers in `history`, the target and the candidates.
+        """Return the locations that each sensitive name covers in `history`, and in what the policy adds to it.
 
         A name that is neither a location nor a node of the policy's taxonomy is looked up in the shipped one. With
         ``by = "kind"`` the locations are kinds: those that hold a covered place of the history.
@@ -254,7 +267,7 @@ class Plan:
 
     @property
     def elsewhere(self) -> frozenset[str]:
-        """The sensitive locations among those that only the target and the candidates have."""
+        """The sensitive locations among those that the target, the candidates and the earlier release have."""
         return self._covered(NameIndex(())).locations
 
     def sanitize(self, history: TableLike) -> Sanitized:
@@ -320,7 +333,7 @@ class Plan:
     def _comparison(self) -> Comparison | None:
         if self._wanted is None:
             return None
-        return Comparison(self._wanted, self._candidates, self.kinds, self.policy.depth)
+        return Comparison(self._wanted, [*self._candidates, *visited_in(self._lower)], self.kinds, self.policy.depth)
 
     @cached_property
     def _candidates(self) -> tuple[str, ...]:
@@ -343,12 +356,17 @@ class Plan:
             return self._given_popularity
         table = shipped_table() if self._given_popularity is None else self._given_popularity.weights
         totals = totals_by_kind(table, self._taxonomy_for, self.policy.depth)
-        return Popularity.of({kind: weight for kind, weight in totals.items() if kind != UNKNOWN_KIND} or totals)
+        kinds = Popularity.of({kind: weight for kind, weight in totals.items() if kind != UNKNOWN_KIND} or totals)
+        if self._given_popularity is None:
+            return kinds
+        # A kind of which few users visited any place would tell as much about them as the place.
+        known = set(self.counted_names(self._given_popularity.receivers))
+        return replace(kinds, receivers=tuple(kind for kind in kinds.receivers if kind in known))
 
     @cached_property
     def _beyond(self) -> NameIndex:
-        """The places that the candidates and the target bring in."""
-        return NameIndex([*self._candidates, *(self._wanted or ())])
+        """The places that the candidates, the target and the earlier release bring in."""
+        return NameIndex([*self._candidates, *visited_in(self._lower), *(self._wanted or ())])
 
     @cached_property
     def _target_kinds(self) -> list[str]:
@@ -357,8 +375,9 @@ class Plan:
 
     @cached_property
     def _places_beyond(self) -> NameIndex:
-        """The candidates, and those of the target's names that are places."""
-        return NameIndex([*self._candidates, *(name for name in self._wanted or () if self.kinds.node(name) is None)])
+        """The candidates, what the earlier release has, and those of the target's names that are places."""
+        target = (name for name in self._wanted or () if self.kinds.node(name) is None)
+        return NameIndex([*self._candidates, *visited_in(self._lower), *target])
 
     @cached_property
     def _taxonomy(self) -> Taxonomy | None:
@@ -410,7 +429,7 @@ class Plan:
         return history.union(self._beyond)
 
     def _covered(self, history: NameIndex) -> Covered:
-        """The locations of the history, the target and the candidates that each sensitive name covers."""
+        """The locations of the history, and of what the policy adds to it, that each sensitive name covers."""
         known = self._known(history)
         spared = set(chain.from_iterable(map(known.match, self.policy.spared)))
         return Covered((name, self._matched(name, history, known) - spared) for name in self.policy.sensitive)

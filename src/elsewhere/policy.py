@@ -399,6 +399,8 @@ def _check_goal(values: Mapping[str, Any]) -> None:
         raise InputError(f"{goal} needs target", ("target",))
     limit = values[DISTANCE_LIMITS[goal]]
     aim = chosen_aim(goal, values["max_quality_loss"], limit, values["aim"], values["method"])
+    if values["method"] == "drawn" and values["levels"] is not None:
+        raise InputError(f"levels cannot be combined with method='drawn' for {goal}", ("levels", "method"))
     if aim == "least-loss" and values["method"] == "heuristic":
         raise InputError("method='heuristic' cannot search for the least quality loss", ("method",))
 

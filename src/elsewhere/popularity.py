@@ -52,7 +52,8 @@ class Popularity:
     def of(cls, table: TargetLike) -> Popularity:
         """Weights by location, or a profile. Of a learned one, only places that many users visited receive visits.
 
-        Nobody is sent to a home, or to a place of a kind that is often sensitive.
+        A bare profile with a spread was learned, but does not say from how many users; no place of it receives visits
+        where the person never was. Nobody is sent to where people live, or to a kind of place that is often sensitive.
 
         >>> Popularity.of({"Blue Note Café": 2, "St. Mary's Hospital": 5, "Pier 7": 3, "Home": 9}).receivers
         ('Pier 7', 'Blue Note Café')
@@ -60,14 +61,16 @@ class Popularity:
         known, numbers = parse_weights(as_target(table), "popularity")
         weights = Profile(zip(known.names, numbers.tolist(), strict=True))
         order = sorted(np.flatnonzero(numbers).tolist(), key=lambda at: (-numbers[at], known.keys[at]))
-        many = _visited_by_many(table) if isinstance(table, profiles.StoredProfile) else None
+        many = _visited_by_many(table)
         names = (known.names[at] for at in order if many is None or known.names[at] in many)
         places = filterfalse(is_pattern, names)  # which candidates cannot be
         return cls(weights, tuple(islice(filterfalse(_tells, places), _MOST_RECEIVERS)))
 
 
-def _visited_by_many(learned: profiles.StoredProfile) -> Collection[str] | None:
+def _visited_by_many(learned: TargetLike) -> Collection[str] | None:
     """The places that so many users visited that none of them is known by it; None if nobody was asked."""
+    if not isinstance(learned, profiles.StoredProfile):
+        return () if isinstance(learned, Profile) and learned.spread is not None else None
     if learned.users is None:
         return None
     spread = learned.profile.spread
@@ -79,9 +82,9 @@ def _visited_by_many(learned: profiles.StoredProfile) -> Collection[str] | None:
 
 
 def _tells(name: str) -> bool:
-    """Whether a visit to a place may tell something about a person: it is a home, or its kind is often sensitive."""
+    """Whether a visit to a place may tell something about a person: people live there, or its kind is sensitive."""
     places = Taxonomy.shipped()
-    return bool(places.often_sensitive([name]) or places.select(["preset:home"], among=[name]))
+    return bool(places.often_sensitive([name]) or places.select(["preset:home", "Housing"], among=[name]))
 
 
 def shipped_table() -> Profile:

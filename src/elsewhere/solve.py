@@ -310,10 +310,18 @@ def _privacy_not_met(question: Question, best: Sanitized, remedy: str, needed: f
     found = "best" if best.status == "optimal" else "best found"
     limit = question.max_quality_loss
     within = f" at a quality loss of at most {limit:.10g}" if limit < math.inf else ""
-    sentence = (
-        f"the {found} privacy distance{within} is {reached:.10g}, {side} {DISTANCE_LIMITS[question.goal]} {wanted:.10g}"
-    )
+    sentence = f"the {found} privacy distance{within} is {reached:.10g}, {side} {_named_limit(question)} {wanted:.10g}"
     return PrivacyNotMet(f"{sentence}; {remedy}" if remedy else sentence, best, needed)
+
+
+def _named_limit(question: Question) -> str:
+    """What the limit on the privacy distance is called: a limit that nobody gave is that of the profile's spread."""
+    spread, wanted = question.spread, question.distance_limit
+    if spread is not None and question.goal == "resemble" and wanted == spread.distances[-1]:
+        return "the farthest member's"
+    if spread is not None and question.goal == "avoid" and spread.others and wanted == spread.others[0]:
+        return "that of the nearest person who is no member,"
+    return DISTANCE_LIMITS[question.goal]
 
 
 def _sanitized(

@@ -161,15 +161,25 @@ def test_all_that_an_input_may_be(kind: str, tmp_path: Path) -> None:
     assert result["notes"] == ["1 user with an earlier release is not in the input."]
 
 
+@pytest.mark.parametrize("policy", [HIDE, replace(HIDE, method="drawn"), replace(HIDE, by="kind")])
+def test_a_place_that_only_the_earlier_release_has_may_be_sensitive(policy: ew.Policy) -> None:
+    policy = replace(policy, sensitive=("clinic", "preset:religion"))
+    past = {"ann": {"Church": 2}, "bob": {"Zoo": 1}}
+    now = table({user: {"gym": 3, "clinic": 2} for user in past})
+    result = ew.batch(policy, now, since=table(past), allow_unchanged=True)
+    reasons = {row["user"]: row["reason"] for row in result.outcomes.to_pylist()}
+    assert "sensitive now: 'Church'" in reasons["ann"]
+    assert as_people(result)["bob"]["Zoo"] >= 1
+
+
 def test_why_somebody_cannot_continue() -> None:
     past = {"ann": {"clinic": 2}, "bob": {"zoo": 1}, "cy": {"café": 9}, "dee": {"Café ": 4}}
     now = {user: {"café": 3, "clinic": 2} for user in past}
     result = ew.batch(HIDE, table(now), since=table(past))
     reasons = {row["user"]: row["reason"] for row in result.outcomes.to_pylist()}
     assert "sensitive now: 'clinic'" in reasons["ann"]
-    assert "does not know: 'zoo'" in reasons["bob"]
     assert "9 visits, and this one would have only 5" in reasons["cy"]
-    assert as_people(result) == {"dee": {"café": 5}}
+    assert as_people(result) == {"bob": {"café": 4, "zoo": 1}, "dee": {"café": 5}}
 
 
 @pytest.mark.parametrize("types", [("int32", "int64"), ("int64", "string"), ("string", "int64"), ("int32", "float64")])

@@ -130,7 +130,9 @@ def _release(goal: Goal, path: str, given: dict[str, Any]) -> None:
         given["output"] = "-"
     policy = _checked_options(goal, path, given)
     say, notes = options.speaker(given), list[str]()
-    plan = policy.plan().with_key(given.get("key_file"))
+    plan = policy.plan()
+    plan.check_single()  # before a key is made
+    plan = plan.with_key(given.get("key_file"))
     question = plan.question(options.read_history(path, given, notes.append))
     result = _checked_result(question, given["allow_unchanged"])
     # A command that fails says one sentence, so that all the others come after what may fail.

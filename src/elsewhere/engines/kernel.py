@@ -99,7 +99,8 @@ def sanitize_users(plans: Plans, table: Table, keys: Sequence[str] = ("user",)) 
             _hide_all(plan, users, chosen[at_once], closed, least, outcome)
             plain.append(Group(plan, chosen[at_once]))
         if not at_once.all():
-            _one_by_one(plan, users, chosen[~at_once], closed, outcome)
+            before = frozenset() if users.earlier is None else plans.sensitive(plan, users.earlier.releases.names)
+            _one_by_one(plan, users, chosen[~at_once], closed, outcome, before)
         closed[used] = False
     _check(users, plain, sensitive, least, outcome)
     return outcome.batch(users.keys)
@@ -242,7 +243,15 @@ def _hide_all(plan: Plan, users: Users, members: Ints, sensitive: Flags, least: 
     outcome.rows.append((np.repeat(members, length)[kept], location[kept], released[kept]))
 
 
-def _one_by_one(plan: Plan, users: Users, members: Ints, sensitive: Flags, outcome: Outcome) -> None:
+def _one_by_one(
+    plan: Plan,
+    users: Users,
+    members: Ints,
+    sensitive: Flags,
+    outcome: Outcome,
+    before: frozenset[str] = frozenset(),
+) -> None:
+    """Releases of some users; `before` has the sensitive places of their earlier ones."""
     from elsewhere.solve import solve
 
     others, number = plan.elsewhere, outcome.number
@@ -250,13 +259,14 @@ def _one_by_one(plan: Plan, users: Users, members: Ints, sensitive: Flags, outco
         rows = slice(users.offset[user], users.offset[user + 1])
         locations = [users.names[at] for at in users.location[rows]]
         covered = others.union(users.names[at] for at in users.location[rows] if sensitive[at])
+        asked, earlier = plan, None if users.earlier is None else users.earlier.of(user)
+        if earlier is not None:
+            asked, covered = plan.continuing(earlier), covered.union(before.intersection(earlier))
         try:
             history = Histogram(zip(locations, users.counts[rows].tolist(), strict=True))
             # The kinds that are sensitive to a user depend on the user's own places.
-            closed = Selection(covered) if plan.policy.by == "name" else plan.covered_in(history)
-            question = plan.question_about(history, closed)
-            if users.earlier is not None and (release := users.earlier.of(user)) is not None:
-                question = replace(question, lower=release)
+            closed = Selection(covered) if plan.policy.by == "name" else asked.covered_in(history)
+            question = asked.question_about(history, closed)
             if plan.policy.method == "drawn":
                 whose = [str(column[user].as_py()) for column in users.keys.columns]
                 question = replace(question, key=plan.key_of(whose))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, compress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,6 +76,10 @@ class Plans:
         new = [name for name in names if name not in self._covering]
         self._covering.update(zip(new, _covering(plan, new), strict=True))
         return Covering.of([self._covering[name] for name in names])
+
+    def sensitive(self, plan: Plan, names: list[str]) -> frozenset[str]:
+        """Those of the names that are sensitive by a plan."""
+        return frozenset(compress(names, self.covering(plan, names).sensitive))
 
 
 def _covering(plan: Plan, names: list[str]) -> list[tuple[int, ...]]:

@@ -16,7 +16,7 @@ from elsewhere.engines.outcome import FAILED_CHECK, Outcome
 from elsewhere.engines.users import Users
 from elsewhere.model.arrays import Flags, Ints
 from elsewhere.model.distances import find_distance, slack
-from elsewhere.model.errors import ElsewhereError, InputError
+from elsewhere.model.errors import ElsewhereError, InputError, TargetMismatch
 from elsewhere.model.histogram import Histogram
 from elsewhere.model.names import NameIndex
 from elsewhere.model.question import meets_distance
@@ -33,7 +33,9 @@ BLOCK_USERS = 2048
 _EQUAL = 1e-9
 #: Why a user who shares no release has none: one sentence for both kinds of user.
 WITHOUT_PARTNER = "no other user of the opposite kind can share a release within max_quality_loss"
-#: Why none of those has a drawn one either.
+#: Why a user is not compared with the target.
+MISMATCH = "most of the target's weight is at kinds of place that the user does not have; set allow_mismatch"
+#: Why none of those without a partner has a drawn release either.
 WITHOUT_DRAWN = (
     "somebody without a partner has only sensitive visits and nowhere to move them, so nobody without a partner has a "
     "release; give popularity"
@@ -93,6 +95,8 @@ class _Places:
             try:
                 self.secret[user] = self._is_far_or_near(user)
                 known.append(user)
+            except TargetMismatch:  # whose remedies are not for shared releases
+                outcome.reason[user] = MISMATCH
             except ElsewhereError as error:
                 outcome.reason[user] = str(error)
         return np.array(known, np.int64)

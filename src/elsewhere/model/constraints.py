@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -19,18 +20,26 @@ from elsewhere.text import closest, name_list, plural, quote
 
 
 def union_of(question: Question, target: NameIndex | None) -> tuple[NameIndex, Ints]:
-    """The locations of history, target and candidates, a place that several of them spell differently only once."""
+    """The locations of history, candidates, earlier release and target: a place that is spelt differently only once."""
     history = question.history
     candidates = _names("candidates", question.candidates)
     for name in candidates:
         if is_pattern(name):
             raise InputError(f"candidates has the pattern {quote(name)}; name each candidate", ("candidates",))
     index = history.index.union(NameIndex(candidates)) if candidates else history.index
+    earlier = visited_in(question.lower)
+    if earlier:
+        index = index.union(NameIndex(earlier))
     if target is not None:
         index = index.union(target)
     if index is history.index:
         return index, history.counts.copy()  # writable: to compiled code another type than read-only
     return index, align(index, history.index, history.counts)
+
+
+def visited_in(earlier: object) -> list[str]:
+    """The places that have visits in an earlier release, if that is what a lower bound is."""
+    return [*compress(earlier.locations, earlier.counts.tolist())] if isinstance(earlier, Histogram) else []
 
 
 def sensitive_in(question: Question, index: NameIndex) -> Flags:
@@ -67,8 +76,9 @@ def bounds_of(question: Question, index: NameIndex, original: Ints, size: int, s
     for at in np.flatnonzero(lower > np.where(closed, 0, upper)).tolist() if question.lower is not None else ():
         why = "is sensitive" if sensitive[at] else "was never visited (visited_only)"
         wrong = f"cannot be met: the location {why}" if closed[at] else f"is above its upper bound {upper[at]}"
+        what = "the earlier release's count" if earlier else "the lower bound"
         if closed[at] or bounded[at]:
-            raise InputError(f"the lower bound {lower[at]} of {quote(index.names[at])} {wrong}")
+            raise InputError(f"{what} {lower[at]} of {quote(index.names[at])} {wrong}")
     upper = np.minimum(upper, size)
     not_raised = [at for name in question.not_raised for at in index.positions(name)]
     upper[not_raised] = np.minimum(upper, np.maximum(original, lower))[not_raised]
@@ -83,12 +93,6 @@ def _earlier_counts(question: Question, index: NameIndex, size: int) -> Ints:
         return lower
     visited = np.flatnonzero(earlier.counts)
     places = np.array(index.positions_of(earlier.index), dtype=np.int64)[visited]
-    if (places < 0).any():
-        missing = name_list([earlier.locations[at] for at in visited[places < 0].tolist()], 5)
-        raise Infeasible(
-            f"the earlier release has visits at places that this one does not know: {missing}; name them as candidates",
-            math.inf,
-        )
     lower[places] = np.minimum(earlier.counts[visited], size + 1)
     return lower
 

@@ -67,6 +67,8 @@ class Key:
     @classmethod
     def make(cls, path: str | os.PathLike[str]) -> Key:
         """Make a new key in a file at `path`, which only you can read. A file that exists is an error."""
+        if os.fspath(path) in ("", "-"):
+            raise InputError(f"{quote(os.fspath(path))} is not a file; name a new file for the key")
         file = Path(path)
         if file.exists() or not _make(file):
             raise InputError(f"{quote(str(file))} exists already; name a new file for the key")
@@ -220,6 +222,4 @@ def _decoded(text: str, where: str) -> bytes:
         secret = base64.b64decode(text, validate=True)
         if len(secret) >= SHORTEST:
             return secret
-    raise InputError(
-        f"{where} has no key: it must be at least {SHORTEST} bytes, as hexadecimal or base64 text", ("key",)
-    )
+    raise InputError(f"{where} has no key: it must be at least {SHORTEST} bytes, as hexadecimal or base64 text")

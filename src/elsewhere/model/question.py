@@ -155,12 +155,14 @@ class Question:
         spread, limit = self.spread, self.distance_limit
         if spread is None:
             raise InputError(
-                "method='drawn' needs a target with a spread, which profiles.learn makes and profiles.spread_of adds",
+                "method='drawn' needs a target with a spread: a shipped profile, or one that 'elsewhere profile learn' "
+                "or profiles.learn makes from the histories of its members",
                 ("method", "target"),
             )
         if spread.privacy != (self.privacy.name if isinstance(self.privacy, KindDistance) else self.privacy):
+            given = quote(self.privacy) if isinstance(self.privacy, str) else f"a {type(self.privacy).__name__}"
             raise InputError(
-                f"privacy is {quote(self.privacy)}, but the spread of the target has distances by {spread.privacy!r}; "
+                f"privacy is {given}, but the distances of the target's members are by {spread.privacy!r}; "
                 "method='drawn' needs the same",
                 ("method", "privacy"),
             )

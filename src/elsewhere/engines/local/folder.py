@@ -176,7 +176,7 @@ class Output:
             told = f"the journal in {quote(self.private.place.shown)} cannot be read"
             raise InputError(f"{told}; name a new folder") from None
         if question != self._question:
-            told = f"output is {quote(self.folder.place.shown)}, begun with another input, policy or version"
+            told = f"output is {quote(self.folder.place.shown)}, begun with another input, policy, key or version"
             raise InputError(f"{told}; name a new folder", ("output",))
         self.records = [*self._intact_records()]
         found = self.private.read(_SUMMARY)
