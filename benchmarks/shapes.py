@@ -1,4 +1,7 @@
-"""Large sizes and hard shapes, by family: the worst time, gap and memory of each. A family has a process of its own."""
+"""Large sizes and hard shapes, by family: the worst time, gap and memory of each. A family has a process of its own.
+
+At last, many limits at once against a single one.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,19 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 import elsewhere as ew
-from benchmarks.data import skewed, uniform
-from benchmarks.measure import Row, duration, timed
+from benchmarks.data import skewed, uniform, users
+from benchmarks.measure import Row, best_of, duration, timed
 
-_VERBS: dict[str, Callable[..., ew.Sanitized]] = {"resemble": ew.resemble, "avoid": ew.avoid}
+_VERBS: dict[Literal["resemble", "avoid"], Callable[..., ew.Sanitized]] = {"resemble": ew.resemble, "avoid": ew.avoid}
 _BUDGETS = (0.005, 0.05)
 _SIZES = (10**4, 10**5, 10**6, 10**7)
 _GAP = 1e-6
+_POINTS = 50
 _ASK = "from benchmarks import shapes; shapes.report({!r})"
 
 
@@ -47,7 +51,9 @@ def _reversed(history: ew.Histogram) -> dict[str, int]:
     return dict(zip(history.locations, reversed(history.counts.tolist()), strict=True))
 
 
-def _shape(verb: str, history: ew.Histogram, target: dict[str, float], *args: object, **asked: object) -> Shape:
+def _shape(
+    verb: Literal["resemble", "avoid"], history: ew.Histogram, target: dict[str, float], *args: object, **asked: object
+) -> Shape:
     name = f"{verb}, n = {history.length:,}, N = {history.size:.0e}, {', '.join(map(str, args))}"
     return Shape(name, history.size, lambda: _VERBS[verb](history, target, *args, **asked))
 
@@ -148,6 +154,24 @@ def measure() -> Iterator[Row]:
                   and (family.gap is None or widest[3] <= family.gap))  # fmt: skip
         if family.shapes is _large:
             yield _growth(lines)
+    yield from _frontier()
+
+
+def _frontier() -> Iterator[Row]:
+    """Many limits at once against one of them, which is the mean of a few."""
+    budgets = np.linspace(0.001, 0.05, _POINTS).tolist()
+    members, _ = users("nyc")
+    for history, who in (
+        (sorted(members, key=lambda member: member.length)[len(members) // 2], "the median user of NYC"),
+        (skewed(200, 10**4, seed=1), "n = 200, N = 10^4"),
+    ):
+        for verb, ask in _VERBS.items():
+            ask(history, uniform(history), 0.01)  # compiles
+            ew.frontier(history, uniform(history), budgets[:2], verb)
+            one = float(np.mean([best_of(3, ask, history, uniform(history), each) for each in budgets[::7]]))
+            many = best_of(3, ew.frontier, history, uniform(history), budgets, verb)
+            yield Row(f"frontier of {_POINTS} points against one, {verb}, {who}", duration(many), duration(one),
+                      f"{many / one:.1f}", "<= 10 times", many <= 10.0 * one)  # fmt: skip
 
 
 def _growth(lines: list[tuple[str, int, float, float, str]]) -> Row:

@@ -40,11 +40,10 @@ _NEAR = 4.0
 #: With fewer counts a bin, all of them are searched even if the multipliers tell none apart.
 _MANY = 32
 #: Counts on either side that are looked at around counts that use up the budget, what must be gained to go on, and
-#: how such counts are found: the bins between which counts are moved, and steps of bisection.
+#: how such counts are found: by moving counts between so many bins.
 _CORE = 4
 _CORE_GAIN = 0.5
 _LARGEST_BINS = 8
-_HALVINGS = 70
 _WIDER = 8.0
 
 
@@ -270,7 +269,7 @@ class _Search:
         largest = np.argsort(-start, kind="stable")[:_LARGEST_BINS]
         for i in largest:
             for j in largest:
-                if i != j:
+                if i != j and not self.limits.passed:
                     way = np.zeros(len(start))
                     way[j] = min(start[i] - low[i], high[j] - start[j])
                     way[i] = -way[j]
@@ -282,7 +281,8 @@ class _Search:
         quality = self.quality
         kind = KINDS[quality.distance.name]
         fits, misses, share = 0.0, 1.0, 1.0
-        for _ in range(_HALVINGS):
+        # Until the next step is a fraction of a visit.
+        for _ in range(2 + int(np.abs(way).max()).bit_length()):
             counts = start + _rounded(share * way, 0)
             inside = bool((counts >= self.problem.lower).all())  # elsewhere terms may have no value at all
             cost = math.inf
