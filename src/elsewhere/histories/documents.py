@@ -37,6 +37,10 @@ _MOST_UNPACKED = 1 << 32
 _HIGHEST_RATIO = 200
 _ALWAYS_UNPACKED = 1 << 24
 
+#: How the names of files end that are worth a look, if there are many.
+_HISTORIES = (".json", ".geojson", ".gpx", ".kml", ".tcx", ".plt", ".rec")
+_TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
+
 _GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
 
 
@@ -109,6 +113,11 @@ class Document:
         """The first text in the document, in UTF-8."""
         head = self.head.decode("utf-16", "ignore").encode() if self.is_utf16 else self.head
         return head.removeprefix(codecs.BOM_UTF8).lstrip()
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it is called like a table."""
+        return self.name.lower().removesuffix(".gz").endswith(_TABLES)
 
     @property
     def is_json(self) -> bool:
@@ -275,9 +284,9 @@ def _bounded(pipe: BinaryIO) -> bytes:
 def _in_memory(stack: ExitStack, held: InMemoryFile) -> list[Document]:
     if not isinstance(held.content, bytes):
         return [
-            held.document(name, content, among_others=True)
+            _unzipped(held.document(name, content, among_others=True), len(content), held.most_unpacked)
             for name, content in sorted(held.content.items())
-            if _may_be_export(name)
+            if _may_be_history(name)
         ]
     document = held.document(held.name, held.content)
     if document.head.startswith(_ZIP):
@@ -285,13 +294,16 @@ def _in_memory(stack: ExitStack, held: InMemoryFile) -> list[Document]:
     return [_unzipped(document, len(held.content), held.most_unpacked)]
 
 
-def _may_be_export(name: str) -> bool:
+def _may_be_history(name: str) -> bool:
     """Whether one of many files is worth a look."""
-    return name.lower().endswith(".json")
+    return name.lower().removesuffix(".gz").endswith((*_HISTORIES, *_TABLES))
 
 
 def _unzipped(document: Document, size: int, most: int = _MOST_UNPACKED) -> Document:
     """The document itself, or what is in it if it is packed with gzip."""
+    # One of many is opened only if its name says that it is packed.
+    if document.among_others and not document.name.lower().endswith(".gz"):
+        return document
     if not document.head.startswith(_GZIP):
         return document
     import gzip
@@ -300,7 +312,7 @@ def _unzipped(document: Document, size: int, most: int = _MOST_UNPACKED) -> Docu
         packed = document.open()
         return io.BufferedReader(_Unpacked([gzip.GzipFile(fileobj=packed), packed], size, _Budget(most)))
 
-    return Document(document.name, unpack)
+    return Document(document.name, unpack, among_others=document.among_others)
 
 
 def _in_folder(folder: Path) -> list[Document]:
@@ -311,8 +323,9 @@ def _in_folder(folder: Path) -> list[Document]:
             raise InputError(f"it holds more than {_MOST_FILES} files; give the folder of the export itself")
         for name in names:
             path = Path(place, name)
-            if _may_be_export(name) and path.is_file():
-                documents.append(Document(str(path.relative_to(folder)), _opener(path), path, among_others=True))
+            if _may_be_history(name) and path.is_file():
+                document = Document(str(path.relative_to(folder)), _opener(path), path, among_others=True)
+                documents.append(_unzipped(document, path.stat().st_size))
     return sorted(documents, key=lambda it: it.name)
 
 
@@ -336,9 +349,11 @@ def _in_zip(stack: ExitStack, packed: BinaryIO, most: int = _MOST_UNPACKED) -> l
         if name.anchor or ".." in name.parts:
             raise InputError(f"it has a file named {quote(member.filename)}, which points outside of it")
     return [
-        Document(member.filename, _member(archive, member, budget), among_others=True)
+        _unzipped(
+            Document(member.filename, _member(archive, member, budget), among_others=True), member.file_size, most
+        )
         for member in members
-        if _may_be_export(member.filename)
+        if _may_be_history(member.filename)
     ]
 
 
