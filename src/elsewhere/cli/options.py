@@ -26,8 +26,8 @@ _READING = (
     click.option(
         "--format",
         metavar="FORMAT",
-        help="Read HISTORY as csv, json, jsonl, parquet, foursquare, takeout, timeline, swarm or browser. "
-        "Default: recognise the format.",
+        help="Read HISTORY as csv, json, jsonl, parquet, foursquare, takeout, timeline, swarm, browser, records, gpx, "
+        "kml, tcx, overland, polarsteps, geojson, owntracks, geolife or tracks. Default: recognise the format.",
     ),
     click.option(
         "--locations",
@@ -51,6 +51,25 @@ _READING = (
         metavar="FILE",
         help="Rename locations by this table with the columns id and label, and perhaps kind. "
         "elsewhere labels writes one to fill in.",
+    ),
+    click.option(
+        "--stay", metavar="TIME", help="Count a stay of at least this time, such as 5min, in a track. Default: 5min."
+    ),
+    click.option(
+        "--radius",
+        metavar="LENGTH",
+        help="Distance that a stay in a track may reach, and a name in --places may be away. Default: 100m.",
+    ),
+    click.option(
+        "--max-gap",
+        metavar="TIME",
+        help="Longest pause within a stay in a track. Default: 15min for gpx, kml, tcx and geolife, else no limit.",
+    ),
+    click.option(
+        "--places",
+        metavar="FILE",
+        help="Name the places of a track by the nearest in this file: a table with the columns name, latitude, "
+        "longitude and perhaps category, or GeoJSON, GPX or KML.",
     ),
 )
 _ASKING = (
@@ -216,12 +235,27 @@ def aim(*aims: str) -> Callable[[Command], Command]:
     )
 
 
+#: The options that say how to read a history.
+_READ_BY = (
+    "format",
+    "locations",
+    "location_column",
+    "count_column",
+    "user_column",
+    "user",
+    "labels",
+    "stay",
+    "radius",
+    "max_gap",
+    "places",
+)
+
+
 def read_history(path: str, given: Mapping[str, Any], say: Callable[[str], None]) -> History:
     """The history at a path, with what is to be said about it said."""
     from elsewhere.histories import read
 
-    names = ("format", "locations", "location_column", "count_column", "user_column", "user", "labels")
-    history = read(path, **{name: given[name] for name in names})
+    history = read(path, **{name: given[name] for name in _READ_BY})
     for note in history.notes:
         say(note)
     return history
@@ -251,7 +285,7 @@ def chosen_policy(goal: Goal, given: Mapping[str, Any], recorded: Policy | None 
     return Policy(goal=goal, **choices) if recorded is None else replace(recorded, **choices)
 
 
-_READ = ("policy", "target", "taxonomy", "labels", "lower", "upper", "forbidden", "popularity", "key_file")
+_READ = ("policy", "target", "taxonomy", "labels", "places", "lower", "upper", "forbidden", "popularity", "key_file")
 
 
 def check_paths(history: str, given: Mapping[str, Any], written: Iterable[str]) -> None:

@@ -72,10 +72,7 @@ class Columns:
     def coordinates(self) -> tuple[str, str] | None:
         """The columns with the latitude and the longitude, if there is one of each."""
         taken = (self.location, self.count, self.user)
-        latitude, longitude = (
-            [name for name in self.names if _key(name) in known.split() and name not in taken] for known in _COORDINATES
-        )
-        return (latitude[0], longitude[0]) if len(latitude) == len(longitude) == 1 else None
+        return coordinate_columns([name for name in self.names if name not in taken])
 
     def required_user(self) -> str:
         if self.user is None:
@@ -112,6 +109,12 @@ def find_columns(
     return Columns(names, where, found["count"], found["user"], count is not None)
 
 
+def coordinate_columns(names: Sequence[str]) -> tuple[str, str] | None:
+    """The columns with the latitude and the longitude, if there is one of each."""
+    latitude, longitude = ([name for name in names if _key(name) in known.split()] for known in _COORDINATES)
+    return (latitude[0], longitude[0]) if len(latitude) == len(longitude) == 1 else None
+
+
 class PositionColumns(NamedTuple):
     """The names of the columns of a table of positions; None for what it does not have."""
 
@@ -127,13 +130,13 @@ def find_positions(
     """The columns of a table that has positions and no locations, or None if it is no such table."""
     if location is not None or _known(names, "location") is not None:
         return None
-    latitude, longitude = ([name for name in names if _key(name) in known.split()] for known in _COORDINATES)
-    if len(latitude) != 1 or len(longitude) != 1:
+    where = coordinate_columns(names)
+    if where is None:
         return None
     # Of several columns with times the one that is called by the more usual name.
     times = sorted((_TIMES.split().index(_key(name)), name) for name in names if _key(name) in _TIMES.split())
     whose = _known(names, "user") if user is None else called(names, user)
-    return PositionColumns(latitude[0], longitude[0], times[0][1] if times else None, whose)
+    return PositionColumns(*where, times[0][1] if times else None, whose)
 
 
 class PlaceColumns(NamedTuple):

@@ -42,5 +42,5 @@ class Gazetteer:
         if least > radius:
             return None
         tied = self._order[low:high][metres == least]
-        found = (self._places[which] for which in tied.tolist())
-        return min(found, key=lambda place: (place.name, place.kind))
+        which: list[int] = tied.tolist()
+        return min((self._places[at] for at in which), key=lambda place: (place.name, place.kind))

@@ -1,6 +1,6 @@
 """KML, also in a KMZ: tracks, points with a time, and points with a time span, which are visits.
 
-Points without any time name places. Lines without times, such as the ways between the visits of Google's old Timeline, do not count.
+Points without any time name places. Lines without times, such as the ways in Google's old Timeline, do not count.
 """
 
 from __future__ import annotations

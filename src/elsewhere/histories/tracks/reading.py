@@ -30,15 +30,15 @@ def reading_of(track: Track, options: Options, usual_gap: float = math.inf) -> R
         return _of_visits(track.visits or track.places, radius, options, notes)
     points = track.points()
     stays = find_stays(points, stay, radius, options.max_gap or usual_gap)
-    where = f"of at least {_duration(stay)} within {radius:g} m"
     if not len(stays):
-        gap = " or raise max_gap" if math.isfinite(options.max_gap or usual_gap) else ""
-        told = f"it has {plural(len(points.times), 'position')}, but no stay {where}; lower stay, raise radius{gap}"
-        raise InputError(told, ("stay", "radius", "max_gap"))
+        where = f"you were nowhere for {_duration(stay)} within {radius:g} m"
+        told = f"it has {plural(len(points.times), 'position')}, but {where}"
+        gap = " or max_gap" if math.isfinite(options.max_gap or usual_gap) else ""
+        raise InputError(f"{told}; lower stay, or raise radius{gap}", ("stay", "radius", "max_gap"))
     places = find_places(stays, stay, radius / 2)
     notes.append(
-        f"Found {plural(sum(place.visits for place in places), 'visit')} {where} to {plural(len(places), 'place')}, in "
-        f"{plural(len(points.times), 'position')}."
+        f"Found {plural(sum(place.visits for place in places), 'visit')} to {plural(len(places), 'place')} in "
+        f"{plural(len(points.times), 'position')}: at least {_duration(stay)} within {radius:g} m each."
     )
     return _named(places, Gazetteer(track.places), radius, options, notes)
 
@@ -109,7 +109,8 @@ def _named(places: Sequence[Place], own: Gazetteer, radius: float, options: Opti
         told = {"home": "most of your nights", "work": "most of your working hours"}
         notes.append(f"Guessed {' and '.join(f'{role} from {told[role]}' for role in roles)}.")
     if unnamed:
-        notes.append(f"{plural(unnamed, 'place')} without a name. To name them, add places or labels.")
+        has, them = ("has", "it") if unnamed == 1 else ("have", "them")
+        notes.append(f"{plural(unnamed, 'place')} {has} no name. To name {them}, add places or labels.")
     return Reading(counts, notes, types, coordinates, hours)
 
 
