@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import io
 import json
+import lzma
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -172,3 +176,32 @@ def test_archives_with_tracks(tmp_path: Path) -> None:
     assert any(note.startswith("Skipped a broken file: activities/3.gpx: it is not valid XML") for note in broken.notes)
     table = packed(tmp_path / "table.zip", {"readme.txt": b"", "visits/all.csv": b"location\ncafe\ngym\ncafe\n"})
     assert dict(ew.read(table).histogram) == {"cafe": 2, "gym": 1}
+
+
+def tarred(files: dict[str, bytes]) -> bytes:
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as archive:
+        for name, inner in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(inner)
+            archive.addfile(member, io.BytesIO(inner))
+    return content.getvalue()
+
+
+def test_other_ways_to_pack(tmp_path: Path) -> None:
+    gpx = (TRACKS / "monday.gpx").read_bytes()
+    month = (EXPORTS / "google_takeout_2023_MARCH.json").read_bytes()
+    takeout = tarred({"Takeout/a/2023_MARCH.json": month, "Takeout/index.html": b"<html>"})
+    expected = ew.read(EXPORTS / "google_takeout_2023_MARCH.json").histogram
+    for pack in (gzip.compress, bz2.compress, lzma.compress):
+        assert dict(ew.read(write(tmp_path / "packed", pack(gpx)), places=PLACES).histogram) == MONDAY
+        assert ew.read(write(tmp_path / "packed", pack(takeout))).histogram == expected
+        refuses("damaged|cannot be read", write(tmp_path / "cut", pack(takeout)[:-20]))
+        refuses("far too large", write(tmp_path / "bomb", pack(b"location\n" + b"a\n" * 30_000_000)))
+    assert ew.read(write(tmp_path / "plain.tar", takeout)).histogram == expected
+    refuses("damaged", write(tmp_path / "cut.tar", takeout[:2000]))
+    refuses("points outside of it", write(tmp_path / "evil.tar", tarred({"../evil.json": month})))
+    in_zip = packed(tmp_path / "a.zip", {"a/monday.gpx.bz2": bz2.compress(gpx), "a/broken.gpx.gz": b"\x1f\x8b nothing"})
+    history = ew.read(in_zip, places=PLACES)
+    assert dict(history.histogram) == MONDAY
+    assert any("broken.gpx.gz" in note for note in history.notes)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from elsewhere.histories.coordinates import in_degrees
-from elsewhere.histories.documents import Document, parse_json
+from elsewhere.histories.documents import Document
+from elsewhere.histories.json_text import parse_json
 from elsewhere.histories.reader import TrackFormat
 from elsewhere.histories.tracks.points import Track, epoch
 from elsewhere.model.errors import InputError
