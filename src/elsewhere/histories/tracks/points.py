@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import re
 from array import array
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -15,6 +16,8 @@ from elsewhere.model.arrays import Floats
 
 #: Positions that are less exact than this many metres, such as those of a distant mast, are left out.
 WORST_ACCURACY = 200.0
+
+_UTC = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?[Zz]?", re.ASCII)
 
 #: Seconds since 1970 that a track may have. Larger numbers are milliseconds, microseconds or nanoseconds.
 _LATEST = 2**33
@@ -147,9 +150,43 @@ def epoch(time: Any) -> float | None:
         return None
 
 
-def epochs(times: Iterable[Any]) -> Iterator[float]:
-    """The same for many; what is no time is not a number."""
-    return (float("nan") if (time := epoch(it)) is None else time for it in times)
+def epochs(times: list[Any]) -> Floats:
+    """The same for many; what is no time is not a number.
+
+    >>> epochs(["1970-01-02T00:00:00Z", "1970-01-02 00:00:00.5Z"]), epochs([86400, "1970-01-02 01:00+01:00", None])
+    (array([86400. , 86400.5]), array([86400., 86400.,    nan]))
+    """
+    kinds = set(map(type, times))
+    if kinds <= {int, float}:
+        numbers = np.array(times, dtype=np.float64)
+        if not len(numbers) or np.nanmax(np.abs(numbers)) < _LATEST:
+            return numbers
+    # What NumPy reads in one go: texts of the usual form, without another zone than UTC.
+    elif kinds == {str} and all(map(_UTC.fullmatch, times)):
+        try:
+            return np.array([time.rstrip("Zz") for time in times], dtype="datetime64[us]").astype(np.float64) / 1e6
+        except ValueError:
+            pass  # such as the 30th of February
+    return np.array([float("nan") if (time := epoch(it)) is None else time for it in times], dtype=np.float64)
+
+
+def numbers(values: list[Any]) -> Floats:
+    """Numbers, or texts that say numbers; anything else is not a number.
+
+    >>> numbers([12.34, "-45.6", None]), numbers(["north", {}])
+    (array([ 12.34, -45.6 ,    nan]), array([nan, nan]))
+    """
+    try:
+        return np.array(values, dtype=np.float64).reshape(len(values))
+    except (TypeError, ValueError, OverflowError):
+        return np.array([_number(value) for value in values], dtype=np.float64)
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 def _scaled(number: float) -> float | None:

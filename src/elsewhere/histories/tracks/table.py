@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -11,8 +10,7 @@ from elsewhere.histories.columns import find_places, find_positions, find_user
 from elsewhere.histories.coordinates import in_degrees
 from elsewhere.histories.options import Options
 from elsewhere.histories.tables import Table, check_user, rows_of_user
-from elsewhere.histories.tracks.points import Labelled, Track, epochs, name_of
-from elsewhere.model.arrays import Floats
+from elsewhere.histories.tracks.points import Labelled, Track, epochs, name_of, numbers
 
 
 def track_in(table: Table, options: Options) -> Track | None:
@@ -30,12 +28,12 @@ def track_in(table: Table, options: Options) -> Track | None:
         if found.user is not None:
             chosen = rows_of_user(values[found.user], where, users, options.user)
             values = {name: [column[at] for at in chosen] for name, column in values.items()}
-        latitudes, longitudes = _degrees(values[found.latitude]), _degrees(values[found.longitude])
+        latitudes, longitudes = numbers(values[found.latitude]), numbers(values[found.longitude])
         if found.time is None:
             positions = map(in_degrees, latitudes.tolist(), longitudes.tolist())
             track.places += [Labelled("", at) for at in positions if at is not None]
         else:
-            track.extend(_seconds(values[found.time]), latitudes, longitudes)
+            track.extend(epochs(values[found.time]), latitudes, longitudes)
     check_user(options.user, users)
     return track
 
@@ -46,25 +44,9 @@ def places_in(table: Table) -> Iterator[Labelled]:
     wanted = [name for name in found if name is not None]
     for columns, _ in table.batches([table.columns.index(name) for name in wanted]):
         names, latitudes, longitudes, *kinds = columns
-        north, east = _degrees(latitudes), _degrees(longitudes)
+        north, east = numbers(latitudes), numbers(longitudes)
         valid = (np.abs(north) <= 90) & (np.abs(east) <= 180)
         for at in np.flatnonzero(valid).tolist():
             if name := name_of(names[at]):
                 kind = kinds[0][at] if kinds else None
                 yield Labelled(name, (float(north[at]), float(east[at])), kind if isinstance(kind, str) else "")
-
-
-def _degrees(values: list[Any]) -> Floats:
-    try:
-        return np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        return np.array([_degree(value) for value in values], dtype=np.float64)
-
-
-def _degree(value: Any) -> float:
-    at = in_degrees(0, value)
-    return float("nan") if at is None else at[1]
-
-
-def _seconds(values: list[Any]) -> Floats:
-    return np.fromiter(epochs(values), dtype=np.float64, count=len(values))
