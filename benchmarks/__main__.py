@@ -2,7 +2,7 @@
 
 A row says what was measured, the time of elsewhere, that of the rival, their ratio and the goal. Ratios count most:
 the machines that this runs on are shared, and seconds vary from one minute to the next. With names of parts
-(starting, hiding, heuristics, targeting, limits, batches, page, kinds) only those are measured.
+(starting, hiding, heuristics, targeting, limits, batches, page, kinds, tracks) only those are measured.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 
-from benchmarks import batches, heuristics, hiding, kinds, limits, page, starting, targeting
+from benchmarks import batches, heuristics, hiding, kinds, limits, page, starting, targeting, tracks
 from benchmarks.measure import Row
 
 _PARTS: tuple[Callable[[], Iterator[Row]], ...] = (
@@ -26,6 +26,7 @@ _PARTS: tuple[Callable[[], Iterator[Row]], ...] = (
     batches.measure,
     page.measure,
     kinds.measure,
+    tracks.measure,
 )
 
 

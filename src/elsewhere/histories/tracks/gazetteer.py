@@ -31,6 +31,8 @@ class Gazetteer:
 
     def nearest(self, at: Coordinates, radius: float) -> Labelled | None:
         """The nearest place within `radius` metres; of several at one spot the first by name."""
+        if not self._places:
+            return None
         margin = radius / _DEGREE
         low, high = np.searchsorted(self._latitudes, [at[0] - margin, at[0] + margin])
         if low == high:
