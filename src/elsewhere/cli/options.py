@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from elsewhere.policy import Policy
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+#: A path, or several of one history.
+Paths: TypeAlias = str | tuple[str, ...]
 
 _DISTANCES = "js, jeffreys, variational, l2, squared-l2, pearson or neyman. Default: js"
 _READING = (
@@ -251,7 +253,16 @@ _READ_BY = (
 )
 
 
-def read_history(path: str, given: Mapping[str, Any], say: Callable[[str], None]) -> History:
+history = click.argument(
+    "history",
+    metavar="HISTORY...",
+    nargs=-1,
+    required=True,
+    callback=lambda _, __, paths: paths[0] if len(paths) == 1 else paths,
+)
+
+
+def read_history(path: Paths, given: Mapping[str, Any], say: Callable[[str], None]) -> History:
     """The history at a path, with what is to be said about it said."""
     from elsewhere.histories import read
 
@@ -288,9 +299,10 @@ def chosen_policy(goal: Goal, given: Mapping[str, Any], recorded: Policy | None 
 _READ = ("policy", "target", "taxonomy", "labels", "places", "lower", "upper", "forbidden", "popularity", "key_file")
 
 
-def check_paths(history: str, given: Mapping[str, Any], written: Iterable[str]) -> None:
+def check_paths(history: Paths, given: Mapping[str, Any], written: Iterable[str]) -> None:
     """Refuse, before any work, to write where it cannot be, or over another thing that is read or written."""
-    taken = {os.path.realpath(history): "HISTORY"}
+    histories = (history,) if isinstance(history, str) else history
+    taken = {os.path.realpath(path): "HISTORY" for path in histories}
     for name in _READ:
         value = given.get(name) or ()
         for path in (value,) if isinstance(value, str) else value:
@@ -304,7 +316,7 @@ def check_paths(history: str, given: Mapping[str, Any], written: Iterable[str]) 
         other = taken.setdefault(os.path.realpath(path), option)
         if other != option:
             raise InputError(f"{option} is {quote(path)}, which is also {other}; give another file")
-        if Path(path).exists() and _belongs_to(path, history):
+        if Path(path).exists() and any(_belongs_to(path, one) for one in histories):
             raise InputError(f"{option} is {quote(path)}, which is a file of HISTORY; give another file")
         folder = Path(os.path.realpath(path)).parent
         if not os.access(folder, os.W_OK):

@@ -11,7 +11,7 @@ import os
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -99,8 +99,10 @@ class Document:
     open: Callable[[], BinaryIO]
     #: Where it is on disk, as it is: neither packed nor from standard input.
     path: Path | None = None
-    #: Whether it is one of the files of a folder or of a zip.
+    #: Whether it is one of several files: of a folder, of a zip, or of those that a person gives.
     among_others: bool = False
+    #: Whether it is one of several that a person gives.
+    is_given: bool = False
     #: Called with the number of bytes parsed since.
     on_progress: Callable[[int], None] | None = None
 
@@ -186,30 +188,46 @@ class Document:
 
 
 @contextmanager
-def opened(path: Source) -> Iterator[list[Document]]:
-    """The documents at a path; whatever goes wrong with them becomes one sentence that names the path."""
-    with one_sentence(path), ExitStack() as stack:
-        if path == "-":
-            path = InMemoryFile("standard input", _bounded(sys.stdin.buffer))
-        if isinstance(path, InMemoryFile):
-            yield _in_memory(stack, path)
-            return
-        place = Path(path)
-        mode = place.stat().st_mode
-        if stat.S_ISDIR(mode):
-            yield _in_folder(place)
-        elif stat.S_ISFIFO(mode):
-            with place.open("rb") as pipe:
-                content = _bounded(pipe)
-            yield _in_memory(stack, InMemoryFile(str(place), content))
-        elif not stat.S_ISREG(mode):
-            raise InputError("it is neither a file nor a folder")
-        else:
-            document = Document(str(place), lambda: place.open("rb"), place)
-            if document.head.startswith(_ZIP):
-                yield _in_zip(stack, stack.enter_context(place.open("rb")))
-            else:
-                yield _inside(document, place.stat().st_size)
+def opened(path: Source | Sequence[Source]) -> Iterator[list[Document]]:
+    """The documents at a path, or at several; what goes wrong with them becomes one sentence that names the path."""
+    if not isinstance(path, list | tuple):
+        with one_sentence(path), ExitStack() as stack:
+            yield _at(path, stack)
+        return
+    if not path:
+        raise InputError("give at least one file")
+    if len(path) == 1:
+        with opened(path[0]) as documents:
+            yield documents
+        return
+    with one_sentence(f"{path[0]} and {len(path) - 1} more"), ExitStack() as stack:
+        together: list[Document] = []
+        for one in path:
+            with one_sentence(one):
+                together += [replace(it, among_others=True, is_given=not it.among_others) for it in _at(one, stack)]
+        yield together
+
+
+def _at(path: Source, stack: ExitStack) -> list[Document]:
+    """The documents at a path, for as long as the stack is open."""
+    if path == "-":
+        path = InMemoryFile("standard input", _bounded(sys.stdin.buffer))
+    if isinstance(path, InMemoryFile):
+        return _in_memory(stack, path)
+    place = Path(path)
+    mode = place.stat().st_mode
+    if stat.S_ISDIR(mode):
+        return _in_folder(place)
+    if stat.S_ISFIFO(mode):
+        with place.open("rb") as pipe:
+            content = _bounded(pipe)
+        return _in_memory(stack, InMemoryFile(str(place), content))
+    if not stat.S_ISREG(mode):
+        raise InputError("it is neither a file nor a folder")
+    document = Document(str(place), lambda: place.open("rb"), place)
+    if document.head.startswith(_ZIP):
+        return _in_zip(stack, stack.enter_context(place.open("rb")))
+    return _inside(document, place.stat().st_size)
 
 
 @contextmanager

@@ -92,11 +92,22 @@ def _among(documents: list[Document], name: str | None) -> tuple[Format, list[Do
         if document.name.lower().endswith(".json"):
             with document.named():
                 document.json()  # says what is wrong with it
-    tables = [it for it in readable if it.is_table]
-    if len(tables) == 1 and (name is None or isinstance(_FORMATS.get(name), TableFormat)):
-        return recognised([replace(tables[0], among_others=False)], name)
+    if name is None or isinstance(_FORMATS.get(name), TableFormat):
+        if given := [it for it in readable if it.is_given]:
+            return _tables(given, name)
+        tables = [it for it in readable if it.is_table]
+        if len(tables) == 1:
+            return recognised([replace(tables[0], among_others=False)], name)
     wanted = name or " or ".join(reader.name for reader in _EXPORTS)
     raise InputError(f"it holds no export in the format {wanted}{'' if name else ', no track and not one table'}")
+
+
+def _tables(documents: list[Document], name: str | None) -> tuple[Format, list[Document]]:
+    """The one format of several tables that a person gives together."""
+    formats = {recognised([replace(document, among_others=False)], name)[0].name for document in documents}
+    if len(formats) > 1:
+        raise InputError(f"they are in several formats, {' and '.join(sorted(formats))}; give files of one format")
+    return _FORMATS[formats.pop()], documents
 
 
 def _in_format(
@@ -108,7 +119,8 @@ def _in_format(
         chosen = [it for it in left if name in (None, reader.name) and not it.is_table and reader.recognises(it)]
         if chosen:
             found.append((reader, chosen))
-            left = [it for it in left if it not in chosen]
+            taken = set(map(id, chosen))
+            left = [it for it in left if id(it) not in taken]
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike
@@ -47,7 +47,7 @@ class History:
 
 
 def read(
-    path: Source,
+    path: Source | Sequence[Source],
     *,
     format: str | None = None,  # noqa: A002
     locations: Locations | None = None,
@@ -66,7 +66,8 @@ def read(
     Parameters
     ----------
     path
-        The file, folder or zip. ``"-"`` is standard input; an `InMemoryFile` is in memory already.
+        The file, folder or zip. ``"-"`` is standard input; an `InMemoryFile` is in memory already. A list of them is
+        one history in several files, such as the zips of one Takeout.
     format
         The name of the format: csv, json, jsonl, parquet, foursquare, takeout, timeline, swarm, browser, or one with
         positions over time: records, gpx, kml, tcx, overland, polarsteps, geojson, owntracks, geolife, or tracks for a
@@ -286,16 +287,33 @@ def _counts(reader: Format, documents: list[Document], options: Options) -> Read
         return reading_of(_track(reader, documents), options, reader.usual_gap)
     if options.locations is not None and options.location_column is None:
         options = replace(options, location_column=reader.locations[options.locations])
-    with reader.open(documents[0]) as table:
-        track = track_in(table, options)
-        if track is not None:
-            return reading_of(track, options)
-        for name in TRACK_OPTIONS:
-            if getattr(options, name) is not None:
-                raise InputError(f"{name} is for positions over time, but the table has locations", (name,))
-        notes = [*table.notes, *columns_of(table, options).notes(table.numeric)]
-        coordinates: dict[str, Coordinates] = {}
-        return Reading(count_visits(table, options, whole, coordinates), notes, coordinates=coordinates)
+    return _of_tables(reader, documents, options)
+
+
+def _of_tables(reader: TableFormat, documents: list[Document], options: Options) -> Reading:
+    """The visits in tables, or in the tracks that they are, all together."""
+    tracks: list[Track] = []
+    counts: Counter[str] = Counter()
+    notes: list[str] = []
+    coordinates: dict[str, Coordinates] = {}
+    for document in documents:
+        with document.named(), reader.open(document) as table:
+            track = track_in(table, options)
+            if track is not None:
+                tracks.append(track)
+                continue
+            for name in TRACK_OPTIONS:
+                if getattr(options, name) is not None:
+                    raise InputError(f"{name} is for positions over time, but the table has locations", (name,))
+            notes += [*table.notes, *columns_of(table, options).notes(table.numeric)]
+            counts.update(count_visits(table, options, whole, coordinates))
+    if not tracks:
+        return Reading(counts, list(dict.fromkeys(notes)), coordinates=coordinates)
+    if len(tracks) < len(documents):
+        raise InputError("some of the tables have positions and others locations; give one kind of them")
+    for other in tracks[1:]:
+        tracks[0].merge(other)
+    return reading_of(tracks[0], options)
 
 
 def _track(reader: TrackFormat, documents: list[Document]) -> Track:

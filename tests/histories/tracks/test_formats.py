@@ -205,3 +205,26 @@ def test_other_ways_to_pack(tmp_path: Path) -> None:
     history = ew.read(in_zip, places=PLACES)
     assert dict(history.histogram) == MONDAY
     assert any("broken.gpx.gz" in note for note in history.notes)
+
+
+def test_several_files_of_one_history(tmp_path: Path) -> None:
+    header, *rows = (TRACKS / "positions.csv").read_text().splitlines()
+    halves = [write(tmp_path / f"{at}.csv", "\n".join([header, *rows[at::2]])) for at in range(2)]
+    assert dict(ew.read(halves, places=PLACES).histogram) == MONDAY
+    visits = [write(tmp_path / f"v{at}.csv", f"location,count\ncafe,{at}\ngym,1\n") for at in range(2)]
+    assert dict(ew.read(visits).histogram) == {"cafe": 1, "gym": 2}
+    months = "google_takeout_2023_MARCH.json", "google_takeout_2023_MARCH_ms.json"
+    zips = [packed(tmp_path / f"{name}.zip", {name: (EXPORTS / name).read_bytes()}) for name in months]
+    both = ew.read(zips)
+    assert both.histogram == ew.read(EXPORTS / months[0]).histogram
+    assert both.notes == ("Counted 4 repeated visits only once.",)
+    mixed = ew.read([TRACKS / "monday.gpx", str(TRACKS / "monday.tcx")], places=PLACES)
+    assert (mixed.format, dict(mixed.histogram)) == ("tracks", MONDAY)
+    for wrong, match in (
+        ([visits[0], tmp_path / "no.csv"], r"v0\.csv and 1 more: .*no\.csv: it cannot be read"),
+        ([visits[0], halves[0]], "some of the tables have positions and others locations"),
+        ([visits[0], write(tmp_path / "v.json", '{"cafe": 1}')], "they are in several formats, csv and json"),
+        ([], "give at least one file"),
+    ):
+        with pytest.raises(ew.InputError, match=match):
+            ew.read(wrong)
