@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path, PureWindowsPath
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 from elsewhere.histories.encodings import GUESSES, guess_encoding
 from elsewhere.histories.json_text import parse_json
@@ -192,7 +192,7 @@ def opened(path: Source | Sequence[Source]) -> Iterator[list[Document]]:
     """The documents at a path, or at several; what goes wrong with them becomes one sentence that names the path."""
     if not isinstance(path, list | tuple):
         with one_sentence(path), ExitStack() as stack:
-            yield _at(path, stack)
+            yield _at(cast(Source, path), stack)
         return
     if not path:
         raise InputError("give at least one file")
