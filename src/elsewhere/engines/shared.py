@@ -34,9 +34,7 @@ _EQUAL = 1e-9
 #: Why a user who shares no release has none: one sentence for both kinds of user.
 WITHOUT_PARTNER = "no other user of the opposite kind can share a release within max_quality_loss"
 #: Why a user is not compared with the target.
-MISMATCH = (
-    "most of the target's weight is at kinds of place that the user does not have; set allow_mismatch"
-)
+MISMATCH = "most of the target's weight is at kinds of place that the user does not have; set allow_mismatch"
 #: Why none of those without a partner has a drawn release either.
 WITHOUT_DRAWN = (
     "somebody without a partner has only sensitive visits and nowhere to move them, so nobody without a partner has a "
