@@ -330,10 +330,10 @@ def test_another_question_is_refused(tmp_path: Path) -> None:
     write(tmp_path / "in.parquet", people(20))
     ew.batch(ew.Policy("hide", sensitive=("gym",)), tmp_path / "in.parquet", tmp_path / "out")
     before = (tmp_path / "out" / "part-00000.parquet").read_bytes()
-    with pytest.raises(ew.InputError, match="another input, policy or version"):
+    with pytest.raises(ew.InputError, match="another input, policy, key or version"):
         ew.batch(ew.Policy("hide", sensitive=("bar",)), tmp_path / "in.parquet", tmp_path / "out")
     write(tmp_path / "in.parquet", people(21))
-    with pytest.raises(ew.InputError, match="another input, policy or version"):
+    with pytest.raises(ew.InputError, match="another input, policy, key or version"):
         ew.batch(ew.Policy("hide", sensitive=("gym",)), tmp_path / "in.parquet", tmp_path / "out")
     assert (tmp_path / "out" / "part-00000.parquet").read_bytes() == before
     (tmp_path / "full").mkdir()
