@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from elsewhere.histories.tracks.points import Points
+from elsewhere.kernels.first_answers import soonest
 from elsewhere.model.arrays import Floats, Ints
-from elsewhere.solvers.first_answers import soonest
 
 #: So few positions are gone through before the compiler would be loaded.
 _FEW = 20_000

@@ -23,10 +23,11 @@ from elsewhere.evaluation.clusters import cluster_all
 from elsewhere.histories import read
 from elsewhere.histories.tracks.points import Points
 from elsewhere.histories.tracks.stays import find_stays, same_place
+from elsewhere.kernels import first_answers
+from elsewhere.kernels.cancellation import check_cancelled
+from elsewhere.kernels.jit import Kernel, interpreting, is_interpreting
 from elsewhere.model.keys import Key
-from elsewhere.solvers import first_answers, pairs
-from elsewhere.solvers._jit import Kernel, interpreting, is_interpreting
-from elsewhere.solvers.cancellation import check_cancelled
+from elsewhere.solvers import pairs
 
 SAMPLES = Path(ew.__file__).parent / "data" / "samples"
 
