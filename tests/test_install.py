@@ -22,6 +22,7 @@ _SOLVE = f"{_COMPILE}; import elsewhere as ew; print(dict(ew.hide(dict(a=3, b=1)
 _COMMANDS = {
     "hide h.csv --sensitive clinic -o r.csv": "Removed 2 visits to 1 sensitive place.",
     "hide h.csv --sensitive clinic -o r.parquet": "Proven: no release within these limits is better.",
+    "look h.csv": "",
     "verify h.csv r.csv --sensitive clinic": "The release satisfies every constraint.",
     "resemble h.csv --target tourist --max-quality-loss 0.1 -o r.csv": "Proven:",
     "avoid h.csv --target other.csv --max-quality-loss 0.1 -o r.csv": "Proven:",
