@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from elsewhere.engines.answers import Answers
 from elsewhere.engines.users import Users, column_of
 from elsewhere.model.arrays import Flags, Ints
 from elsewhere.model.errors import ElsewhereError, InputError
@@ -41,6 +42,8 @@ class Plans:
         self._personal = lru_cache(_PLANS)(self._made)
         #: For each name that was seen the sensitive names of everybody's policy that cover it, by number.
         self._covering: dict[str, tuple[int, ...]] = {}
+        #: What users were told who were asked alone.
+        self.answers = Answers()
 
     def of(self, users: Users) -> list[Group]:
         """All users, by plan."""
