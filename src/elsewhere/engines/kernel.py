@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 
 from elsewhere.engines.answers import Answer, Answers
 from elsewhere.engines.arrow import Batch, Table
+from elsewhere.engines.hiding import Hidden, hide_bounded, hides_at_once, is_plain
 from elsewhere.engines.outcome import FAILED_CHECK, Asked, Outcome, check_keys, result_schema
 from elsewhere.engines.plans import Group, Plans
 from elsewhere.engines.rows import Seen, whole_users
@@ -63,7 +64,7 @@ def sanitize_users(plans: Plans, table: Table, keys: Sequence[str] = ("user",)) 
     if not len(users.keys):
         return outcome.batch(users.keys)
     plain: list[Group] = []
-    targeted: list[Targeted] = []
+    others: list[Hidden | Targeted] = []
     earlier, at_own_places = earlier_counts(users)
     least = np.maximum(users.counts, earlier)
     size = np.add.reduceat(users.counts.astype(np.float64), users.offset[:-1])
@@ -102,17 +103,20 @@ def sanitize_users(plans: Plans, table: Table, keys: Sequence[str] = ("user",)) 
             _hide_all(plan, users, chosen[at_once], closed, least, outcome)
             plain.append(Group(plan, chosen[at_once]))
         alone = chosen[~at_once]
+        found: Sequence[Hidden | Targeted] = ()
         if on_arrays(plan.policy):
             found, alone = target_all(plan, users, alone, closed, outcome)
-            targeted += found
+        elif hides_at_once(plan.policy) and not is_plain(plan.policy):
+            found, alone = hide_bounded(plan, users, alone, closed, outcome)
+        others += found
         if len(alone):
             before = frozenset() if users.earlier is None else plans.sensitive(plan, users.earlier.releases.names)
             _one_by_one(plan, users, alone, closed, outcome, plans.answers, before)
         closed[used] = False
-    _check(users, plain, targeted, sensitive, least, outcome)
-    for user, asked in outcome.asked.items():
-        if asked.answer.reason is not None or outcome.status[user] != "none":  # else the release failed its check
-            plans.answers.keep(asked.question, asked.answer, int(users.offset[user + 1] - users.offset[user]))
+    _check(users, plain, others, sensitive, least, outcome)
+    for user, told in outcome.asked.items():
+        if told.answer.reason is not None or outcome.status[user] != "none":  # else the release failed its check
+            plans.answers.keep(told.question, told.answer, int(users.offset[user + 1] - users.offset[user]))
     return outcome.batch(users.keys)
 
 
@@ -147,13 +151,13 @@ def _who_have_all(plan: Plan, members: Ints, outcome: Outcome) -> Ints:
 
 
 def _check(
-    users: Users, plain: list[Group], targeted: list[Targeted], sensitive: Flags, least: Ints, outcome: Outcome
+    users: Users, plain: list[Group], others: list[Hidden | Targeted], sensitive: Flags, least: Ints, outcome: Outcome
 ) -> None:
     """Check every release, with its figures, and refuse those that are not what they are said to be."""
     failed: dict[int, str] = {}
     if plain:
         failed |= _failed_plain(users, plain, sensitive, least, outcome)
-    for releases in targeted:
+    for releases in others:
         failed |= releases.problems()
     if outcome.results:
         checked = list(outcome.results)
@@ -203,19 +207,7 @@ def _released(users: Users, outcome: Outcome, expected: Flags) -> Ints:
     return released
 
 
-def is_plain(policy: Policy) -> bool:
-    """Whether nothing is asked but to hide, so that all users can be answered at once."""
-    usual = {item.name: item.default for item in fields(Policy)}
-    constraints = (
-        "method", "mechanism", "max_quality_loss", "visited_only", "lower", "upper", "candidates", "forbidden",
-        "levels", "by",
-    )  # fmt: skip
-    return policy.goal == "hide" and all(getattr(policy, name) == usual[name] for name in constraints)
-
-
-def _share(
-    plan: Plan, users: Users, members: Ints, sensitive: Flags, outcome: Outcome, answers: Answers
-) -> None:
+def _share(plan: Plan, users: Users, members: Ints, sensitive: Flags, outcome: Outcome, answers: Answers) -> None:
     """Shared releases for all who find a partner. Of the others all have a drawn one, or none has any."""
     alone = share_releases(plan, users, members, sensitive, outcome)
     if plan.policy.method == "drawn":
