@@ -6,14 +6,19 @@ from collections.abc import Iterable
 from importlib import import_module
 from itertools import product
 from typing import Any
+from unittest.mock import patch
 from uuid import UUID
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import elsewhere as ew
+from elsewhere import solve
 from elsewhere.engines import kernel
-from elsewhere.engines.kernel import sanitize_batches
-from elsewhere.engines.outcome import outcomes, releases
+from elsewhere.engines.kernel import sanitize_batches, sanitize_users
+from elsewhere.engines.outcome import FAILED_CHECK, outcomes, releases
+from elsewhere.engines.plans import Plans
 from tests.support.batches import expected, people
 from tests.support.batches import rows as rows_of
 
@@ -179,3 +184,43 @@ def test_just_enough_for_everybody(goal: Any, tmp_path: Any) -> None:
         alone = verb(users[row["user"]], {"café": 3, "gym": 2, "clinic": 1}, **asked)
         assert (row["status"], row["quality_loss"], row["gap"]) == ("optimal", alone.quality_loss, 0.0)
         assert dict(zip(row["location"], row["count"], strict=True)) == dict(alone.histogram)
+
+
+_VISITS = st.lists(st.tuples(st.sampled_from(["café", "clinic", "gym"]), st.integers(1, 2)), min_size=1, max_size=2)
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"goal": "hide", "max_quality_loss": 0.2},
+        {"goal": "avoid", "target": "tourist", "max_quality_loss": 0.3, "method": "heuristic", "allow_mismatch": True},
+        {"goal": "resemble", "target": "tourist", "max_quality_loss": 0.3, "time_limit": 60.0, "allow_mismatch": True},
+    ],
+)
+@settings(max_examples=15, derandomize=True)
+@given(users=st.lists(_VISITS, min_size=2, max_size=12))
+def test_equal_histograms_are_searched_once(choices: dict[str, Any], users: list[list[tuple[str, int]]]) -> None:
+    """Users asked one by one, in several chunks: as if each was the only one, and no question is put twice."""
+    plan = ew.Policy(sensitive=("clinic",), **choices).plan()
+    chunks = [
+        pa.table({"user": [f"user {at}"] * len(rows), "location": [n for n, _ in rows], "count": [c for _, c in rows]})
+        for at, rows in enumerate(users)
+    ]
+    plans = Plans(plan)
+    with patch.object(solve, "solve", wraps=solve.solve) as searched:
+        some = sanitize_users(plans, pa.concat_tables(chunks[:-1])).to_pylist()
+        found = some + sanitize_users(plans, chunks[-1]).to_pylist()
+    asked = [tuple(call.args[0].history.items()) for call in searched.call_args_list]
+    assert len(set(asked)) == len(asked)
+    assert found == [row for chunk in chunks for row in sanitize_users(Plans(plan), chunk).to_pylist()]
+
+
+def test_a_failed_check_is_everybodys_with_that_histogram() -> None:
+    """And it is not kept: a later user is asked again."""
+    plans = Plans(ew.Policy("hide", sensitive=("clinic",), max_quality_loss=0.9).plan())
+    table = pa.table({"user": ["ann", "ann", "bob", "bob"], "location": ["gym", "clinic"] * 2, "count": [3, 1] * 2})
+    with patch.object(kernel, "check_results", return_value={0: "it is wrong"}):
+        failed = sanitize_users(plans, table).to_pylist()
+    assert [row["reason"] for row in failed] == [f"{FAILED_CHECK}: it is wrong"] * 2
+    assert [row["location"] for row in failed] == [None, None]
+    assert [row["location"] for row in sanitize_users(plans, table).to_pylist()] == [["gym"], ["gym"]]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 import elsewhere as ew
 from elsewhere.solvers import large, large_dual, terms
 from elsewhere.solvers.choices import KINDS
+from elsewhere.solvers.knapsack import Limits
 from tests.support.instances import DISTANCES
 
 #: A limit on the quality loss that leaves many counts, by distance.
@@ -110,3 +113,27 @@ def test_counts_near_the_least_share(sign: float, data: st.DataObject) -> None:
     assert share[end[0] - low[0]] <= limit[0] + noise
     assert (share[hole[0] + 1 - low[0] : hole_end[0] - low[0]] > limit[0] - noise).all()
     assert hole_end[0] - hole[0] >= np.diff(x[share <= limit[0] + noise]).max(initial=0) - 16
+
+
+@pytest.mark.parametrize("goal", ["resemble", "avoid"])
+@pytest.mark.parametrize("seed", range(8))
+def test_equal_bins_in_groups(goal: Goal, seed: int) -> None:
+    """The dual of groups of equal bins, and of a part in which one bin is no longer equal, is that of the bins."""
+    dice = np.random.default_rng(seed)
+    names = [f"place {at:02d}" for at in range(30)]
+    history = dict(zip(names, dice.choice([3, 50, 900], 30).tolist(), strict=True))
+    target = dict(zip(names, dice.choice([1, 40], 30).tolist(), strict=True))
+    problem = ew.Policy(goal, target="it", max_quality_loss=0.02).plan(target=target).question(history).problem
+    different = len({*zip(history.values(), target.values(), strict=True)})
+    bounds = []
+    for most in (1, 10**6):
+        with patch.object(large_dual, "_MANY_BINS", most):
+            shares = large_dual.Shares(problem, Limits())
+            root = shares.root(problem.original, (-1.0, 0.0), math.inf)
+            low, high = root.low.copy(), root.high.copy()
+            high[4] = (low[4] + high[4]) // 2
+            part = shares.part(low, high, root, math.inf)
+            assert part is not None
+            bounds.append([root.by.bound, part.by.bound, float(root.least.sum()), float(part.least.sum())])
+            assert len(root.groups.first) == (30 if most > 1 else different)
+    assert bounds[0] == pytest.approx(bounds[1], rel=1e-9, abs=1e-12)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields, replace
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from elsewhere.engines.answers import Answer, Answers
 from elsewhere.engines.arrow import Batch, Table
-from elsewhere.engines.outcome import FAILED_CHECK, Outcome, check_keys, result_schema
+from elsewhere.engines.hiding import Hidden, hide_bounded, hides_at_once, is_plain
+from elsewhere.engines.outcome import FAILED_CHECK, Asked, Outcome, check_keys, result_schema
 from elsewhere.engines.plans import Group, Plans
 from elsewhere.engines.rows import Seen, whole_users
 from elsewhere.engines.shared import WITHOUT_DRAWN, WITHOUT_PARTNER, check_sharing, share_releases
@@ -62,7 +64,7 @@ def sanitize_users(plans: Plans, table: Table, keys: Sequence[str] = ("user",)) 
     if not len(users.keys):
         return outcome.batch(users.keys)
     plain: list[Group] = []
-    targeted: list[Targeted] = []
+    others: list[Hidden | Targeted] = []
     earlier, at_own_places = earlier_counts(users)
     least = np.maximum(users.counts, earlier)
     size = np.add.reduceat(users.counts.astype(np.float64), users.offset[:-1])
@@ -91,7 +93,7 @@ def sanitize_users(plans: Plans, table: Table, keys: Sequence[str] = ("user",)) 
                 continue
         closed[used] = covering.sensitive
         if plan.policy.mechanism == "shared":
-            _share(plan, users, chosen, closed, outcome)
+            _share(plan, users, chosen, closed, outcome, plans.answers)
             closed[used] = False
             continue
         at_once = np.full(len(chosen), is_plain(plan.policy))
@@ -101,14 +103,20 @@ def sanitize_users(plans: Plans, table: Table, keys: Sequence[str] = ("user",)) 
             _hide_all(plan, users, chosen[at_once], closed, least, outcome)
             plain.append(Group(plan, chosen[at_once]))
         alone = chosen[~at_once]
+        found: Sequence[Hidden | Targeted] = ()
         if on_arrays(plan.policy):
             found, alone = target_all(plan, users, alone, closed, outcome)
-            targeted += found
+        elif hides_at_once(plan.policy) and not is_plain(plan.policy):
+            found, alone = hide_bounded(plan, users, alone, closed, outcome)
+        others += found
         if len(alone):
             before = frozenset() if users.earlier is None else plans.sensitive(plan, users.earlier.releases.names)
-            _one_by_one(plan, users, alone, closed, outcome, before)
+            _one_by_one(plan, users, alone, closed, outcome, plans.answers, before)
         closed[used] = False
-    _check(users, plain, targeted, sensitive, least, outcome)
+    _check(users, plain, others, sensitive, least, outcome)
+    for user, told in outcome.asked.items():
+        if told.answer.reason is not None or outcome.status[user] != "none":  # else the release failed its check
+            plans.answers.keep(told.question, told.answer, int(users.offset[user + 1] - users.offset[user]))
     return outcome.batch(users.keys)
 
 
@@ -143,18 +151,20 @@ def _who_have_all(plan: Plan, members: Ints, outcome: Outcome) -> Ints:
 
 
 def _check(
-    users: Users, plain: list[Group], targeted: list[Targeted], sensitive: Flags, least: Ints, outcome: Outcome
+    users: Users, plain: list[Group], others: list[Hidden | Targeted], sensitive: Flags, least: Ints, outcome: Outcome
 ) -> None:
     """Check every release, with its figures, and refuse those that are not what they are said to be."""
     failed: dict[int, str] = {}
     if plain:
         failed |= _failed_plain(users, plain, sensitive, least, outcome)
-    for releases in targeted:
+    for releases in others:
         failed |= releases.problems()
     if outcome.results:
         checked = list(outcome.results)
         problems = check_results([*outcome.results.values()])
         failed |= {checked[at]: problem for at, problem in problems.items()}
+        for user in [*failed.keys() & outcome.asked.keys()]:
+            failed |= dict.fromkeys(outcome.asked[user].copies, failed[user])
     if failed:
         outcome.refuse({user: f"{FAILED_CHECK}: {problem}" for user, problem in failed.items()})
 
@@ -197,23 +207,13 @@ def _released(users: Users, outcome: Outcome, expected: Flags) -> Ints:
     return released
 
 
-def is_plain(policy: Policy) -> bool:
-    """Whether nothing is asked but to hide, so that all users can be answered at once."""
-    usual = {item.name: item.default for item in fields(Policy)}
-    constraints = (
-        "method", "mechanism", "max_quality_loss", "visited_only", "lower", "upper", "candidates", "forbidden",
-        "levels", "by",
-    )  # fmt: skip
-    return policy.goal == "hide" and all(getattr(policy, name) == usual[name] for name in constraints)
-
-
-def _share(plan: Plan, users: Users, members: Ints, sensitive: Flags, outcome: Outcome) -> None:
+def _share(plan: Plan, users: Users, members: Ints, sensitive: Flags, outcome: Outcome, answers: Answers) -> None:
     """Shared releases for all who find a partner. Of the others all have a drawn one, or none has any."""
     alone = share_releases(plan, users, members, sensitive, outcome)
     if plan.policy.method == "drawn":
         # Without a limit: only users who have something to hide could miss it, and a missing release would tell.
         drawing = plan.with_choices({"mechanism": "single", "max_quality_loss": None})
-        _one_by_one(drawing, users, alone, sensitive, outcome)
+        _one_by_one(drawing, users, alone, sensitive, outcome, answers)
         if (outcome.status[alone] == "none").any():  # who has only sensitive visits would be missing alone
             outcome.refuse(dict.fromkeys(alone.tolist(), WITHOUT_DRAWN))
     else:
@@ -243,35 +243,65 @@ def _one_by_one(
     members: Ints,
     sensitive: Flags,
     outcome: Outcome,
+    answers: Answers,
     before: frozenset[str] = frozenset(),
 ) -> None:
-    """Releases of some users; `before` has the sensitive places of their earlier ones."""
-    from elsewhere.solve import solve
+    """Releases of some users; `before` has the sensitive places of their earlier ones.
 
-    others, number = plan.elsewhere, outcome.number
+    Users with the same histogram get the same answer, unless they continue a release or draw from keys of their own.
+    """
+    first: dict[Hashable, int] = {}
     for user in members.tolist():
         rows = slice(users.offset[user], users.offset[user + 1])
         locations = [users.names[at] for at in users.location[rows]]
-        covered = others.union(users.names[at] for at in users.location[rows] if sensitive[at])
-        asked, earlier = plan, None if users.earlier is None else users.earlier.of(user)
-        if earlier is not None:
-            asked, covered = plan.continuing(earlier), covered.union(before.intersection(earlier))
-        try:
-            history = Histogram(zip(locations, users.counts[rows].tolist(), strict=True))
-            # The kinds that are sensitive to a user depend on the user's own places.
-            closed = Selection(covered) if plan.policy.by == "name" else asked.covered_in(history)
-            question = asked.question_about(history, closed)
-            if plan.policy.method == "drawn":
-                whose = [str(column[user].as_py()) for column in users.keys.columns]
-                question = replace(question, key=plan.key_of(whose))
-            result = solve(question, explain=False)
-        except ElsewhereError as error:
-            outcome.reason[user] = str(error)
+        earlier = None if users.earlier is None else users.earlier.of(user)
+        if earlier is not None or plan.policy.method == "drawn":
+            outcome.note(user, _asked_alone(plan, users, user, locations, sensitive, earlier, before, outcome))
             continue
-        outcome.results[user] = result
-        outcome.status[user], outcome.gap[user] = result.status, result.gap
-        outcome.quality_loss[user] = result.quality_loss
-        if result.privacy_distance is not None:
-            outcome.privacy_distance[user] = result.privacy_distance
-        location = np.array([number.setdefault(name, len(number)) for name in result.histogram.locations])
-        outcome.rows.append((np.full(len(location), user), location, result.histogram.counts))
+        question = plan, tuple(locations), users.counts[rows].tobytes()
+        known = answers.get(question)
+        if known is not None:
+            outcome.note(user, known)
+        elif (same := first.setdefault(question, user)) != user:
+            outcome.note(user, outcome.asked[same].answer)
+            outcome.asked[same].copies.append(user)
+        else:
+            answer = _asked_alone(plan, users, user, locations, sensitive, None, before, outcome)
+            outcome.note(user, answer)
+            outcome.asked[user] = Asked(question, answer, [])
+
+
+def _asked_alone(
+    plan: Plan,
+    users: Users,
+    user: int,
+    locations: Sequence[str],
+    sensitive: Flags,
+    earlier: Histogram | None,
+    before: frozenset[str],
+    outcome: Outcome,
+) -> Answer:
+    """The answer to one user; the result is noted to be checked."""
+    from elsewhere.solve import solve
+
+    rows = slice(users.offset[user], users.offset[user + 1])
+    covered = plan.elsewhere.union(users.names[at] for at in users.location[rows] if sensitive[at])
+    asked = plan
+    if earlier is not None:
+        asked, covered = plan.continuing(earlier), covered.union(before.intersection(earlier))
+    try:
+        history = Histogram(zip(locations, users.counts[rows].tolist(), strict=True))
+        # The kinds that are sensitive to a user depend on the user's own places.
+        closed = Selection(covered) if plan.policy.by == "name" else asked.covered_in(history)
+        question = asked.question_about(history, closed)
+        if plan.policy.method == "drawn":
+            whose = [str(column[user].as_py()) for column in users.keys.columns]
+            question = replace(question, key=plan.key_of(whose))
+        result = solve(question, explain=False)
+    except ElsewhereError as error:
+        return Answer(reason=str(error))
+    outcome.results[user] = result
+    released = result.histogram
+    return Answer(
+        result.status, result.quality_loss, result.privacy_distance, result.gap, released.locations, released.counts
+    )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
+from elsewhere.engines.answers import Answer
 from elsewhere.engines.arrow import Array, Batch, DataType, Field, Schema, pa, pc
 from elsewhere.engines.plans import PERSONAL, Covering
 from elsewhere.engines.users import Users
@@ -94,6 +96,14 @@ def outcomes(results: Batch) -> Batch:
     return results.select([name for name in results.schema.names if name not in ("location", "count")])
 
 
+class Asked(NamedTuple):
+    """What a user was asked and told, and the numbers of the users with the same histogram who are told the same."""
+
+    question: Hashable
+    answer: Answer
+    copies: list[int]
+
+
 class Outcome:
     """What becomes of some users: flat rows of releases, and a figure of each kind a user."""
 
@@ -115,11 +125,30 @@ class Outcome:
         self.pair_price = np.full(number, math.nan)
         #: What was found user by user.
         self.results: dict[int, Sanitized] = {}
+        #: Those of them whose answers others may have, too.
+        self.asked: dict[int, Asked] = {}
 
     @cached_property
     def number(self) -> dict[str, int]:
         """The number of each name; names that the users do not have may be added."""
         return {name: at for at, name in enumerate(self.names)}
+
+    def note(self, user: int, answer: Answer) -> None:
+        """Take an answer to one user."""
+        self.status[user], self.reason[user] = answer.status, answer.reason
+        figures = (answer.quality_loss, answer.privacy_distance, answer.gap)
+        for column, figure in zip((self.quality_loss, self.privacy_distance, self.gap), figures, strict=True):
+            column[user] = math.nan if figure is None else figure
+        if answer.counts is not None:
+            location = np.array([self.number.setdefault(name, len(self.number)) for name in answer.locations], np.int64)
+            self.rows.append((np.full(len(location), user), location, answer.counts))
+
+    def numbered(self, names: Sequence[str], location: Ints) -> Ints:
+        """The number of each location, which is given as that of a name among `names`."""
+        numbers = np.full(len(names), -1)
+        for at in np.unique(location).tolist():
+            numbers[at] = self.number.setdefault(names[at], len(self.number))
+        return numbers[location]
 
     def gathered_rows(self) -> tuple[Ints, Ints, Ints]:
         """The numbers of users, those of their locations, and the counts: sorted by user, then by location."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from elsewhere.engines.answers import Answers
 from elsewhere.engines.users import Users, column_of
 from elsewhere.model.arrays import Flags, Ints
 from elsewhere.model.errors import ElsewhereError, InputError
@@ -21,6 +22,8 @@ PERSONAL = (
 )  # fmt: skip
 LISTS = ("sensitive", "spared", "candidates")
 _PLANS = 4096
+#: Names of which it is kept which sensitive names cover them.
+_MOST_NAMES = 1 << 18
 
 
 class Group(NamedTuple):
@@ -41,6 +44,8 @@ class Plans:
         self._personal = lru_cache(_PLANS)(self._made)
         #: For each name that was seen the sensitive names of everybody's policy that cover it, by number.
         self._covering: dict[str, tuple[int, ...]] = {}
+        #: What users were told who were asked alone.
+        self.answers = Answers()
 
     def of(self, users: Users) -> list[Group]:
         """All users, by plan."""
@@ -73,7 +78,11 @@ class Plans:
         """Which sensitive names of a plan cover each of the names."""
         if plan is not self.everybody:
             return Covering.of(_covering(plan, names))
+        if len(names) > _MOST_NAMES:  # of one user with as many places, or of many with places of their own
+            return Covering.of(_covering(plan, names))
         new = [name for name in names if name not in self._covering]
+        if len(self._covering) + len(new) > _MOST_NAMES:
+            self._covering, new = {}, names
         self._covering.update(zip(new, _covering(plan, new), strict=True))
         return Covering.of([self._covering[name] for name in names])
 

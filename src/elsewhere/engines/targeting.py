@@ -7,7 +7,7 @@ not enough, be it that their question takes longer or that it has no answer, are
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from itertools import chain
 from typing import NamedTuple
@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from elsewhere.engines.outcome import Outcome
+from elsewhere.engines.unions import Union, blocks, union_of
 from elsewhere.engines.users import Users, lengths, rows_of
 from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.distances import Distance, find_distance, slack
@@ -32,8 +33,7 @@ _KNOWN = (
     "min_distance", "aim", "quality", "privacy", "size", "visited_only", "candidates", "allow_mismatch",
     "allow_sensitive_rise", "memory_limit", "folder",
 )  # fmt: skip
-#: Bins that are looked at together, and users from which on that is worth while.
-_MOST_BINS = 1 << 20
+#: Users from which on it is worth while to look at them together.
 _FEWEST_USERS = 4
 #: Users with more places than this hardly ever have the same histogram.
 _FEW_PLACES = 8
@@ -106,9 +106,9 @@ def target_all(plan: Plan, users: Users, members: Ints, closed: Flags, outcome: 
     compared = new[places.by_name(users, new)]
     copies = _copies(users, compared)
     different = np.setdiff1d(compared, np.array([*chain.from_iterable(copies.values())], np.int64))
-    for some in _blocks(users, different, len(places.beyond)):
+    for some in blocks(users, different, len(places.union.beyond)):
         asked = _asked(plan, places, users, some, closed, size)
-        answered.append(_answered(plan, asked, places.names, copies, outcome))
+        answered.append(_answered(plan, asked, places.union.names, copies, outcome))
     done = np.concatenate([np.zeros(0, np.int64), *(targeted.everybody for targeted in answered)])
     return answered, np.setdiff1d(members, done)
 
@@ -126,15 +126,11 @@ def _copies(users: Users, members: Ints) -> dict[int, list[int]]:
 
 
 class _Places(NamedTuple):
-    """All names at hand, sorted: those of the users, and those that the target and the candidates bring in."""
+    """All names at hand: those of the users, and those that the target and the candidates bring in."""
 
-    names: list[str]
-    #: The number here of each name of the users, -1 for one that nobody in question has, and its vote.
-    own: Ints
+    union: Union
+    #: The vote of each name of the users.
     votes: Ints
-    #: The numbers of the names from beyond, and of each name the number of its own spelling there, or -1.
-    beyond: Ints
-    same: Ints
     #: Of each name: the target's weight; whether it must not be raised if it is a user's own, or anyhow; and whether it
     #: is sensitive to everybody.
     weight: Floats
@@ -156,19 +152,14 @@ def _places(plan: Plan, users: Users, members: Ints) -> _Places:
     used = np.unique(users.location[rows_of(users, members)])
     own_names = [users.names[at] for at in used]
     asked = plan.names_asked(own_names)
-    names = sorted({*own_names, *asked.beyond.values()})
-    number = {name: at for at, name in enumerate(names)}
-    keys = name_keys(names)
-    own, votes = np.full(len(users.names), -1), np.zeros(len(users.names), np.int64)
-    own[used], votes[used] = [number[name] for name in own_names], asked.votes
+    union, votes = union_of(users, members, asked.beyond), np.zeros(len(users.names), np.int64)
+    votes[used] = asked.votes
+    names, keys = union.names, union.keys
     at = np.array(asked.target.positions_of(NameIndex(names, keys)))
     fixed, sensitive = set(name_keys([*asked.fixed])), set(name_keys([*plan.elsewhere]))
     return _Places(
-        names,
-        own,
+        union,
         votes,
-        np.array(sorted(number[name] for name in asked.beyond.values())),
-        np.array([number[asked.beyond[key]] if key in asked.beyond else -1 for key in keys]),
         np.where(at >= 0, asked.weights[at], 0.0),
         np.array([name in asked.fixed_own for name in names]),
         np.array([key in fixed for key in keys]),
@@ -189,17 +180,6 @@ def _target_size(plan: Plan, places: _Places) -> int | None:
     return size
 
 
-def _blocks(users: Users, members: Ints, beyond: int) -> Iterator[Ints]:
-    """Users whose bins are few enough to be looked at together."""
-    until = np.cumsum(lengths(users, members) + beyond)
-    begin = 0
-    while begin < len(members):
-        before = until[begin - 1] if begin else 0
-        end = max(begin + 1, int(np.searchsorted(until, before + _MOST_BINS, "right")))
-        yield members[begin:end]
-        begin = end
-
-
 class _Asked(NamedTuple):
     """What is asked of some users: their bins, at locations by number, with nothing released yet."""
 
@@ -211,26 +191,10 @@ class _Asked(NamedTuple):
 
 
 def _asked(plan: Plan, places: _Places, users: Users, some: Ints, closed: Flags, target_size: int | None) -> _Asked:
-    """The bins as `model.problem` has them: a place that a user has goes by the user's name, others by the target's."""
-    rows, number = rows_of(users, some), len(places.names)
-    of = number * np.repeat(np.arange(len(some)), lengths(users, some))
-    own = places.own[users.location[rows]]
-    others = (number * np.arange(len(some))[:, None] + places.beyond).ravel()
-    otherwise = (places.same[own] >= 0) & (places.same[own] != own)
-    if otherwise.any():
-        others = others[~np.isin(others, (of + places.same[own])[otherwise])]
-    bins = np.sort(np.concatenate((of + own, others)))
-    bins = bins[np.append(True, np.diff(bins) > 0)]
-    at = np.searchsorted(bins, of + own)
-    user, location = np.divmod(bins, number)
-    original, is_own, sensitive = (
-        np.zeros(len(bins), np.int64),
-        np.zeros(len(bins), np.bool_),
-        places.sensitive[location],
-    )
-    original[at], is_own[at] = users.counts[rows], True
+    """The bins as `model.problem` has them, by the users' names, and else by the target's."""
+    offset, user, location, original, is_own, rows, at = places.union.layout(users, some)
+    sensitive = places.sensitive[location]
     sensitive[at] |= closed[users.location[rows]]
-    offset = np.searchsorted(user, np.arange(len(some) + 1))
     history_size = np.add.reduceat(original, offset[:-1])
     size = history_size if target_size is None else np.full(len(some), target_size)
     fixed = places.fixed[location] | (is_own & places.fixed_own[location])
@@ -240,17 +204,17 @@ def _asked(plan: Plan, places: _Places, users: Users, some: Ints, closed: Flags,
     sizes = np.full(len(some), places.total)
     if target_size is None:
         target, sizes = target * (size / places.total)[user], size.astype(np.float64)
-    lower = np.zeros(len(bins), np.int64)
+    lower = np.zeros(len(original), np.int64)
     measures = [(find_distance(plan.policy.quality), original.astype(np.float64), history_size.astype(np.float64))]
     if plan.policy.goal == "resemble":
         measures.append((find_distance(plan.policy.privacy), target, sizes))
     for distance, reference, reference_size in measures:
         if distance.unbounded:  # bounds leave out the counts at an infinite distance
             ends = (distance.terms(reference, x, reference_size[user], size.astype(np.float64)[user])
-                    for x in (np.zeros(len(bins)), np.ones(len(bins))))  # fmt: skip
+                    for x in (np.zeros(len(original)), np.ones(len(original))))  # fmt: skip
             lower[np.isinf(next(ends))] = 1
             upper[np.isinf(next(ends))] = 0
-    nothing = np.zeros(len(bins), np.int64)
+    nothing = np.zeros(len(original), np.int64)
     return _Asked(some, location, many.Bins(offset, original, nothing, lower, upper, sensitive, size), target, sizes)
 
 
@@ -283,10 +247,7 @@ def _answered(
     outcome.status[members] = "optimal"
     some = bins.released > 0
     location = asked.location[kept][some]
-    numbers = np.full(len(names), -1)
-    for at in np.unique(location).tolist():
-        numbers[at] = outcome.number.setdefault(names[at], len(outcome.number))
-    rows = np.repeat(members, np.diff(bins.offset))[some], numbers[location], bins.released[some]
+    rows = np.repeat(members, np.diff(bins.offset))[some], outcome.numbered(names, location), bins.released[some]
     outcome.rows += [rows, _copied(members, copies, rows, outcome)]
     return Targeted(plan, members, bins, asked.target[kept], asked.target_size[known], claims, copies)
 

@@ -66,9 +66,9 @@ def bounds_of(question: Question, index: NameIndex, original: Ints, size: int, s
     lower = _earlier_counts(question, index, size)
     upper = np.full(len(original), size, dtype=np.int64)
     bounded = np.zeros(len(original), dtype=np.bool_)
-    for at, count in _bound("lower", None if earlier else question.lower, index, max).items():
+    for at, count in bound_by_place("lower", None if earlier else question.lower, index, max).items():
         lower[at] = min(count, size + 1)
-    for at, count in _bound("upper", question.upper, index, min).items():
+    for at, count in bound_by_place("upper", question.upper, index, min).items():
         upper[at], bounded[at] = min(count, size + 1), True
     closed = sensitive | (original == 0) if question.visited_only else sensitive
     if earlier and (closed & (lower > 0)).any():
@@ -121,7 +121,7 @@ def check_growth(question: Question, lower: Ints, size: int) -> None:
     raise Infeasible(f"{told}: the history has lost visits since, or redistribute is too small", math.inf)
 
 
-def _bound(name: str, given: Any, index: NameIndex, stricter: Callable[[int, int], int]) -> dict[int, int]:
+def bound_by_place(name: str, given: Any, index: NameIndex, stricter: Callable[[int, int], int]) -> dict[int, int]:
     """The bound of each place that is named; a name goes before a pattern, and of two patterns the stricter holds."""
     if given is None:
         return {}

@@ -27,6 +27,14 @@ _WORK_PER_CALL = 2_000_000
 _MANY_BINS = 512
 
 
+class Groups(NamedTuple):
+    """Bins in groups of equal ones: a bin of each group, the group of each bin, and how many bins a group has."""
+
+    first: Ints
+    member: Ints
+    copies: Ints
+
+
 class Node(NamedTuple):
     """A part of the problem: the counts low..high of each bin, the dual of it, and the bins' least shares."""
 
@@ -36,8 +44,10 @@ class Node(NamedTuple):
     least: Floats
     #: Where the shares are least.
     at: Ints
-    #: Counts that the dual was found with: those of bin bins[k] are columns[k].
-    bins: Ints
+    #: Bins that are alike.
+    groups: Groups
+    #: Counts that the dual was found with: those of the bins of group of[k] are columns[k].
+    of: Ints
     columns: Ints
 
 
@@ -58,23 +68,36 @@ class Shares:
         q_peak = self.quality.reference * (self.quality.size / self.quality.reference_size)
         p_peak = self.privacy.reference * (self.privacy.size / self.privacy.reference_size)
         between = [((1.0 - share) * q_peak + share * p_peak).astype(np.int64) for share in _FIRST_SHARES]
-        columns = [low, high, *(np.clip(column, low, high) for column in (known, *between))]
-        bins = np.tile(np.arange(len(low)), len(columns))
-        return self.dual(low, high, bins, np.concatenate(columns), guess, enough)
+        groups = self.alike(low, high)
+        first, every = groups.first, np.arange(len(groups.first))
+        some = [np.clip(column[first], low[first], high[first]) for column in (known, *between)]
+        columns = [low[first], high[first], *some]
+        return self.dual(low, high, groups, np.tile(every, len(columns)), np.concatenate(columns), guess, enough)
 
     def part(self, low: Ints, high: Ints, node: Node, enough: float) -> Node | None:
         """A part of a node with its own dual; None if it has no counts of the right size."""
         if exact_sum(low) > self.size or exact_sum(high) < self.size:
             return None
-        inside = (node.columns >= low[node.bins]) & (node.columns <= high[node.bins])
-        every = np.arange(len(low))
-        bins = np.concatenate((node.bins[inside], every, every))
-        columns = np.concatenate((node.columns[inside], low, high))
-        return self.dual(low, high, bins, columns, node.by[:2], enough)
+        groups = self.alike(low, high)
+        first, every = groups.first, np.arange(len(groups.first))
+        # Each group begins with the counts of the group of the node that its bins are from.
+        order = np.argsort(node.of, kind="stable")
+        start = np.searchsorted(node.of[order], np.arange(len(node.groups.first) + 1))
+        before = node.groups.member[first]
+        length = np.diff(start)[before]
+        of = np.repeat(every, length)
+        columns = node.columns[
+            order[np.arange(len(of)) + np.repeat(start[before] - np.cumsum(length) + length, length)]
+        ]
+        inside = (columns >= low[first][of]) & (columns <= high[first][of])
+        of = np.concatenate((of[inside], every, every))
+        return self.dual(
+            low, high, groups, of, np.concatenate((columns[inside], low[first], high[first])), node.by[:2], enough
+        )
 
     def within(self, node: Node, gap: float) -> tuple[Ints, Ints, Ints, Ints]:
         """The first and last count of each bin whose share is within the gap, and the widest hole between them."""
-        first, member = self.alike(node.low, node.high)
+        first, member, _ = node.groups
         begin, end, hole, hole_end = (np.empty(len(first), np.int64) for _ in range(4))
         limit = node.least + gap + _ROUNDING * (np.abs(node.least) + abs(node.by.mu) * node.at)
         lagrangian = self.lagrangian(node.by.lam, node.by.mu, first)
@@ -83,57 +106,65 @@ class Shares:
         begin, end = np.minimum(begin[member], node.at), np.maximum(end[member], node.at)
         return begin, end, hole[member], hole_end[member]
 
-    def alike(self, low: Ints, high: Ints) -> tuple[Ints, Ints]:
-        """Bins in groups of equal ones, if they are many: a bin of each group, and the group of each bin."""
+    def alike(self, low: Ints, high: Ints) -> Groups:
+        """Bins in groups of equal ones, if they are many; else each is a group."""
         if len(low) < _MANY_BINS:
             every = np.arange(len(low))
-            return every, every
+            return Groups(every, every, np.ones(len(low), np.int64))
         keys = (low, high, self.quality.reference, self.privacy.reference)
         order = np.lexsort(keys)
         new = np.append(True, np.any([np.diff(key[order]) != 0 for key in keys], axis=0))
         member = np.empty(len(low), np.int64)
         member[order] = np.cumsum(new) - 1
-        return order[new], member
+        return Groups(order[new], member, np.bincount(member).astype(np.int64))
 
-    def dual(self, low: Ints, high: Ints, bins: Ints, columns: Ints, guess: tuple[float, float], enough: float) -> Node:
+    def dual(
+        self, low: Ints, high: Ints, groups: Groups, of: Ints, columns: Ints, guess: tuple[float, float], enough: float
+    ) -> Node:
         """The dual of a part by column generation: that of a few counts, until no other count would change it.
 
-        A bound above `enough` need not be the best one.
+        Bins that are alike have the same best counts, so that a group is a bin whose counts and terms are multiplied. A
+        bound above `enough` need not be the best one.
         """
-        n = len(low)
+        first, member, copies = groups
+        every = np.arange(len(first))
         lam, mu = guess
         best: tuple[Dual, Floats, Ints] | None = None
         step = 0.0
         for _ in range(_ROUNDS):
-            order = np.lexsort((columns, bins))
-            bins, columns = bins[order], columns[order]
-            new = np.append(True, (np.diff(bins) != 0) | (np.diff(columns) != 0))
-            bins, columns = bins[new], columns[new]
-            f, g = self.terms_of(bins, columns)
-            start = np.searchsorted(bins, np.arange(n + 1)).astype(np.int64)
+            order = np.lexsort((columns, of))
+            of, columns = of[order], columns[order]
+            new = np.append(True, (np.diff(of) != 0) | (np.diff(columns) != 0))
+            of, columns = of[new], columns[new]
+            f, g = (copies[of] * each for each in self.terms_of(first[of], columns))
+            start = np.searchsorted(of, np.arange(len(first) + 1)).astype(np.int64)
             if not step:
                 f_span = float((np.maximum.reduceat(f, start[:-1]) - np.minimum.reduceat(f, start[:-1])).sum())
                 g_span = float((np.maximum.reduceat(g, start[:-1]) - np.minimum.reduceat(g, start[:-1])).sum())
                 if lam < 0.0:
                     lam = f_span / g_span if f_span > 0.0 and g_span > 0.0 else 1.0
                 step = max(1e-300, 0.05 * f_span / max(1.0, float((high - low).sum(dtype=np.float64))))
-            lam, mu, hoped = dual.maximise_few(start, columns, f, g, self.size, self.budget, max(lam, 1e-9), mu, step)
-            value, rounding, least, at = self.dual_value(low, high, lam, mu)
+            lam, mu, hoped = dual.maximise_few(
+                start, copies[of] * columns, f, g, self.size, self.budget, max(lam, 1e-9), mu, step
+            )
+            value, rounding, least, at = self.dual_value(low[first], high[first], groups, lam, mu)
             if best is None or value > best[0].bound:
                 best = Dual(lam, mu, value), least, at
-            noise = _CONVERGED * (1.0 + abs(hoped)) + math.sqrt(n) * rounding
+            noise = _CONVERGED * (1.0 + abs(hoped)) + math.sqrt(len(low)) * rounding
             if value >= hoped - noise or value > enough or self.limits.passed:
                 break
-            around = [np.clip(at + shift, low, high) for shift in (-1, 0, 1)]
-            bins = np.concatenate((bins, *(np.arange(n) for _ in around)))
+            around = [np.clip(at + shift, low[first], high[first]) for shift in (-1, 0, 1)]
+            of = np.concatenate((of, *(every for _ in around)))
             columns = np.concatenate((columns, *around))
         assert best is not None
-        return Node(low, high, *best, bins, columns)
+        by, least, at = best
+        return Node(low, high, by, least[member], at[member], groups, of, columns)
 
-    def dual_value(self, low: Ints, high: Ints, lam: float, mu: float) -> tuple[float, float, Floats, Ints]:
-        """The dual bound for all counts, rounded down, and by how much; the bins' least shares and where they are."""
-        first, member = self.alike(low, high)
-        low, high = low[first], high[first]
+    def dual_value(
+        self, low: Ints, high: Ints, groups: Groups, lam: float, mu: float
+    ) -> tuple[float, float, Floats, Ints]:
+        """The dual bound for all counts, rounded down, and by how much; the groups' least shares and where they are."""
+        first, _, copies = groups
         least, at = np.empty(len(low)), np.empty(len(low), np.int64)
         lagrangian = self.lagrangian(lam, mu, first)
         done, work = 0, _WORK_PER_CALL
@@ -141,10 +172,9 @@ class Shares:
             reached = terms.least_reduced(lagrangian, low, high, done, work, least, at)
             work = _WORK_PER_CALL if reached > done else 2 * work  # a bin begins anew in each call
             done = reached
-        least, at = least[member], at[member]
         budgeted = lam * self.budget if lam > 0.0 else 0.0
-        value = float(least.sum()) - budgeted + mu * self.size
-        rounding = _ROUNDING * (float(np.abs(least).sum()) + abs(budgeted) + abs(mu) * self.size)
+        value = float((copies * least).sum()) - budgeted + mu * self.size
+        rounding = _ROUNDING * (float((copies * np.abs(least)).sum()) + abs(budgeted) + abs(mu) * self.size)
         return value - rounding, rounding, least, at
 
     def lagrangian(self, lam: float, mu: float, bins: Ints) -> terms.Lagrangian:

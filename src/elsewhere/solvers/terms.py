@@ -325,14 +325,16 @@ def total(kind: int, r: Floats, x: Ints, r_size: float, x_size: float) -> float:
 
 @kernel
 def hide_many(
-    kind: int, offset: Ints, original: Ints, least: Ints, closed: Flags, redistribute: int, released: Ints, loss: Floats
-) -> None:
+    kind: int, offset: Ints, original: Ints, least: Ints, most: Ints, closed: Flags, redistribute: int, released: Ints,
+    loss: Floats,
+) -> None:  # fmt: skip
     """hide for many users, each as `allocate` does it for one: user u has the bins offset[u]..offset[u + 1].
 
-    The bins of a user are sorted by name; those that are closed end up at 0, the others at `least` or more, which is
-    not below the original counts and leaves room for all of them. A negative `redistribute` stands for as
-    many counts as were in these. What comes out goes into `released` and, summed up, into `loss`; a loss that is NaN
-    says that nothing can receive the counts.
+    The bins of a user are sorted by name; those that are closed end up at 0, the others at `least` or more, and at
+    `most` or less, which leaves room for all of them. If `most` is empty any number will do, and `least` is not below
+    the original counts. A negative `redistribute` stands for as
+    many counts as were in the closed bins. What comes out goes into `released` and, summed up, into `loss`; a loss that
+    is NaN says that nothing can receive the counts.
     """
     for u in range(len(offset) - 1):
         first, last = offset[u], offset[u + 1]
@@ -344,13 +346,15 @@ def hide_many(
                 hidden += original[i]
         received = hidden if redistribute < 0 else redistribute
         after = size - hidden + received
-        if hidden == 0 and received == 0 and size > 0:
+        if len(most) == 0 and hidden == 0 and received == 0 and size > 0:
             released[first:last] = original[first:last]
             loss[u] = 0.0
             continue
         r = original[first:last].astype(np.float64)
         low = np.where(closed[first:last], 0, least[first:last])
         high = np.where(closed[first:last], 0, after)
+        if len(most) > 0:
+            high = np.minimum(high, most[first:last])
         if after == 0 or high.max() == 0:
             released[first:last] = 0
             loss[u] = math.nan

@@ -14,7 +14,7 @@ import numpy as np
 
 from elsewhere.engines.arrow import Array, Batch, Table, pa, pc
 from elsewhere.engines.columns import about_personal, about_since, bad_row
-from elsewhere.engines.kernel import is_plain
+from elsewhere.engines.hiding import hides_at_once
 from elsewhere.engines.local import grouping
 from elsewhere.engines.local.folder import Checkpoint, Output
 from elsewhere.engines.local.grouping import (
@@ -83,14 +83,14 @@ class Job:
     since: Rows | None = None
 
     @property
-    def is_plain(self) -> bool:
-        return is_plain(self.plan.policy)
+    def hides_at_once(self) -> bool:
+        return hides_at_once(self.plan.policy)
 
     @property
     def chunk_rows(self) -> int:
         """How many rows a worker gets at a time."""
         at_once = _TARGETED_ROWS if on_arrays(self.plan.policy) else _SEARCHED_ROWS
-        return min(_PLAIN_ROWS if self.is_plain else at_once, self.part_rows)
+        return min(_PLAIN_ROWS if self.hides_at_once else at_once, self.part_rows)
 
     @property
     def is_shared(self) -> bool:

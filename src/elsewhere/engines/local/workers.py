@@ -19,7 +19,8 @@ from subprocess import PIPE, Popen
 from typing import Any, Protocol
 
 from elsewhere.engines.arrow import Batch, Table
-from elsewhere.engines.kernel import is_plain, sanitize_users
+from elsewhere.engines.hiding import hides_at_once
+from elsewhere.engines.kernel import sanitize_users
 from elsewhere.engines.local.grouping import FEW_ROWS
 from elsewhere.engines.local.worker import from_bytes, send, to_bytes
 from elsewhere.engines.plans import Plans
@@ -66,7 +67,7 @@ def workers(
         kernel = _Kernel(plan, allow_unchanged, keys)
         # A row may be a whole list of locations.
         return nullcontext(_Caller(lambda rows: soonest(lambda: kernel.answer(rows), len(rows) <= FEW_ROWS)))
-    if is_plain(plan.policy) or (at_once and number > 1):
+    if hides_at_once(plan.policy) or (at_once and number > 1):
         return _threads([_Kernel(plan, allow_unchanged, keys) for _ in range(number)])
     if number == 1:
         return _caller(_Kernel(plan, allow_unchanged, keys))

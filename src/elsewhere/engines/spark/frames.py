@@ -15,7 +15,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from elsewhere.engines.arrow import pa
-from elsewhere.engines.kernel import is_plain
+from elsewhere.engines.hiding import hides_at_once
 from elsewhere.engines.names import check_named
 from elsewhere.engines.shared import BLOCK_USERS
 from elsewhere.engines.spark.checks import CHECK, checked_schema, sanitize_checked
@@ -98,7 +98,7 @@ def checked_results(
     rows = rows_of(table, roles)
     # Few rows are gathered in few partitions, unless each user takes a search.
     usual = rows.sparkSession.conf.get("spark.sql.shuffle.partitions") or "200"
-    partitions = None if is_plain(plan.policy) else int(usual)
+    partitions = None if hides_at_once(plan.policy) else int(usual)
     whose = roles.keys[0]
     if plan.policy.mechanism == "shared":  # users of one partition may share, and who those are depends on names alone
         partitions = max(1, round(rows.select(column(whose)).distinct().count() / BLOCK_USERS))

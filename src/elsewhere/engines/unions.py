@@ -1,0 +1,87 @@
+"""The bins of many users over their own places and others that each of them may get visits at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from elsewhere.engines.users import Users, lengths, rows_of
+from elsewhere.model.arrays import Flags, Ints
+from elsewhere.model.names import name_keys
+
+#: Bins that are looked at together.
+_MOST_BINS = 1 << 20
+
+
+class Layout(NamedTuple):
+    """Bins of some users: those of user u are offset[u]:offset[u + 1], sorted by name."""
+
+    offset: Ints
+    #: Of each bin: the user, the number of the name, the original count, and whether the user has such a row.
+    user: Ints
+    location: Ints
+    original: Ints
+    is_own: Flags
+    #: The rows of the users, and the bin of each.
+    rows: Ints
+    at: Ints
+
+
+class Union(NamedTuple):
+    """All names at hand, sorted: those of some users, and those from beyond, which are everybody's."""
+
+    names: list[str]
+    keys: list[str]
+    #: The number here of each name of the users, -1 for one that nobody in question has.
+    own: Ints
+    #: The numbers of the names from beyond, and of each name the number of its own spelling there, or -1.
+    beyond: Ints
+    same: Ints
+
+    def layout(self, users: Users, some: Ints) -> Layout:
+        """The bins as `model.problem` has them: a place that a user has goes by the user's name."""
+        rows, number = rows_of(users, some), len(self.names)
+        of = number * np.repeat(np.arange(len(some)), lengths(users, some))
+        own = self.own[users.location[rows]]
+        others = (number * np.arange(len(some))[:, None] + self.beyond).ravel()
+        otherwise = (self.same[own] >= 0) & (self.same[own] != own)
+        if otherwise.any():
+            others = others[~np.isin(others, (of + self.same[own])[otherwise])]
+        bins = np.sort(np.concatenate((of + own, others)))
+        bins = bins[np.append(True, np.diff(bins) > 0)]
+        at = np.searchsorted(bins, of + own)
+        user, location = np.divmod(bins, number)
+        original, is_own = np.zeros(len(bins), np.int64), np.zeros(len(bins), np.bool_)
+        original[at], is_own[at] = users.counts[rows], True
+        offset = np.searchsorted(user, np.arange(len(some) + 1))
+        return Layout(offset, user, location, original, is_own, rows, at)
+
+
+def union_of(users: Users, members: Ints, beyond: Mapping[str, str]) -> Union:
+    """The names of some users and those from `beyond`, which are given by key."""
+    used = np.unique(users.location[rows_of(users, members)])
+    own_names = [users.names[at] for at in used]
+    names = sorted({*own_names, *beyond.values()})
+    number = {name: at for at, name in enumerate(names)}
+    keys, own = name_keys(names), np.full(len(users.names), -1)
+    own[used] = [number[name] for name in own_names]
+    return Union(
+        names,
+        keys,
+        own,
+        np.array(sorted(number[name] for name in beyond.values()), np.int64),
+        np.array([number[beyond[key]] if key in beyond else -1 for key in keys]),
+    )
+
+
+def blocks(users: Users, members: Ints, beyond: int) -> Iterator[Ints]:
+    """Users whose bins are few enough to be looked at together."""
+    until = np.cumsum(lengths(users, members) + beyond)
+    begin = 0
+    while begin < len(members):
+        before = until[begin - 1] if begin else 0
+        end = max(begin + 1, int(np.searchsorted(until, before + _MOST_BINS, "right")))
+        yield members[begin:end]
+        begin = end
