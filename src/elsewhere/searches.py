@@ -14,9 +14,9 @@ from elsewhere.model.distances import slack
 from elsewhere.model.errors import Infeasible
 from elsewhere.model.keys import Key
 from elsewhere.model.problem import Problem
-from elsewhere.solvers import exact, kind_totals, smooth_exact, tree_exact, tree_tables
+from elsewhere.solvers import exact, kind_totals, large, smooth_exact, tree_exact, tree_tables
 from elsewhere.solvers.choices import Choices, tabulate
-from elsewhere.solvers.heuristic import heuristic
+from elsewhere.solvers.heuristic import heuristic, in_steps
 from elsewhere.solvers.kind_totals import KindChoices
 from elsewhere.solvers.knapsack import Limits, SearchGaveUp, Solution, nothing_found
 from elsewhere.solvers.required_loss import flat_search, required_loss
@@ -25,7 +25,7 @@ from elsewhere.solvers.tree_tables import TreeChoices
 #: The part of the time that is the search's; most are over long before, and need no heuristic.
 _SEARCH_SHARE = 0.75
 
-AnyChoices: TypeAlias = Choices | TreeChoices | KindChoices
+AnyChoices: TypeAlias = Choices | TreeChoices | KindChoices | large.LargeChoices
 
 
 def tabulated(problem: Problem, limits: Limits, known: Ints) -> AnyChoices:
@@ -36,6 +36,8 @@ def tabulated(problem: Problem, limits: Limits, known: Ints) -> AnyChoices:
             return totals
     if problem.tree is not None:
         return tree_tables.tabulate(problem, problem.budget, limits, around=known)
+    if large.is_large(problem):
+        return large.LargeChoices()
     return tabulate(problem, problem.budget, limits, around=known)
 
 
@@ -70,6 +72,8 @@ def approximate(problem: Problem, choices: AnyChoices, known: Ints, limits: Limi
         return tree_exact.optimum(problem, choices, known, limits.ending_in(0.0))
     if isinstance(choices, KindChoices):
         return choices.split(problem, approximate(choices.problem, choices.totals, choices.of(known), limits))
+    if isinstance(choices, large.LargeChoices):
+        return large.bounded(problem, in_steps(problem, known, limits), limits)
     return exact.bounded(problem, choices, heuristic(problem, choices, known, limits), limits)
 
 
@@ -89,9 +93,11 @@ def searched(
 
 
 def _searched_flat(
-    problem: Problem, choices: Choices, known: Ints, limits: Limits, guess: tuple[float, float]
+    problem: Problem, choices: Choices | large.LargeChoices, known: Ints, limits: Limits, guess: tuple[float, float]
 ) -> Solution:
     """The optimum; if time ends the search for it, then no worse than what the heuristic finds in the rest of it."""
+    if isinstance(choices, large.LargeChoices):
+        return large.optimum(problem, known, limits, guess)
     left = limits.seconds
     solution = exact.optimum(problem, choices, known, limits.ending_in(_SEARCH_SHARE * left), guess)
     near_enough = solution.objective - solution.bound <= limits.tolerance(solution.objective)
@@ -151,9 +157,22 @@ def required_loss_of(problem: Problem, wanted: float, limits: Limits, least: flo
     if kind_totals.depends_on_totals(problem):
         found = kind_totals.least_loss_at(problem, wanted, limits, least)
     else:
+        if problem.goal == "resemble" and large.is_large(asked := problem.swapped(wanted)):
+            return _required_loss_of_large(asked, limits)
         search = flat_search(problem) if problem.tree is None else tree_exact.required_loss_search(problem)
         found = required_loss(problem, wanted, limits, least, search)
     if found is None:
         return None
     ordered = exact.ordered if problem.tree is None else tree_exact.ordered
     return found._replace(counts=ordered(problem, found.counts))
+
+
+def _required_loss_of_large(asked: Problem, limits: Limits) -> Solution | None:
+    """The same by the search around the dual solution, for resemble with its distances swapped."""
+    nearest = least_loss(asked, limits)
+    if nearest is None or (nearest.closed and asked.quality_loss(nearest.counts) > asked.limit + slack(asked.limit)):
+        return None
+    if asked.quality_loss(nearest.counts) > asked.limit + slack(asked.limit):
+        raise nothing_found(limits)
+    found = large.optimum(asked, nearest.counts, limits)
+    return found._replace(counts=exact.ordered(asked, found.counts))

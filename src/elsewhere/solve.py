@@ -313,8 +313,9 @@ def _without_limit(question: Question) -> Sanitized:
 
 def _enough(loss: float, proven: bool) -> tuple[str, float]:
     """A quality loss that would meet the privacy parameter, in words and as a number."""
-    more = "" if proven else ", and perhaps a smaller one: the search was ended"
-    return f"a quality loss of {loss:.10g} would meet it{more}", loss
+    if proven:
+        return f"a quality loss of {loss:.10g} would meet it", loss
+    return f"a quality loss of at most {loss:.10g} would meet it: the search for the least one was ended", loss
 
 
 def _advice(question: Question, limits: Limits) -> tuple[str, float]:

@@ -296,7 +296,8 @@ def resemble(
         Names of locations that are in neither the history nor the target but may receive visits. Patterns are not
         allowed here.
     time_limit
-        Seconds after which the search stops with the best release found so far. Default: no limit.
+        Seconds after which the search stops with the best release found so far. Default: no limit, but a search that
+        does not close its gap stops after some seconds' worth of work. A limit lets it go on until then.
     gap
         Absolute distance to the proven bound at which the search may stop. Default: 0, an exact optimum.
     memory_limit
@@ -492,7 +493,8 @@ def avoid(
         Names of locations that are in neither the history nor the target but may receive visits. Patterns are not
         allowed here.
     time_limit
-        Seconds after which the search stops with the best release found so far. Default: no limit.
+        Seconds after which the search stops with the best release found so far. Default: no limit, but a search that
+        does not close its gap stops after some seconds' worth of work. A limit lets it go on until then.
     gap
         Absolute distance to the proven bound at which the search may stop. Default: 0, an exact optimum.
     memory_limit

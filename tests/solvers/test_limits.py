@@ -43,7 +43,7 @@ except KeyboardInterrupt:
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
-@pytest.mark.parametrize("name", HARD)
+@pytest.mark.parametrize("name", HARD[2:])  # the first two are over before
 def test_ctrl_c_ends_a_search(name: str) -> None:
     with subprocess.Popen([sys.executable, "-c", _ASK, name], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

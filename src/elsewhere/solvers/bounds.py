@@ -58,13 +58,13 @@ def _dual_bound(problem: Problem, solution: Solution, limits: Limits) -> float:
         KINDS[quality.distance.name], quality.reference, quality.reference_size,
         quality.size, -1.0 if problem.goal == "avoid" else 1.0, lam, mu,
     )  # fmt: skip
-    least = np.empty(len(low))
+    least, at = np.empty(len(low)), np.empty(len(low), np.int64)
     done, work = 0, _WORK_PER_CALL
     spent = 0
     while done < len(low):
         if spent >= _MOST_WORK or (spent and limits.passed):
             return -math.inf
-        reached = terms.least_reduced(lagrangian, low, low + number - 1, done, work, least)
+        reached = terms.least_reduced(lagrangian, low, low + number - 1, done, work, least, at)
         spent += work
         work = _WORK_PER_CALL if reached > done else 2 * work  # a bin begins anew in each call
         done = reached

@@ -26,7 +26,7 @@ KINDS = {
     "pearson": terms.PEARSON,
     "neyman": terms.NEYMAN,
 }
-_BYTES_PER_ENTRY = 33
+BYTES_PER_ENTRY = 33
 #: Terms that are computed between two looks at the clock: built-in ones, and those of a user's function.
 _TERMS_PER_CALL = 1 << 20
 _CALLS_PER_LOOK = 64
@@ -86,7 +86,7 @@ def tabulate(problem: Problem, budget: float, limits: Limits, around: Ints | Non
     """
     low, number = values_within(problem, budget)
     entries = float(number.sum(dtype=np.float64))
-    most = limits.memory // _BYTES_PER_ENTRY
+    most = limits.memory // BYTES_PER_ENTRY
     if entries > most and (around is None or most < len(low)):
         raise SearchGaveUp(
             f"the search would have to tabulate {entries:.3g} counts, more than memory_limit={limits.memory} bytes hold"

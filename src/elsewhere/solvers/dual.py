@@ -26,15 +26,17 @@ _STEPS = 200
 # How often the few values are looked at, roughly, before the best multipliers for them are known.
 _EVALUATIONS = 500
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
-# A cost multiplier beyond this is not worth looking for: the bound is sound without, only weaker.
+# A cost multiplier beyond this, and this far beyond the first, is not worth looking for: the bound is sound without,
+# only weaker.
 _LARGEST = 1e30
+_FAR = 1e6
 
 
 @kernel
-def _evaluate(start: Ints, value: Ints, f: Floats, g: Floats, lam: float, mu: float) -> tuple[float, int, float]:
+def _evaluate(start: Ints, value: Ints, f: Floats, g: Floats, lam: float, mu: float) -> tuple[float, float, float]:
     """The sum of the bins' minima, and the sum of the values and of the costs where they are taken."""
     total = 0.0
-    taken = 0
+    taken = 0.0  # whole numbers, but their sum may be beyond 64 bits
     cost = 0.0
     for i in range(len(start) - 1):
         at = start[i]
@@ -99,7 +101,7 @@ def _maximise_mu(
 
 
 @kernel
-def _maximise(
+def maximise_few(
     start: Ints,
     value: Ints,
     f: Floats,
@@ -115,11 +117,11 @@ def _maximise(
         mu, dual, _ = _maximise_mu(start, value, f, g, size, 0.0, mu, step)
         return 0.0, mu, dual
     factor = 1.1
-    smallest = lam * 1e-12
+    smallest, largest = lam * 1e-12, max(lam * _FAR, _LARGEST)
     mu, dual, cost = _maximise_mu(start, value, f, g, size, lam, mu, step)
     left, left_mu, left_dual, left_cost = lam, mu, dual - lam * budget, cost
     right, right_mu, right_dual, right_cost = left, left_mu, left_dual, left_cost
-    while right_cost > budget and right < _LARGEST:
+    while right_cost > budget and right < largest:
         left, left_mu, left_dual, left_cost = right, right_mu, right_dual, right_cost
         right *= factor
         factor = min(16.0, factor * factor)
@@ -236,7 +238,7 @@ def maximise(
                     few_g[k] = g[e]
                     k += 1
             few_start[i + 1] = k
-        lam, mu, hoped = _maximise(few_start, few_value, few_f, few_g, size, budget, lam, mu, step)
+        lam, mu, hoped = maximise_few(few_start, few_value, few_f, few_g, size, budget, lam, mu, step)
         total = 0.0
         rounding = abs(mu) * size
         lacking = False

@@ -1,4 +1,7 @@
-"""RH and AH on a problem: where to start from, and what to do when the sizes of histogram and target differ."""
+"""RH and AH on a problem: where to start from, and what to do when the sizes of histogram and target differ.
+
+Where counts are too many to tabulate, moves are of many counts at first, and of ever fewer up to single ones.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,18 @@ import numpy as np
 
 from elsewhere.model.arrays import Ints
 from elsewhere.model.problem import Problem
-from elsewhere.solvers import greedy
-from elsewhere.solvers.choices import Choices, tabulate
+from elsewhere.solvers import greedy, terms
+from elsewhere.solvers.choices import KINDS, Choices, tabulate, values_within
 from elsewhere.solvers.knapsack import Limits, SearchGaveUp
 
 _BYTES_PER_PAIR = 12
 #: Moves that are compared between two looks at the clock.
 _WORK_PER_CALL = 5_000_000
+#: Where values are many: how many of a bin are looked at together on either side, by how much moves become smaller, and
+#: the part of the budget that all but the smallest may use.
+_GRID = 1024
+_REFINED = 2
+_SHARE = 0.5
 
 
 def heuristic(problem: Problem, choices: Choices, known: Ints, limits: Limits) -> Ints:
@@ -45,16 +53,56 @@ def _climb(problem: Problem, choices: Choices, begin: Ints, missing: int, limits
         target = np.append(target, float(max(-missing, 0)))
         nothing = np.zeros(abs(missing) + 1)
         quality, privacy = np.append(quality, nothing), np.append(privacy, nothing)
+    bins = greedy.Bins(
+        start, low, target, privacy, quality, problem.goal == "avoid", missing != 0, problem.quality.distance.builtin
+    )
+    return _best_moves(bins, begin, problem.budget, limits)[: len(problem.original)]
+
+
+def _best_moves(bins: greedy.Bins, begin: Ints, budget: float, limits: Limits) -> Ints:
+    """The counts that the best moves lead to."""
     n = len(begin)
     if n * n * _BYTES_PER_PAIR > limits.memory:
         raise SearchGaveUp(
             f"the heuristic would have to compare {n * n:.3g} pairs, more than memory_limit={limits.memory} bytes hold"
         )
-    bins = greedy.Bins(
-        start, low, target, privacy, quality, problem.goal == "avoid", missing != 0, problem.quality.distance.builtin
-    )
-    climb = greedy.beginning(begin, problem.budget - float(quality[start[:-1] + begin - low].sum()))
+    climb = greedy.beginning(begin, budget - float(bins.quality[bins.start[:-1] + begin - bins.low].sum()))
     while not climb.done and not limits.passed:
         # The kernel changes the arrays in place and returns the rest.
         climb = greedy.Climb(*climb[:5], *greedy.climb(bins, climb, _WORK_PER_CALL))
-    return climb.x[: len(problem.original)]
+    return climb.x
+
+
+def in_steps(problem: Problem, known: Ints, limits: Limits) -> Ints:
+    """Counts that greedy moves lead to from `known`: first moves of many counts at once, then of fewer, up to one.
+
+    For flat problems of built-in distances. Values of a bin lie on a grid, whose unit is the least that a move takes.
+    Moves of many counts may use only a part of the budget, lest small bins, which they cannot touch, find none left.
+    """
+    assert problem.privacy is not None
+    low, number = values_within(problem, problem.budget)
+    high, counts, unit = low + number - 1, known, 1
+    while int(number.max()) > _GRID * unit:
+        unit *= _REFINED
+    while not limits.passed:
+        below = np.minimum((counts - low) // unit, _GRID)
+        number = below + np.minimum((high - counts) // unit, _GRID) + 1
+        start = np.zeros(len(low) + 1, np.int64)
+        np.cumsum(number, out=start[1:])
+        which, base = np.repeat(np.arange(len(low)), number), counts - unit * below
+        values = base[which] + unit * (np.arange(start[-1]) - start[which])
+        privacy, quality = (
+            terms.terms_of(KINDS[of.distance.name], of.reference, which, values, of.reference_size, of.size)
+            for of in (problem.privacy, problem.quality)
+        )
+        bins = greedy.Bins(
+            start, np.zeros_like(low), (problem.privacy.reference - base) / unit, privacy, quality,
+            problem.goal == "avoid", False, True,
+        )  # fmt: skip
+        used = float(quality[start[:-1] + below].sum())
+        share = 1.0 if unit == 1 else _SHARE
+        counts = base + unit * _best_moves(bins, below, used + share * (problem.budget - used), limits)
+        if unit == 1:
+            break
+        unit //= _REFINED
+    return known if problem.is_forbidden(counts) else counts

@@ -24,6 +24,9 @@ from elsewhere.solvers.cancellation import check_cancelled
 _DUAL_WORK = 20_000_000
 _COMPLETION_WORK = 10_000_000
 _LABEL_WORK = 1_000_000
+# Without a limit on time, a search may do so much work, in labels: some seconds' worth. Sums of completions take less.
+_MOST_WORK = 100_000_000.0
+_SUMS_PER_LABEL = 10.0
 GROWTH = 4.0
 FIRST_WIDTH = 4_000
 BYTES_PER_LABEL = 12
@@ -32,7 +35,7 @@ LABEL_SHARE = 8
 _WIDER = 8
 # A relative gap this small is worth only so much work, in labels times values: where it does not close then, it is
 # subset sum in disguise, and hardly ever closes at all. The first round is held to the same.
-_GOOD_ENOUGH = 1e-6
+GOOD_ENOUGH = 1e-6
 GOOD_ENOUGH_WORK = 60_000_000
 
 
@@ -133,10 +136,80 @@ def solve(
     there is none, and `SearchGaveUp` is raised if a limit is reached before one is found.
     """
     lam, mu, dual_bound = _dual(tables, size, budget, known, limits, guess)
-    counts, found = known, math.inf
-    if known is not None:
-        found = float(tables.objective[tables.at(known)].sum())
-    bound = min(dual_bound, found)
+    found = math.inf if known is None else float(tables.objective[tables.at(known)].sum())
+    dual_ = Dual(lam, mu, dual_bound)
+    best = improve(tables, size, budget, dual_, Best(known, found, min(dual_bound, found)), forbidden, limits)
+    if best.counts is not None:
+        return Solution(best.counts, best.objective, best.bound, dual_bound, lam, mu)
+    if best.exhausted:
+        return None
+    raise nothing_found(limits)
+
+
+class Effort:
+    """How much work a search may still do, in labels; with a limit on time only that ends it.
+
+    `enough` is what a gap that is good enough is worth.
+    """
+
+    def __init__(self, limits: Limits, enough: float = GOOD_ENOUGH_WORK) -> None:
+        self.left = _MOST_WORK if limits.deadline == math.inf else math.inf
+        self.enough = enough
+
+    def end_soon(self) -> None:
+        """Go on only for as long as a gap which is good enough is worth."""
+        self.left = min(self.left, self.enough)
+        self.enough = self.left
+
+    def spend(self, work: float) -> None:
+        self.left -= work
+
+    @property
+    def spent(self) -> bool:
+        """Whether none is left."""
+        return self.left <= 0.0
+
+
+class Dual(NamedTuple):
+    """Multipliers of cost and size, and the bound that they prove."""
+
+    lam: float
+    mu: float
+    bound: float
+
+
+class Best(NamedTuple):
+    """The best counts known, if any are, their objective, and a bound on what there may be.
+
+    `exhausted` says whether all that may be better has been looked at.
+    """
+
+    counts: Ints | None
+    objective: float
+    bound: float
+    exhausted: bool = False
+
+
+def improve(
+    tables: Tables,
+    size: int,
+    budget: float,
+    by: Dual,
+    best: Best,
+    forbidden: Ints,
+    limits: Limits,
+    effort: Effort | None = None,
+    widest: float = math.inf,
+) -> Best:
+    """The best counts of the tables by rounds of label search, or those that are known if none are better.
+
+    What is more than `widest` above the dual bound is not looked at.
+    """
+    (lam, mu, dual_bound), (counts, found, bound, _) = by, best
+    if effort is None:
+        effort = Effort(limits)
+        if counts is None:  # to find any at all is worth any effort
+            effort.left = math.inf
     reduced, least, second, gap = labels.reduced_costs(tables.start, tables.low, tables.objective, tables.cost, lam, mu)
     # Labels multiply late if the bins whose second choice costs most come first.
     order = np.argsort(-second, kind="stable")
@@ -144,42 +217,42 @@ def solve(
     width = min(FIRST_WIDTH, most // len(order))
     tree = None
     exhausted = False
-    while not limits.passed and (counts is None or found - bound > limits.tolerance(found)):
+    while not limits.passed and not effort.spent and (counts is None or found - bound > limits.tolerance(found)):
         if tree is None:
             tree = labels.prefix_tree(np.ascontiguousarray(forbidden.T[order]))
         now = limits if counts is not None else limits._replace(gap=0.0)  # a gap to nothing at all says nothing
-        gap = min(gap, found - dual_bound)
+        gap = min(gap, found - dual_bound, widest)
         hope = min(found, dual_bound + gap + now.tolerance(dual_bound))
         layers = _select(tables, reduced, least, gap, order)
         enough = GOOD_ENOUGH_WORK // len(layers.value)
         width = max(1, width if width > FIRST_WIDTH else min(width, enough))
         task = labels.Task(lam, mu, dual_bound, size, budget, hope, now.tolerance(found))
-        outcome = _search(layers, order, task, gap, found, tree, now, width)
+        outcome = _search(layers, order, task, gap, found, tree, now, width, effort)
         if outcome.counts is not None:
             counts, found = outcome.counts, outcome.objective
         if not outcome.finished:
             break
         bound = max(bound, min(found, outcome.bound))
+        if found - bound <= GOOD_ENOUGH * abs(found):
+            effort.end_soon()
         if outcome.gave_up:
             wider = min(_WIDER * width, width * most // outcome.labels)
-            if found - bound <= _GOOD_ENOUGH * abs(found):
+            if found - bound <= GOOD_ENOUGH * abs(found):
                 wider = min(wider, enough)
             if wider < 2 * width:
                 break
             width = wider
-        elif gap >= found - dual_bound or gap >= _span(tables, reduced, lam, budget) + 1e3 * _noise(dual_bound):
+        elif gap >= min(found - dual_bound, widest) or gap >= _span(tables, reduced, lam, budget) + 1e3 * _noise(
+            dual_bound
+        ):
             exhausted = True  # whatever is better than what was found has been looked at
             break
         else:
             # Where a larger gap would let no more values in, there is no use in small steps.
-            widest = found - dual_bound
-            all_in = np.count_nonzero(reduced <= widest) == len(layers.value)
-            gap = widest if all_in else max(gap * GROWTH, 1e-12)
-    if counts is None:
-        if exhausted:
-            return None
-        raise nothing_found(limits)
-    return Solution(counts, found, min(bound, found), dual_bound, lam, mu)
+            next_gap = found - dual_bound
+            all_in = np.count_nonzero(reduced <= next_gap) == len(layers.value)
+            gap = next_gap if all_in else max(gap * GROWTH, 1e-12)
+    return Best(counts, found, min(bound, found), exhausted)
 
 
 def nothing_found(limits: Limits) -> SearchGaveUp:
@@ -255,6 +328,7 @@ def _search(
     forbidden: labels.Forbidden,
     limits: Limits,
     width: int,
+    effort: Effort,
 ) -> _Outcome:
     """Find the best solution in the layers if it is below `hope`, or at least one that is better than `found`.
 
@@ -264,10 +338,13 @@ def _search(
     ended = _Outcome(None, found, -math.inf, 0, gave_up=True, finished=False)
     most = limits.memory // BYTES_PER_COLUMN
     completions = labels.no_completions(n)
+    reserve = 0.5 * effort.left
     while completions.layers:
         completions = labels.Completions(*labels.complete(layers, task.size, gap, most, _COMPLETION_WORK, completions))
-        if completions.layers and limits.passed:
-            return ended
+        if completions.layers:
+            effort.spend(_COMPLETION_WORK / _SUMS_PER_LABEL)
+            if effort.left < reserve or limits.passed:
+                return ended
     if completions.where[labels.WIDTH, 0] < 0:
         return ended
     if completions.where[labels.WIDTH, 0] == 0:
@@ -276,7 +353,7 @@ def _search(
     best[labels.FOUND], best[labels.LAYER], best[labels.GIVEN_UP] = found, -1, math.inf
     layer_at = np.zeros(n + 1, np.int64)
     reached = labels.no_labels(forbidden)
-    while reached.layer < n and not limits.passed:
+    while reached.layer < n and not effort.spent and not limits.passed:
         reached = labels.Labels(
             *labels.advance(layers, completions, task, forbidden, width, _LABEL_WORK, reached, layer_at, best)
         )
@@ -285,6 +362,9 @@ def _search(
             offset, given_up = labels.thin(reached.label, reached.offset, reached.steps, at, width)
             reached = reached._replace(offset=offset)
             best[labels.GIVEN_UP] = min(best[labels.GIVEN_UP], given_up)
+            effort.spend(min(_LABEL_WORK, width * len(layers.value) / n))
+        elif reached.layer < n:
+            effort.spend(_LABEL_WORK)
     counts = None
     if best[labels.LAYER] >= 0:
         counts = np.empty(n, np.int64)

@@ -8,7 +8,7 @@ bin that a budget leaves, `fill` tabulates them for the search, `least_reduced` 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -21,6 +21,8 @@ _HALF_PER_LN2 = 0.5 / math.log(2.0)
 # Ranges of counts up to this long are looked at one by one, and differences below this share are rounding.
 _SCANNED = 16
 _FLAT = 1e-15
+# Ranges of a bin that are looked at for its counts near the least.
+_LOOKS = 1 << 9
 
 
 @kernel
@@ -428,18 +430,74 @@ class Lagrangian(NamedTuple):
     mu: float
 
 
+# How a bin's share runs over a range of counts, as far as that is known.
+_BENT, _CONVEX, _CONCAVE = range(3)
+# What one bin's share depends on: the two kinds, each with reference and reference's size, the size, sign, lam and mu.
+_Share: TypeAlias = tuple[int, float, float, int, float, float, float, float, float, float]
+
+
 @kernel
-def _first_rise(
-    p_weight: float, p_kind: int, p_r: float, p_size: float, q_weight: float, q_kind: int, q_r: float, q_size: float,
-    x_size: float, mu: float, low: int, high: int,
-) -> int:  # fmt: skip
+def _share(of: _Share, x: int) -> float:
+    """sign * p(x) + lam * q(x) - mu * x."""
+    p_kind, p_r, p_size, q_kind, q_r, q_size, x_size, sign, lam, mu = of
+    cost = lam * term(q_kind, q_r, float(x), q_size, x_size) - mu * x
+    return float(cost + sign * term(p_kind, p_r, float(x), p_size, x_size))
+
+
+@kernel
+def _curvature(kind: int, r: float, x: float, r_size: float, x_size: float) -> float:
+    """The second derivative of a term at x, which never grows with x; without the kink of `variational`."""
+    if kind == SQUARED_L2:
+        return 2.0
+    if r == 0.0 or kind == VARIATIONAL:
+        return 0.0
+    if kind == PEARSON:
+        return 2.0 / r
+    if x == 0.0:
+        return math.inf
+    if kind == NEYMAN:
+        return 2.0 * (r / x) * (r / x) / x
+    a = r / r_size
+    b = x / x_size
+    if kind == JEFFREYS:
+        return (1.0 + a / b) / b / x_size / x_size
+    return _HALF_PER_LN2 * a / (b * (a + b)) / x_size / x_size
+
+
+@kernel
+def _kinked(kind: int, r: float, a: int, b: int, r_size: float, x_size: float) -> bool:
+    return kind == VARIATIONAL and a < r * (x_size / r_size) < b
+
+
+@kernel
+def _shape(of: _Share, a: int, b: int) -> int:
+    """How the share runs over the counts a..b."""
+    p_kind, p_r, p_size, q_kind, q_r, q_size, x_size, sign, lam, _ = of
+    if sign > 0.0:
+        return _CONVEX
+    if p_kind == q_kind and p_r == q_r and p_size == q_size:
+        return _CONVEX if lam >= 1.0 else _CONCAVE
+    if not _kinked(p_kind, p_r, a, b, p_size, x_size):
+        most = _curvature(p_kind, p_r, float(a), p_size, x_size)
+        if lam * _curvature(q_kind, q_r, float(b), q_size, x_size) >= (1.0 + _FLAT) * most:
+            return _CONVEX
+    if not _kinked(q_kind, q_r, a, b, q_size, x_size):
+        least = _curvature(p_kind, p_r, float(b), p_size, x_size)
+        if (1.0 + _FLAT) * lam * _curvature(q_kind, q_r, float(a), q_size, x_size) <= least:
+            return _CONCAVE
+    return _BENT
+
+
+@kernel
+def _first_rise(of: _Share, p_weight: float, q_weight: float, mu: float, low: int, high: int) -> int:
     """Where the convex function p_weight * p(x) + q_weight * q(x) - mu * x is least in low..high."""
+    p_kind, p_r, p_size, q_kind, q_r, q_size, x_size, _, _, _ = of
     while low < high:
         middle = low + (high - low) // 2
         rise = -mu
-        if p_weight > 0.0:
+        if p_weight != 0.0:
             rise += p_weight * marginal(p_kind, p_r, float(middle), p_size, x_size)
-        if q_weight > 0.0:
+        if q_weight != 0.0:
             rise += q_weight * marginal(q_kind, q_r, float(middle), q_size, x_size)
         if rise >= 0.0:
             high = middle
@@ -449,60 +507,91 @@ def _first_rise(
 
 
 @kernel
-def least_reduced(terms: Lagrangian, low: Ints, high: Ints, first: int, work: int, least: Floats) -> int:
+def _lowest(of: _Share, a: int, b: int) -> int:
+    """Where a share that is convex over a..b is least."""
+    p_kind, p_r, p_size, q_kind, q_r, q_size, _, sign, lam, mu = of
+    if sign < 0.0 and p_kind == q_kind and p_r == q_r and p_size == q_size:
+        return _first_rise(of, 0.0, lam - 1.0, mu, a, b)
+    return _first_rise(of, sign, lam, mu, a, b)
+
+
+@kernel
+def _highest(of: _Share, a: int, b: int) -> int:
+    """Where a share that is concave over a..b is greatest."""
+    p_kind, p_r, p_size, q_kind, q_r, q_size, _, sign, lam, mu = of
+    if p_kind == q_kind and p_r == q_r and p_size == q_size:
+        return _first_rise(of, 0.0, 1.0 - lam, -mu, a, b)
+    return _first_rise(of, -sign, -lam, -mu, a, b)
+
+
+@kernel
+def _cut(of: _Share, a: int, b: int) -> tuple[int, float]:
+    """Where to cut a range over which the share of avoid is bent, and a bound on the share from below.
+
+    The chord of p, above which p never is, makes a convex function that bounds the share.
+    """
+    p_kind, p_r, p_size, q_kind, q_r, q_size, x_size, _, lam, mu = of
+    p_a, p_b = term(p_kind, p_r, float(a), p_size, x_size), term(p_kind, p_r, float(b), p_size, x_size)
+    slope = (p_b - p_a) / (b - a)
+    m = _first_rise(of, 0.0, lam, mu + slope, a, b)
+    bound = lam * term(q_kind, q_r, float(m), q_size, x_size) - mu * m - (p_a + slope * (m - a))
+    return min(max(m, a + (b - a) // 4), b - (b - a) // 4), bound
+
+
+@kernel
+def least_reduced(terms: Lagrangian, low: Ints, high: Ints, first: int, work: int, least: Floats, at: Ints) -> int:
     """Put the least that each bin adds into `least`, from bin `first` on, until about `work` terms were computed.
 
-    Returns the bin to go on with. In resemble the sum is convex. In avoid it is not: there the counts are cut into
-    ranges, in each of which the chord of p, above which p never is, makes a convex function that bounds the sum from
-    below; ranges whose bound is no less than what was found are done with, others are cut again.
+    Returns the bin to go on with; `at` gets the counts of the least. In resemble the share of a bin is convex. In avoid
+    it may be bent: there the counts are cut into ranges, until each is convex or concave or its bound is no less than
+    what was found.
     """
-    p_kind, p_size, q_kind, q_size, x_size = terms.p_kind, terms.p_size, terms.q_kind, terms.q_size, terms.x_size
-    p_reference, q_reference, sign, lam, mu = terms.p_reference, terms.q_reference, terms.sign, terms.lam, terms.mu
+    p_reference, q_reference = terms.p_reference, terms.q_reference
     begin = np.empty(256, np.int64)
     end = np.empty(256, np.int64)
     i = first
     while i < len(low) and work > 0:
-        p_r, q_r = p_reference[i], q_reference[i]
-        same = p_kind == q_kind and p_r == q_r and p_size == q_size
-        best = math.inf
+        of = (
+            terms.p_kind, p_reference[i], terms.p_size, terms.q_kind, q_reference[i], terms.q_size,
+            terms.x_size, terms.sign, terms.lam, terms.mu,
+        )  # fmt: skip
+        at[i] = low[i]
+        best = _share(of, low[i])
+        other = _share(of, high[i])
+        if other < best:
+            at[i], best = high[i], other
         floor = math.inf
-        ranges = 0
-        if sign > 0.0 or (same and lam >= 1.0):
-            p_weight, q_weight = (sign, lam) if sign > 0.0 else (0.0, lam - 1.0)
-            m = _first_rise(p_weight, p_kind, p_r, p_size, q_weight, q_kind, q_r, q_size, x_size, mu, low[i], high[i])
-            best = sign * term(p_kind, p_r, float(m), p_size, x_size) - mu * m
-            best += lam * term(q_kind, q_r, float(m), q_size, x_size)
-            work -= 128
-        else:
-            for x in (low[i], high[i]):
-                cost = lam * term(q_kind, q_r, float(x), q_size, x_size) - mu * x
-                best = min(best, cost - term(p_kind, p_r, float(x), p_size, x_size))
-            begin[0], end[0] = low[i], high[i]
-            ranges = 0 if same else 1  # of equal terms with lam < 1 the sum is concave: least at an end
-            work -= 4
+        begin[0], end[0] = low[i], high[i]
+        ranges = 1
         while ranges > 0 and work > 0:
             ranges -= 1
             a, b = begin[ranges], end[ranges]
+            shape = _shape(of, a, b)
+            work -= 8
+            if shape == _CONCAVE:
+                continue  # least at an end, and these were looked at
+            if shape == _CONVEX:
+                m = _lowest(of, a, b)
+                work -= 64
+                other = _share(of, m)
+                if other < best:
+                    at[i], best = m, other
+                continue
             if b - a <= _SCANNED:
                 for x in range(a + 1, b):
-                    cost = lam * term(q_kind, q_r, float(x), q_size, x_size) - mu * x
-                    best = min(best, cost - term(p_kind, p_r, float(x), p_size, x_size))
+                    other = _share(of, x)
+                    if other < best:
+                        at[i], best = x, other
                 work -= 2 * (b - a)
                 continue
-            p_a, p_b = term(p_kind, p_r, float(a), p_size, x_size), term(p_kind, p_r, float(b), p_size, x_size)
-            slope = (p_b - p_a) / (b - a)
-            m = _first_rise(0.0, p_kind, p_r, p_size, lam, q_kind, q_r, q_size, x_size, mu + slope, a, b)
-            q_m = lam * term(q_kind, q_r, float(m), q_size, x_size)
-            p_m = term(p_kind, p_r, float(m), p_size, x_size)
-            best = min(best, q_m - mu * m - p_m)
-            bound = q_m - mu * m - (p_a + slope * (m - a))
+            cut, bound = _cut(of, a, b)
             work -= 64
-            if bound >= best - _FLAT * (1.0 + p_m + q_m + abs(mu) * m):
+            other = _share(of, cut)
+            if other < best:
+                at[i], best = cut, other
+            if bound >= best - _FLAT * (1.0 + abs(best) + abs(terms.mu) * b):
                 floor = min(floor, bound)
                 continue
-            cut = min(max(m, a + (b - a) // 4), b - (b - a) // 4)
-            cost = lam * term(q_kind, q_r, float(cut), q_size, x_size) - mu * cut
-            best = min(best, cost - term(p_kind, p_r, float(cut), p_size, x_size))
             begin[ranges], end[ranges], begin[ranges + 1], end[ranges + 1] = a, cut, cut, b
             ranges += 2
         if ranges > 0:
@@ -510,6 +599,96 @@ def least_reduced(terms: Lagrangian, low: Ints, high: Ints, first: int, work: in
         least[i] = min(best, floor)
         i += 1
     return i
+
+
+@kernel
+def _edge(of: _Share, inside: int, outside: int, limit: float) -> int:
+    """The count furthest from `inside`, on the way to `outside`, up to which the share is within the limit."""
+    if _share(of, outside) <= limit:
+        return outside
+    while abs(outside - inside) > 1:
+        middle = inside + (outside - inside) // 2
+        if _share(of, middle) <= limit:
+            inside = middle
+        else:
+            outside = middle
+    return inside
+
+
+@kernel
+def _join(i: int, first: int, last: int, begin: Ints, end: Ints, hole_begin: Ints, hole_end: Ints) -> None:
+    """Add the counts first..last of bin i to those before them."""
+    if end[i] >= begin[i] and first - end[i] > hole_end[i] - hole_begin[i]:
+        hole_begin[i], hole_end[i] = end[i], first
+    begin[i] = min(begin[i], first)
+    end[i] = max(end[i], last)
+
+
+@kernel
+def near_least(
+    terms: Lagrangian, low: Ints, high: Ints, limit: Floats, begin: Ints, end: Ints, hole_begin: Ints, hole_end: Ints
+) -> None:
+    """Find the counts of each bin that add at most `limit`: the first and the last of them go into `begin` and `end`.
+
+    The widest range between them without any goes into `hole_begin` and `hole_end`; it is empty if they are equal. A
+    bin without any count has its end before its beginning. A range that would take too long is taken as a whole.
+    """
+    p_reference, q_reference = terms.p_reference, terms.q_reference
+    left = np.empty(256, np.int64)
+    right = np.empty(256, np.int64)
+    for i in range(len(low)):
+        of = (
+            terms.p_kind, p_reference[i], terms.p_size, terms.q_kind, q_reference[i], terms.q_size,
+            terms.x_size, terms.sign, terms.lam, terms.mu,
+        )  # fmt: skip
+        begin[i], end[i] = high[i] + 1, low[i] - 1
+        hole_begin[i] = hole_end[i] = low[i]
+        left[0], right[0] = low[i], high[i]
+        ranges, looks = 1, 0
+        while ranges > 0:
+            ranges -= 1
+            looks += 1
+            a, b = left[ranges], right[ranges]
+            first, last = a, b
+            shape = _shape(of, a, b)
+            if looks > _LOOKS:
+                last, ranges = high[i], 0
+            elif shape == _CONVEX:
+                m = _lowest(of, a, b)
+                if _share(of, m) > limit[i]:
+                    continue
+                first, last = _edge(of, m, a, limit[i]), _edge(of, m, b, limit[i])
+            elif shape == _CONCAVE:
+                m = _highest(of, a, b)
+                if _share(of, m) > limit[i]:
+                    if _share(of, a) <= limit[i]:
+                        _join(i, a, _edge(of, a, m, limit[i]), begin, end, hole_begin, hole_end)
+                    if _share(of, b) > limit[i]:
+                        continue
+                    first = _edge(of, b, m, limit[i])
+            elif b - a <= _SCANNED:
+                while first <= last and _share(of, first) > limit[i]:
+                    first += 1
+                while first <= last and _share(of, last) > limit[i]:
+                    last -= 1
+                if first > last:
+                    continue
+            else:
+                cut, bound = _cut(of, a, b)
+                if bound <= limit[i]:  # the lower range is looked at first
+                    left[ranges], right[ranges], left[ranges + 1], right[ranges + 1] = cut, b, a, cut
+                    ranges += 2
+                continue
+            _join(i, first, last, begin, end, hole_begin, hole_end)
+
+
+@kernel
+def terms_of(kind: int, r: Floats, bins: Ints, x: Ints, r_size: float, x_size: float) -> Floats:
+    """The terms of single counts: x[k] in the bin bins[k]."""
+    found = np.empty(len(x))
+    for k in range(len(x)):
+        found[k] = term(kind, r[bins[k]], float(x[k]), r_size, x_size)
+    return found
 
 
 class Nodes(NamedTuple):

@@ -14,7 +14,12 @@ import numpy as np
 from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.distances import Measure
 from elsewhere.model.problem import ROOM, Problem
+from elsewhere.verification.ranges import Cost, Terms, cheap_counts, least_costs
 
+#: More counts than these are looked at by the range.
+_TABULATED = 1 << 16
+#: The bits of a count whose terms are told from those of the next one.
+_DIGITS = 40
 #: Labels after which the search for a better histogram is given up.
 _MOST_LABELS = 10_000_000
 #: As many forbidden histograms are told apart: one bit each.
@@ -57,19 +62,52 @@ class Multipliers:
         best = first_count(self.low, self.high, lambda x: terms(self._next(x)) >= terms(x))
         least = terms(best)
         room: Floats = budget - least.sum() + least + ROOM * (1.0 + abs(budget))
-        self.low, self.high = (
-            first_count(self.low, best, lambda x: terms(x) <= room),
-            first_count(best, self.high, lambda x: terms(self._next(x)) > room),
-        )
+        last = first_count(best, self.high, lambda x: terms(self._next(x)) > room)
+        self.low = first_count(self.low, best, lambda x: terms(x) <= room)
+        self.high = np.minimum(last + _step(last) - 1, self.high)
         return room
 
     @property
-    def widest(self) -> int:
-        """The most counts that a bin may have."""
-        return int((self.high - self.low).max())
+    def number(self) -> float:
+        """How many counts there are."""
+        return float((self.high - self.low).sum(dtype=np.float64)) + len(self.low)
+
+    @property
+    def _many(self) -> bool:
+        """Whether counts are too many to look at one by one."""
+        return self.number > _TABULATED and not self.own
+
+    def narrow(self, most: Floats) -> None:
+        """Leave out counts that cost more than `most`, if they are many."""
+        if self._many:
+            self.low, self.high = cheap_counts(self._convex(), *self._finite(), most)
+
+    def _convex(self) -> Cost:
+        """What counts cost, as a difference of convex functions."""
+        quality, privacy = self.problem.quality, self.problem.privacy
+        if privacy is None:
+            kept = np.where(self.problem.left_out, 0.0, 1.0)
+            return Cost(_weighted(quality, kept), _nothing, self.size)
+        weight = np.full(len(self.low), self.quality)
+        if self.problem.goal != "avoid":
+            costs, gains = _weighted(quality, weight), _weighted(privacy, np.ones_like(weight))
+            return Cost(lambda bins, x: costs(bins, x) + gains(bins, x), _nothing, self.size)
+        # Of equal terms only the difference counts: the two would bound it badly.
+        equal = (quality.reference == privacy.reference) & (quality.distance == privacy.distance)
+        equal &= quality.reference_size == privacy.reference_size
+        falling = np.where(equal, np.maximum(1.0 - weight, 0.0), 1.0)
+        rising = np.where(equal, np.maximum(weight - 1.0, 0.0), weight)
+        return Cost(_weighted(quality, rising), _weighted(privacy, falling), self.size)
+
+    def _finite(self) -> tuple[Ints, Ints]:
+        """The first and the last count of each bin whose terms are finite: of convex terms only the ends are not."""
+        finite = [np.isfinite(self._cost(end)) for end in (self.low, self.high)]
+        low = np.where(finite[0], self.low, self._next(self.low))
+        return low, np.where(finite[1], self.high, low)
 
     def _next(self, x: Ints) -> Ints:
-        return np.minimum(x + 1, self.high)
+        following: Ints = np.minimum(x + _step(x), self.high)
+        return following
 
     def _q(self, x: Ints) -> Floats:
         terms = self.problem.quality.terms(x.astype(np.float64))
@@ -110,6 +148,8 @@ class Multipliers:
             return np.minimum(
                 near, self._cost(first_count(self.low, self.high, lambda x: self._cost(self._next(x)) >= self._cost(x)))
             )
+        if self._many:
+            return least_costs(self._convex(), *self._finite())
         least = np.empty(len(self.low))
         for bin_ in range(len(self.low)):
             x, objective, quality = self.row(bin_)
@@ -127,6 +167,28 @@ class Multipliers:
         return float(np.abs(least).sum()) + abs(spent) + abs(self.size) * self.problem.size
 
 
+def _step(x: Ints) -> Ints:
+    """What leads from a count to the next that floating point can tell from it."""
+    step: Ints = np.maximum(x >> _DIGITS, 1)
+    return step
+
+
+def _nothing(bins: Ints, x: Ints) -> Floats:
+    return np.zeros(len(x))
+
+
+def _weighted(measure: Measure, weight: Floats) -> Terms:
+    """The terms of single counts of a built-in distance, times the weights of their bins."""
+
+    def terms(bins: Ints, x: Ints) -> Floats:
+        found = measure.distance.terms(
+            measure.reference[bins], x.astype(np.float64), measure.reference_size, measure.size
+        )
+        return np.where(weight[bins] > 0.0, weight[bins] * found, 0.0)
+
+    return terms
+
+
 def better_exists(view: Multipliers, least: Floats, objective: float, tolerance: float) -> bool | None:
     """Whether some histogram within the constraints has an objective below `objective` by more than `tolerance`.
 
@@ -139,6 +201,9 @@ def better_exists(view: Multipliers, least: Floats, objective: float, tolerance:
     if allowance <= 0.0:
         return False
     if len(problem.forbidden) > _MOST_FORBIDDEN:
+        return None
+    view.narrow(least + allowance)
+    if view.number > _MOST_LABELS:
         return None
     bit = np.left_shift(1, np.arange(len(problem.forbidden)))
     rows = []

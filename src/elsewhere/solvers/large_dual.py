@@ -1,0 +1,164 @@
+"""The Lagrangian dual where the counts of a bin are too many to tabulate.
+
+For given multipliers, the share of a bin in the dual bound is a formula, and its least is found by bisection. The dual
+of a few counts of each bin gives multipliers, these lead to counts that were lacking, and so on: column generation.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from elsewhere.model.arrays import Floats, Ints, exact_sum
+from elsewhere.model.problem import Problem
+from elsewhere.solvers import dual, terms
+from elsewhere.solvers.choices import KINDS, values_within
+from elsewhere.solvers.knapsack import Dual, Limits
+
+#: Points between the two peaks of a bin with which its dual begins.
+_FIRST_SHARES = (0.0, 0.02, 0.1, 0.25, 0.5, 0.75, 1.0)
+_ROUNDS = 60
+_CONVERGED = 1e-14
+_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+_WORK_PER_CALL = 2_000_000
+#: From this many bins on, equal ones are grouped.
+_MANY_BINS = 512
+
+
+class Node(NamedTuple):
+    """A part of the problem: the counts low..high of each bin, the dual of it, and the bins' least shares."""
+
+    low: Ints
+    high: Ints
+    by: Dual
+    least: Floats
+    #: Where the shares are least.
+    at: Ints
+    #: Counts that the dual was found with: those of bin bins[k] are columns[k].
+    bins: Ints
+    columns: Ints
+
+
+class Shares:
+    """What the counts of a problem add to the dual bound, for any multipliers."""
+
+    def __init__(self, problem: Problem, limits: Limits) -> None:
+        assert problem.privacy is not None
+        self.problem, self.limits = problem, limits
+        self.quality, self.privacy = problem.quality, problem.privacy
+        self.sign = -1.0 if problem.goal == "avoid" else 1.0
+        self.size, self.budget = problem.size, problem.budget
+
+    def root(self, known: Ints, guess: tuple[float, float], enough: float) -> Node:
+        """The whole problem: all counts that fit the budget, among them `known`."""
+        low, number = values_within(self.problem, self.budget)
+        high = low + number - 1
+        q_peak = self.quality.reference * (self.quality.size / self.quality.reference_size)
+        p_peak = self.privacy.reference * (self.privacy.size / self.privacy.reference_size)
+        between = [((1.0 - share) * q_peak + share * p_peak).astype(np.int64) for share in _FIRST_SHARES]
+        columns = [low, high, *(np.clip(column, low, high) for column in (known, *between))]
+        bins = np.tile(np.arange(len(low)), len(columns))
+        return self.dual(low, high, bins, np.concatenate(columns), guess, enough)
+
+    def part(self, low: Ints, high: Ints, node: Node, enough: float) -> Node | None:
+        """A part of a node with its own dual; None if it has no counts of the right size."""
+        if exact_sum(low) > self.size or exact_sum(high) < self.size:
+            return None
+        inside = (node.columns >= low[node.bins]) & (node.columns <= high[node.bins])
+        every = np.arange(len(low))
+        bins = np.concatenate((node.bins[inside], every, every))
+        columns = np.concatenate((node.columns[inside], low, high))
+        return self.dual(low, high, bins, columns, node.by[:2], enough)
+
+    def within(self, node: Node, gap: float) -> tuple[Ints, Ints, Ints, Ints]:
+        """The first and last count of each bin whose share is within the gap, and the widest hole between them."""
+        first, member = self.alike(node.low, node.high)
+        begin, end, hole, hole_end = (np.empty(len(first), np.int64) for _ in range(4))
+        limit = node.least + gap + _ROUNDING * (np.abs(node.least) + abs(node.by.mu) * node.at)
+        lagrangian = self.lagrangian(node.by.lam, node.by.mu, first)
+        terms.near_least(lagrangian, node.low[first], node.high[first], limit[first], begin, end, hole, hole_end)
+        # The least share may be known only as a bound from below.
+        begin, end = np.minimum(begin[member], node.at), np.maximum(end[member], node.at)
+        return begin, end, hole[member], hole_end[member]
+
+    def alike(self, low: Ints, high: Ints) -> tuple[Ints, Ints]:
+        """Bins in groups of equal ones, if they are many: a bin of each group, and the group of each bin."""
+        if len(low) < _MANY_BINS:
+            every = np.arange(len(low))
+            return every, every
+        keys = (low, high, self.quality.reference, self.privacy.reference)
+        order = np.lexsort(keys)
+        new = np.append(True, np.any([np.diff(key[order]) != 0 for key in keys], axis=0))
+        member = np.empty(len(low), np.int64)
+        member[order] = np.cumsum(new) - 1
+        return order[new], member
+
+    def dual(self, low: Ints, high: Ints, bins: Ints, columns: Ints, guess: tuple[float, float], enough: float) -> Node:
+        """The dual of a part by column generation: that of a few counts, until no other count would change it.
+
+        A bound above `enough` need not be the best one.
+        """
+        n = len(low)
+        lam, mu = guess
+        best: tuple[Dual, Floats, Ints] | None = None
+        step = 0.0
+        for _ in range(_ROUNDS):
+            order = np.lexsort((columns, bins))
+            bins, columns = bins[order], columns[order]
+            new = np.append(True, (np.diff(bins) != 0) | (np.diff(columns) != 0))
+            bins, columns = bins[new], columns[new]
+            f, g = self.terms_of(bins, columns)
+            start = np.searchsorted(bins, np.arange(n + 1)).astype(np.int64)
+            if not step:
+                f_span = float((np.maximum.reduceat(f, start[:-1]) - np.minimum.reduceat(f, start[:-1])).sum())
+                g_span = float((np.maximum.reduceat(g, start[:-1]) - np.minimum.reduceat(g, start[:-1])).sum())
+                if lam < 0.0:
+                    lam = f_span / g_span if f_span > 0.0 and g_span > 0.0 else 1.0
+                step = max(1e-300, 0.05 * f_span / max(1.0, float((high - low).sum(dtype=np.float64))))
+            lam, mu, hoped = dual.maximise_few(start, columns, f, g, self.size, self.budget, max(lam, 1e-9), mu, step)
+            value, rounding, least, at = self.dual_value(low, high, lam, mu)
+            if best is None or value > best[0].bound:
+                best = Dual(lam, mu, value), least, at
+            noise = _CONVERGED * (1.0 + abs(hoped)) + math.sqrt(n) * rounding
+            if value >= hoped - noise or value > enough or self.limits.passed:
+                break
+            around = [np.clip(at + shift, low, high) for shift in (-1, 0, 1)]
+            bins = np.concatenate((bins, *(np.arange(n) for _ in around)))
+            columns = np.concatenate((columns, *around))
+        assert best is not None
+        return Node(low, high, *best, bins, columns)
+
+    def dual_value(self, low: Ints, high: Ints, lam: float, mu: float) -> tuple[float, float, Floats, Ints]:
+        """The dual bound for all counts, rounded down, and by how much; the bins' least shares and where they are."""
+        first, member = self.alike(low, high)
+        low, high = low[first], high[first]
+        least, at = np.empty(len(low)), np.empty(len(low), np.int64)
+        lagrangian = self.lagrangian(lam, mu, first)
+        done, work = 0, _WORK_PER_CALL
+        while done < len(low):
+            reached = terms.least_reduced(lagrangian, low, high, done, work, least, at)
+            work = _WORK_PER_CALL if reached > done else 2 * work  # a bin begins anew in each call
+            done = reached
+        least, at = least[member], at[member]
+        budgeted = lam * self.budget if lam > 0.0 else 0.0
+        value = float(least.sum()) - budgeted + mu * self.size
+        rounding = _ROUNDING * (float(np.abs(least).sum()) + abs(budgeted) + abs(mu) * self.size)
+        return value - rounding, rounding, least, at
+
+    def lagrangian(self, lam: float, mu: float, bins: Ints) -> terms.Lagrangian:
+        """The shares of these bins."""
+        quality, privacy = self.quality, self.privacy
+        return terms.Lagrangian(
+            KINDS[privacy.distance.name], privacy.reference[bins], privacy.reference_size,
+            KINDS[quality.distance.name], quality.reference[bins], quality.reference_size,
+            quality.size, self.sign, lam, mu,
+        )  # fmt: skip
+
+    def terms_of(self, bins: Ints, columns: Ints) -> tuple[Floats, Floats]:
+        """The objective and the cost of single counts."""
+        quality, privacy, size = self.quality, self.privacy, self.quality.size
+        f = terms.terms_of(KINDS[privacy.distance.name], privacy.reference, bins, columns, privacy.reference_size, size)
+        g = terms.terms_of(KINDS[quality.distance.name], quality.reference, bins, columns, quality.reference_size, size)
+        return self.sign * f, g
