@@ -19,6 +19,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import elsewhere as ew
-from elsewhere.app import interface, queries, server, session, workers
+from elsewhere.app import curves, interface, queries, server, session, workers
 from elsewhere.app.session import FORGOTTEN_AFTER, Session
 from elsewhere.cli import main
 from elsewhere.histories import InMemoryFile
@@ -198,7 +199,7 @@ def test_tree(client: Client, history: str) -> None:
 
 def test_frontier_rises_and_says_what_is_needed(client: Client, history: str) -> None:
     ticked = {**RESEMBLE, "ticked": ["Museum"], "max_distance": 0.3}
-    shown = client.question(history, "frontier", ticked).json(interface.FRONTIER)
+    shown = client.frontier(history, ticked)
     budgets = [point["max_quality_loss"] for point in shown["points"]]
     distances = [point["privacy_distance"] for point in shown["points"]]
     assert budgets == sorted(budgets)
@@ -220,7 +221,7 @@ def test_the_smallest_change_that_meets_a_distance(client: Client, history: str)
     assert shown["quality_loss"] == alone.quality_loss
     assert shown["privacy_distance"] <= 0.3
     assert shown["certificate"] == "Proven: no release that meets the privacy distance is closer to your history."
-    curve = client.question(history, "frontier", asked).json(interface.FRONTIER)
+    curve = client.frontier(history, asked)
     assert curve["needed"] == pytest.approx(alone.quality_loss)
     command = client.take(history, asked, "command.sh").decode()
     assert "--max-distance 0.3 --aim least-loss" in command
@@ -234,7 +235,7 @@ def test_the_curve_of_a_long_history_is_what_could_be_reached_at_best(client: Cl
     sample = client.read(client.ask("POST", "api/samples/year"))["id"]
     for goal, sign in (("resemble", 1), ("avoid", -1)):
         asked = {**RESEMBLE, "goal": goal}
-        shown = client.question(sample, "frontier", asked).json(interface.FRONTIER)
+        shown = client.frontier(sample, asked)
         assert not shown["exact"]
         point = shown["points"][len(shown["points"]) // 3]
         reached = client.release(sample, {**asked, "max_quality_loss": point["max_quality_loss"], "number": 2})
@@ -307,7 +308,7 @@ ODD = st.sampled_from([None, True, -1, 0.5, 1e308, 10**400, "", "a", "l2", "targ
 def test_no_question_is_a_mistake_of_ours(odd: dict[str, Any], usual: dict[str, Any]) -> None:
     session = Session()
     opened = session.read(InMemoryFile("h.csv", b"location,count\nBar,2\nHotel,3\na,4\n"), {})
-    for ask in (queries.release, queries.frontier):
+    for ask in (queries.release, partial(curves.frontier, tell=lambda line: None)):
         with suppress(ew.ElsewhereError):
             ask(session, opened, {**usual, **odd, "number": 1, "time_limit": 0.1})
 

@@ -1,6 +1,6 @@
 // See: what changes, what it costs, and how much may change.
 
-import { newestOnly, post, Trouble } from "./api.js";
+import { eachLine, get, newestOnly, post, Trouble } from "./api.js";
 import { Bars } from "./bars.js";
 import { Curve } from "./curve.js";
 import { $, button, element } from "./dom.js";
@@ -15,10 +15,18 @@ const questions = newestOnly(answered);
 const NOTHING = { quality_loss: null, privacy_distance: null, bars: null };
 /** After so many milliseconds it shows that it is working. */
 const SLOW = 300;
+const DRAWING = "Computing what each limit achieves …";
 /** So many seconds may pass while the slider moves; the best possible can wait until it rests. */
 const QUICK = 0.2;
 
+/** How often to ask whether the solvers are being compiled, in milliseconds, and seconds after which to say so: to
+ * find them compiled already takes less. */
+const LOOK = 1000;
+const COMPILES = 3;
+
 let frontierIsOld = true;
+/** Ends the curve that is being drawn; null if it is not drawn, or quickly. @type {HTMLElement | null} */
+let stopWay = null;
 let sliding = false;
 /** When the slider was moved to where no picture shows it yet. @type {number | null} */
 let moved = null;
@@ -102,20 +110,28 @@ function slid({ type, timeStamp }) {
 
 /** @param {number} step */
 function dragged(step) {
+  if ($("slider").disabled) return;
   $("slider").value = step;
   $("slider").dispatchEvent(new Event("input"));
 }
 
-/** @param {{settled: boolean}} job nothing is settled while a slider moves @param {AbortSignal} signal */
-async function answered({ settled }, signal) {
+/** @param {{settled: boolean, refines?: boolean}} job nothing is settled while a slider moves
+ * @param {AbortSignal} signal */
+async function answered(job, signal) {
+  const { settled } = job;
   const missing = whatIsMissing();
   if (missing) return showAsItIs(missing);
   const since = moved;
-  const working = setTimeout(() => showWorking(true), SLOW);
+  const working = setTimeout(() => {
+    showWorking(true);
+    sayCompiling(() => running && !signal.aborted);
+  }, SLOW);
+  let running = true;
   try {
     if (aimed() && frontierIsOld) await draw(signal);
     // Something changed meanwhile, and is asked next.
     if (aimed() && frontierIsOld) return;
+    job.refines = state.answer?.draft && isSame(question(), state.question);
     await fetchAnswer(settled, signal);
     showAnswer(settled);
     if (since !== null) measure(since);
@@ -127,6 +143,7 @@ async function answered({ settled }, signal) {
     if ([0, 404, 409].includes(error.status)) tell.failed(error);
     else showAsItIs(sentences(error.message, error.hint), waysOn(error));
   } finally {
+    running = false;
     clearTimeout(working);
     showWorking(false);
   }
@@ -135,8 +152,9 @@ async function answered({ settled }, signal) {
 /** Asks, unless the best answer is there already. @param {boolean} settled @param {AbortSignal} signal */
 async function fetchAnswer(settled, signal) {
   const asked = question();
-  if (isSame(asked, state.question) && state.answer?.status === "optimal") return;
-  const sent = { ...asked, time_limit: settled ? null : QUICK };
+  const isThere = isSame(asked, state.question) && state.answer?.status === "optimal";
+  if (isThere && !(settled && state.answer.draft)) return;
+  const sent = { ...asked, time_limit: settled ? null : QUICK, draft: !settled };
   const answer = await (await post(ofHistory("release"), sent, signal)).json();
   signal.throwIfAborted();
   state.answer = answer;
@@ -154,13 +172,44 @@ function showWorking(working) {
   $("see").ariaBusy = String(working);
 }
 
-/** Fetches the curve. @param {AbortSignal} signal */
+/** Says how long the solvers have been compiled, if they are. @param {() => boolean} waiting for an answer */
+async function sayCompiling(waiting) {
+  let said = false;
+  while (waiting()) {
+    const { seconds } = await get("compiling").catch(() => ({ seconds: null }));
+    if (!waiting()) return;
+    const compiling = seconds !== null && seconds > COMPILES;
+    // A screen reader says it once, and not every second.
+    if (compiling) say(`Compiling the solvers, once on this computer: ${Math.round(seconds)} s so far …`, stopWays(), !said);
+    else if (said && stopWay) say(DRAWING, stopWays(), true);
+    said = compiling;
+    await new Promise((resolve) => setTimeout(resolve, LOOK));
+  }
+}
+
+const stopWays = () => (stopWay ? [stopWay] : []);
+
+/** Fetches the curve, and shows its points as they come if that takes a while. @param {AbortSignal} signal */
 async function draw(signal) {
-  const slow = setTimeout(() => say("Computing what each limit achieves …", [], true), SLOW);
+  const asked = question();
+  /** @type {import("./curve.js").Frontier} */
+  const partial = { points: [], suggested: null, needed: null, sentence: null, exact: true, stopped: false, budgets: [] };
+  const slow = setTimeout(() => {
+    stopWay = stopButton(asked.number);
+    say(DRAWING, stopWays(), true);
+    showFound(partial);
+  }, SLOW);
   // Before the answer: if something changes meanwhile, it is old again.
   frontierIsOld = false;
   try {
-    const frontier = await (await post(ofHistory("frontier"), question(), signal)).json();
+    /** @type {import("./curve.js").Frontier | null} */
+    let frontier = null;
+    await eachLine(await post(ofHistory("frontier"), asked, signal), (line) => {
+      if (line.budgets) Object.assign(partial, line);
+      if (line.point) addPoint(partial.points, line.point);
+      if (line.point && stopWay) showFound(partial);
+      frontier = line.frontier ?? frontier;
+    });
     signal.throwIfAborted();
     state.frontier = frontier;
   } catch (error) {
@@ -168,8 +217,33 @@ async function draw(signal) {
     throw error;
   } finally {
     clearTimeout(slow);
+    stopWay = null;
+    $("slider").disabled = false;
   }
   curve.show(state.frontier, state.choices.wanted);
+}
+
+/** @param {number} asked the number of the question @returns {HTMLElement} */
+function stopButton(asked) {
+  return button("Stop", () => {
+    $("see-title").focus(); // the button goes away
+    post(ofHistory("stop"), { number: asked }).catch(() => {}); // then the curve fails as well
+  });
+}
+
+/** A point may come twice. @param {import("./curve.js").Point[]} points @param {import("./curve.js").Point} point */
+function addPoint(points, point) {
+  const others = points.filter((other) => other.max_quality_loss !== point.max_quality_loss);
+  others.push(point);
+  points.splice(0, points.length, ...others.sort((a, b) => a.max_quality_loss - b.max_quality_loss));
+}
+
+/** The points of the curve that are there. @param {import("./curve.js").Frontier} partial */
+function showFound(partial) {
+  if (!partial.points.length) return;
+  $("slider").disabled = true; // its ends are not known before
+  $("budget").hidden = false;
+  curve.show(partial, state.choices.wanted);
 }
 
 /** What has to be chosen before there is a question. */
@@ -188,6 +262,7 @@ function waysOn({ ways }) {
   const choices = {
     kind: ["Compare kinds of place instead", { by: "kind" }],
     mismatch: ["Compare anyway", { mismatch: true }],
+    curve: ["Draw the curve", { limit: state.choices.limit }],
   };
   return ways.map((way) => {
     const [words, choice] = choices[way];
@@ -323,7 +398,9 @@ function showGuesses(guesses) {
 function say(words, ways, aloud, notes = []) {
   $("outcome-words").textContent = words;
   $("outcome-way").hidden = !ways.length;
-  $("outcome-way").replaceChildren(...ways);
+  // What stays keeps the focus.
+  const shown = [...$("outcome-way").children];
+  if (shown.length !== ways.length || shown.some((way, at) => way !== ways[at])) $("outcome-way").replaceChildren(...ways);
   $("outcome-notes").replaceChildren(...notes.map((note) => element("li", "", note)));
   if (aloud) $("outcome-aloud").textContent = [words, ...notes].join(" ");
 }
