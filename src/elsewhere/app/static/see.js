@@ -316,7 +316,7 @@ function showParts() {
   $("privacy-figure").hidden = !aimed();
   $("key-target").hidden = true;
   $("proof").classList.add("blank");
-  $("wanted").value = state.choices.wanted ?? "";
+  if (document.activeElement !== $("wanted")) $("wanted").value = state.choices.wanted ?? "";
   $("least").checked = state.choices.least && !drawn();
   $("least").disabled = state.choices.wanted === null || drawn();
   $("wanted-words").textContent = `Only if the distance is at ${state.choices.goal === "avoid" ? "least" : "most"}`;
