@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from statistics import median
 
@@ -40,7 +40,7 @@ def measure() -> Iterator[Row]:
             about = f"page, {_VISITS:,} visits at {_PLACES} locations, {goal.lower()}"
             yield Row(f"{about}: from a movement of the slider to its picture", duration(seconds), "", "",
                       "< 150 ms", seconds < 0.15)  # fmt: skip
-            yield Row(f"{about}: the curve of 20 points and the first release", duration(curve), "", "",
+            yield Row(f"{about}: the curve of 20 points", duration(curve), "", "",
                       "< 1 s", curve < 1.0)  # fmt: skip
         for what, seconds, goal_seconds in _many_places(page, Path(folder)):
             yield Row(f"page, {_MANY:,} locations: {what}", duration(seconds), "", "",
@@ -58,7 +58,7 @@ def _cold() -> Iterator[Row]:
         page.goto(address)
         page.get_by_role("button", name="A weekend away").click()
         expect(page.locator("#tree li").first).to_be_visible()
-        steps = {
+        steps: dict[str, Callable[[], None]] = {
             "hide": lambda: page.locator("#presets button").first.click(),
             "resemble, with its curve": lambda: _aim(page, "Resemble", "tourist"),
         }
@@ -79,15 +79,23 @@ def _long_history(page: Page, folder: Path, goal: str) -> tuple[float, float]:
     path = folder / "target.csv"
     _write(path, _skewed(7))
     page.set_input_files("#target-file", path)
-    _settle(page)  # what is loaded for the first time is not measured
-    page.get_by_label(f"Whom to {goal.lower()}").select_option("")
-    expect(page.locator("#outcome-words")).to_contain_text("Choose whom")
-    began = time.perf_counter()
-    page.get_by_label(f"Whom to {goal.lower()}").select_option("target.csv")
     _settle(page)
-    curve = time.perf_counter() - began
+    curve = min(_curves(page, goal) for _ in range(3))
     page.get_by_role("slider").focus()
     return curve, min(median(_movements(page)) for _ in range(3)) / 1000
+
+
+def _curves(page: Page, goal: str) -> float:
+    """Seconds from the question of a curve to its last point."""
+    choice = page.get_by_label(f"Whom to {goal.lower()}")
+    choice.select_option("")
+    expect(page.locator("#outcome-words")).to_contain_text("Choose whom")
+    page.evaluate("() => performance.clearMeasures('curve')")
+    choice.select_option("target.csv")
+    page.wait_for_function("() => performance.getEntriesByName('curve').length")
+    taken: float = page.evaluate("() => performance.getEntriesByName('curve')[0].duration")
+    _settle(page)
+    return taken / 1000
 
 
 def _skewed(step: int) -> dict[str, int]:

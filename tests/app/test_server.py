@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
+from http.client import HTTPConnection
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,9 @@ from elsewhere.app import curves, interface, queries, server, session, workers
 from elsewhere.app.session import FORGOTTEN_AFTER, Session
 from elsewhere.cli import main
 from elsewhere.histories import InMemoryFile
+from elsewhere.model.question import Question
+from elsewhere.solve import solve
+from elsewhere.verification.verify import Check, check_release
 from tests.support.client import TOKEN, Client, Reply, serving
 from tests.support.exports import EXPORTS
 
@@ -721,3 +725,75 @@ def test_a_policy_asks_for_its_files(client: Client, history: str) -> None:
 )
 def test_policies_that_the_page_cannot_use(client: Client, history: str, written: bytes, match: str) -> None:
     assert match in policy(client, history, written)["error"]
+
+
+def test_a_stopped_curve_has_the_points_that_were_found(open_desk: Session, client: Client, history: str) -> None:
+    opened, told = open_desk.histories[history], []
+
+    def stop_after_two(line: dict[str, Any]) -> None:
+        told.append(line)
+        if len(told) == 3:  # the limits, and two points
+            assert client.question(history, "stop", {"number": 500}).json(interface.NOTHING) == {}
+
+    shown = curves.frontier(open_desk, opened, {**RESEMBLE, "number": 500}, stop_after_two)
+    assert shown["stopped"]
+    assert [{"point": point} for point in shown["points"]] == told[:0:-1]  # they come from the largest limit on
+    assert shown["suggested"] in [point["max_quality_loss"] for point in shown["points"]]
+    none = client.question(history, "frontier", {**RESEMBLE, "number": 500})
+    assert (none.status, none.json({})["ways"]) == (400, ["curve"])
+    assert not client.frontier(history, {**RESEMBLE, "number": 501})["stopped"]
+
+
+def test_a_curve_that_nobody_reads_ends(client: Client, history: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+
+    def endless(session: Session, opened: Any, question: Any, tell: Callable[[Any], None]) -> Any:
+        try:
+            while True:
+                tell({"budgets": [0.0], "exact": True})
+                time.sleep(0.01)
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(curves, "frontier", endless)
+    headers = {"Origin": f"http://127.0.0.1:{client.port}", "X-Elsewhere": "1", "Content-Type": "application/json"}
+    with closing(HTTPConnection("127.0.0.1", client.port, timeout=60)) as connection:
+        asked = json.dumps({**RESEMBLE, "number": 600}).encode()
+        connection.request("POST", f"/{TOKEN}/api/histories/{history}/frontier", asked, headers)
+        answer = connection.getresponse()
+        assert json.loads(answer.readline())["exact"]
+        answer.close()
+    assert ended.wait(30)
+
+
+def test_a_draft_is_within_the_limits_and_its_proof_is_checked_once(
+    client: Client, history: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked: list[type] = []
+    solved: list[Question] = []
+
+    def check(question: Question, release: Any) -> Check:
+        checked.append(type(release))
+        return check_release(question, release)
+
+    def counted(question: Question) -> ew.Sanitized:
+        solved.append(question)
+        return solve(question)
+
+    monkeypatch.setattr(queries, "check_release", check)
+    monkeypatch.setattr(queries, "solve", counted)
+    asked = {**RESEMBLE, "max_quality_loss": 0.0789}
+    draft = client.release(history, {**asked, "draft": True, "time_limit": 5.0, "number": 700})
+    final = client.release(history, {**asked, "number": 701})
+    client.take(history, {**asked, "number": 702}, "release.csv")
+    assert (draft["draft"], final["draft"]) == (True, False)
+    assert (draft["bars"], draft["status"]) == (final["bars"], "optimal")
+    assert "checked when" in draft["certificate"]
+    assert final["certificate"].startswith("Proven")
+    assert (len(solved), checked) == (1, [ew.Histogram, ew.Sanitized])
+
+
+def test_compiling_is_told_while_it_lasts(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert client.ask("GET", "api/compiling").json(interface.COMPILING) == {"seconds": None}
+    monkeypatch.setattr(server, "seconds_compiling", lambda: 4.5)
+    assert client.ask("GET", "api/compiling").json(interface.COMPILING) == {"seconds": 4.5}

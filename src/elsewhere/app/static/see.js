@@ -17,7 +17,7 @@ const NOTHING = { quality_loss: null, privacy_distance: null, bars: null };
 const SLOW = 300;
 const DRAWING = "Computing what each limit achieves …";
 /** So many seconds may pass while the slider moves; the best possible can wait until it rests. */
-const QUICK = 0.2;
+const QUICK = 0.08;
 
 /** How often to ask whether the solvers are being compiled, in milliseconds, and seconds after which to say so: to
  * find them compiled already takes less. */
@@ -131,7 +131,9 @@ async function answered(job, signal) {
     if (aimed() && frontierIsOld) await draw(signal);
     // Something changed meanwhile, and is asked next.
     if (aimed() && frontierIsOld) return;
-    job.refines = state.answer?.draft && isSame(question(), state.question);
+    // A picture first, and then the best one.
+    if (settled && aimed() && !leastLoss() && !drawn()) await sketch(signal);
+    job.refines = isSketched();
     await fetchAnswer(settled, signal);
     showAnswer(settled);
     if (since !== null) measure(since);
@@ -147,6 +149,17 @@ async function answered(job, signal) {
     clearTimeout(working);
     showWorking(false);
   }
+}
+
+/** Shows a first answer, unless there is one or it has to be explained. @param {AbortSignal} signal */
+async function sketch(signal) {
+  if (!isSame(question(), state.question)) await fetchAnswer(false, signal);
+  if (isSketched() && state.answer.possible) showAnswer(false);
+}
+
+/** Whether the answer that is there is one of a moving slider, to the question as it is now. */
+function isSketched() {
+  return Boolean(state.answer?.draft) && isSame(question(), state.question);
 }
 
 /** Asks, unless the best answer is there already. @param {boolean} settled @param {AbortSignal} signal */
@@ -192,6 +205,7 @@ const stopWays = () => (stopWay ? [stopWay] : []);
 /** Fetches the curve, and shows its points as they come if that takes a while. @param {AbortSignal} signal */
 async function draw(signal) {
   const asked = question();
+  const began = performance.now();
   /** @type {import("./curve.js").Frontier} */
   const partial = { points: [], suggested: null, needed: null, sentence: null, exact: true, stopped: false, budgets: [] };
   const slow = setTimeout(() => {
@@ -221,6 +235,7 @@ async function draw(signal) {
     $("slider").disabled = false;
   }
   curve.show(state.frontier, state.choices.wanted);
+  performance.measure("curve", { start: began, end: performance.now() });
 }
 
 /** @param {number} asked the number of the question @returns {HTMLElement} */
