@@ -114,7 +114,7 @@ def test_a_question_that_takes_too_long_is_compiled_for_after_all(monkeypatch: p
     begun = []
     monkeypatch.setattr(first_answers, "_is_over", False)
     monkeypatch.setattr(first_answers, "_spent", 0.0)
-    monkeypatch.setattr(first_answers, "_PATIENCE", 0.0)
+    monkeypatch.setattr(first_answers, "PATIENCE", 0.0)
     monkeypatch.setattr(first_answers, "_ENOUGH", 0.0)
     monkeypatch.setattr(first_answers, "compile_in_background", lambda: begun.append(True))
     ways = []

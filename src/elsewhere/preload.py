@@ -7,6 +7,8 @@ from elsewhere.model.errors import PrivacyNotMet
 from elsewhere.verbs import avoid, frontier, hide, resemble
 
 _HISTORY, _TARGET = {"a": 7, "b": 2, "c": 3}, {"a": 3, "d": 4}
+#: So many visits are searched in another way.
+_LONG = {"a": 200_000, "b": 100_000, "c": 50_000}
 
 compile_at_once()
 hide(_HISTORY, ["c"])
@@ -14,5 +16,6 @@ frontier(_HISTORY, _TARGET, [0.1, 0.2])
 avoid(_HISTORY, _TARGET, 0.05)
 for _verb in (resemble, avoid):
     _verb(_HISTORY, _TARGET, 0.05, method="heuristic")
+    _verb(_LONG, _TARGET, 0.05)
 with suppress(PrivacyNotMet):
     resemble(_HISTORY, _TARGET, 0.05, max_distance=0.01)

@@ -13,7 +13,7 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from elsewhere import drawing, drawing_targets
-from elsewhere.kernels.first_answers import soonest
+from elsewhere.kernels.first_answers import PATIENCE, soonest
 from elsewhere.model.arrays import Ints
 from elsewhere.model.distances import align, find_distance, slack
 from elsewhere.model.errors import ElsewhereError, Infeasible, InputError, PrivacyNotMet
@@ -80,9 +80,10 @@ def solve(question: Question, explain: bool = True) -> Sanitized:
 
 
 def _is_small(question: Question) -> bool:
-    """Whether a question may be interpreted; one that must end in time may not."""
-    problem = question.problem
-    return question.search.time_limit is None and len(problem.original) <= _FEW_BINS and problem.size <= _FEW_VISITS
+    """Whether a question may be interpreted; one that must end soon may not, unless nothing is searched for."""
+    problem, limit = question.problem, question.search.time_limit
+    in_time = limit is None or limit == 0.0 or limit > PATIENCE
+    return in_time and len(problem.original) <= _FEW_BINS and problem.size <= _FEW_VISITS
 
 
 def _solve(question: Question, explain: bool) -> Sanitized:
@@ -124,16 +125,21 @@ def _nearest(question: Question, limits: Limits) -> Sanitized:
 
 
 @interruptible
-def solve_frontier(question: Question, budgets: Sequence[float]) -> Frontier:
+def solve_frontier(
+    question: Question, budgets: Sequence[float], on_point: Callable[[Sanitized], None] | None = None
+) -> Frontier:
     """The answers for many budgets, of which the question has the largest as its limit.
 
     Tables are shared, and the multipliers of one budget are the first guess for the next. For the least quality loss
-    the budgets are privacy distances to be met.
+    the budgets are privacy distances to be met. `on_point` hears of each point when it is found, from the largest
+    budget on; a search that was ended may improve on it later, and a question that is not small repeats points.
     """
-    return soonest(lambda: _solve_frontier(question, budgets), _is_small(question))
+    return soonest(lambda: _solve_frontier(question, budgets, on_point), _is_small(question))
 
 
-def _solve_frontier(question: Question, budgets: Sequence[float]) -> Frontier:
+def _solve_frontier(
+    question: Question, budgets: Sequence[float], on_point: Callable[[Sanitized], None] | None
+) -> Frontier:
     if question.aim == "least-loss":
         least = {wanted: solve(question.wanting(wanted, "least-loss")) for wanted in sorted(set(budgets))}
         return Frontier([least[wanted] for wanted in budgets], budgets)
@@ -156,6 +162,8 @@ def _solve_frontier(question: Question, budgets: Sequence[float]) -> Frontier:
         limits = _limits(question)
         solutions[budget] = solution = searched(problem.within(budget), choices, known, limits, guess)
         guess = (solution.cost_multiplier, solution.size_multiplier)
+        if on_point is not None:
+            on_point(_sanitized(question.within(budget), problem.within(budget), solution, choices))
     answers: dict[float, Sanitized] = {}
     for budget in sorted(solutions):
         tighter = problem.within(budget)

@@ -15,6 +15,7 @@ from random import Random
 from typing import Literal
 
 import pytest
+from benchmarks.data import skewed
 from playwright.sync_api import Browser, Error, Locator, Page, Route, expect
 
 import elsewhere as ew
@@ -554,6 +555,41 @@ def test_the_curve_is_of_what_is_ticked(page: Page) -> None:
     settled(page)
     page.get_by_text("The curve as a table").click()
     expect(page.locator("#curve-table")).to_have_text(drawn, use_inner_text=True)
+
+
+def test_a_curve_shows_its_points_and_can_be_stopped(page: Page, tmp_path: Path) -> None:
+    """To go far from oneself is hard, so that every point takes as long as it may."""
+    own = table(tmp_path, dict(skewed(60, 600, 7)))
+    load(page, own)
+    page.get_by_role("radio", name="Avoid").check()
+    page.set_input_files("#target-file", own)
+    page.locator("#curve .found").nth(1).wait_for()
+    expect(page.get_by_role("slider")).to_be_disabled()
+    stop = page.get_by_role("button", name="Stop", exact=True)
+    stop.focus()
+    page.wait_for_timeout(500)
+    expect(stop).to_be_focused()  # though more points came
+    page.keyboard.press("Enter")
+    expect(page.locator("#see-title")).to_be_focused()
+    settled(page)
+    expect(stop).to_be_hidden()
+    expect(page.locator("#curve .handle")).to_be_visible()
+    page.locator("#curve-details summary").click()
+    assert 2 <= page.locator("#curve-table tbody tr").count() < 20
+    page.get_by_role("slider").press("End")
+    settled(page)
+
+
+def test_compiling_is_said_with_the_seconds_so_far(page: Page) -> None:
+    page.route("**/api/compiling", lambda route: route.fulfill(json={"seconds": 7.3}))
+    load(page, EXPORTS / "swarm_export")
+    held = hold_back(page, "release")
+    tick(page, "Iron Works Gym")
+    said = "Compiling the solvers, once on this computer: 7 s so far …"
+    expect(page.locator("#outcome-words")).to_have_text(said)
+    expect(page.locator("#outcome-aloud")).to_have_text(said)
+    let_go(page, held)
+    expect(page.locator("#outcome-words")).to_contain_text("Removed")
 
 
 def hold_back(page: Page, what: str) -> list[Route]:

@@ -19,6 +19,8 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
+from functools import partial
+from http.client import HTTPConnection
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -29,10 +31,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import elsewhere as ew
-from elsewhere.app import interface, queries, server, session, workers
+from elsewhere.app import curves, interface, queries, server, session, workers
 from elsewhere.app.session import FORGOTTEN_AFTER, Session
 from elsewhere.cli import main
 from elsewhere.histories import InMemoryFile
+from elsewhere.model.question import Question
+from elsewhere.solve import solve
+from elsewhere.verification.verify import Check, check_release
 from tests.support.client import TOKEN, Client, Reply, serving
 from tests.support.exports import EXPORTS
 
@@ -198,7 +203,7 @@ def test_tree(client: Client, history: str) -> None:
 
 def test_frontier_rises_and_says_what_is_needed(client: Client, history: str) -> None:
     ticked = {**RESEMBLE, "ticked": ["Museum"], "max_distance": 0.3}
-    shown = client.question(history, "frontier", ticked).json(interface.FRONTIER)
+    shown = client.frontier(history, ticked)
     budgets = [point["max_quality_loss"] for point in shown["points"]]
     distances = [point["privacy_distance"] for point in shown["points"]]
     assert budgets == sorted(budgets)
@@ -220,7 +225,7 @@ def test_the_smallest_change_that_meets_a_distance(client: Client, history: str)
     assert shown["quality_loss"] == alone.quality_loss
     assert shown["privacy_distance"] <= 0.3
     assert shown["certificate"] == "Proven: no release that meets the privacy distance is closer to your history."
-    curve = client.question(history, "frontier", asked).json(interface.FRONTIER)
+    curve = client.frontier(history, asked)
     assert curve["needed"] == pytest.approx(alone.quality_loss)
     command = client.take(history, asked, "command.sh").decode()
     assert "--max-distance 0.3 --aim least-loss" in command
@@ -234,7 +239,7 @@ def test_the_curve_of_a_long_history_is_what_could_be_reached_at_best(client: Cl
     sample = client.read(client.ask("POST", "api/samples/year"))["id"]
     for goal, sign in (("resemble", 1), ("avoid", -1)):
         asked = {**RESEMBLE, "goal": goal}
-        shown = client.question(sample, "frontier", asked).json(interface.FRONTIER)
+        shown = client.frontier(sample, asked)
         assert not shown["exact"]
         point = shown["points"][len(shown["points"]) // 3]
         reached = client.release(sample, {**asked, "max_quality_loss": point["max_quality_loss"], "number": 2})
@@ -307,7 +312,7 @@ ODD = st.sampled_from([None, True, -1, 0.5, 1e308, 10**400, "", "a", "l2", "targ
 def test_no_question_is_a_mistake_of_ours(odd: dict[str, Any], usual: dict[str, Any]) -> None:
     session = Session()
     opened = session.read(InMemoryFile("h.csv", b"location,count\nBar,2\nHotel,3\na,4\n"), {})
-    for ask in (queries.release, queries.frontier):
+    for ask in (queries.release, partial(curves.frontier, tell=lambda line: None)):
         with suppress(ew.ElsewhereError):
             ask(session, opened, {**usual, **odd, "number": 1, "time_limit": 0.1})
 
@@ -720,3 +725,75 @@ def test_a_policy_asks_for_its_files(client: Client, history: str) -> None:
 )
 def test_policies_that_the_page_cannot_use(client: Client, history: str, written: bytes, match: str) -> None:
     assert match in policy(client, history, written)["error"]
+
+
+def test_a_stopped_curve_has_the_points_that_were_found(open_desk: Session, client: Client, history: str) -> None:
+    opened, told = open_desk.histories[history], []
+
+    def stop_after_two(line: dict[str, Any]) -> None:
+        told.append(line)
+        if len(told) == 3:  # the limits, and two points
+            assert client.question(history, "stop", {"number": 500}).json(interface.NOTHING) == {}
+
+    shown = curves.frontier(open_desk, opened, {**RESEMBLE, "number": 500}, stop_after_two)
+    assert shown["stopped"]
+    assert [{"point": point} for point in shown["points"]] == told[:0:-1]  # they come from the largest limit on
+    assert shown["suggested"] in [point["max_quality_loss"] for point in shown["points"]]
+    none = client.question(history, "frontier", {**RESEMBLE, "number": 500})
+    assert (none.status, none.json({})["ways"]) == (400, ["curve"])
+    assert not client.frontier(history, {**RESEMBLE, "number": 501})["stopped"]
+
+
+def test_a_curve_that_nobody_reads_ends(client: Client, history: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+
+    def endless(session: Session, opened: Any, question: Any, tell: Callable[[Any], None]) -> Any:
+        try:
+            while True:
+                tell({"budgets": [0.0], "exact": True})
+                time.sleep(0.01)
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(curves, "frontier", endless)
+    headers = {"Origin": f"http://127.0.0.1:{client.port}", "X-Elsewhere": "1", "Content-Type": "application/json"}
+    with closing(HTTPConnection("127.0.0.1", client.port, timeout=60)) as connection:
+        asked = json.dumps({**RESEMBLE, "number": 600}).encode()
+        connection.request("POST", f"/{TOKEN}/api/histories/{history}/frontier", asked, headers)
+        answer = connection.getresponse()
+        assert json.loads(answer.readline())["exact"]
+        answer.close()
+    assert ended.wait(30)
+
+
+def test_a_draft_is_within_the_limits_and_its_proof_is_checked_once(
+    client: Client, history: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked: list[type] = []
+    solved: list[Question] = []
+
+    def check(question: Question, release: Any) -> Check:
+        checked.append(type(release))
+        return check_release(question, release)
+
+    def counted(question: Question) -> ew.Sanitized:
+        solved.append(question)
+        return solve(question)
+
+    monkeypatch.setattr(queries, "check_release", check)
+    monkeypatch.setattr(queries, "solve", counted)
+    asked = {**RESEMBLE, "max_quality_loss": 0.0789}
+    draft = client.release(history, {**asked, "draft": True, "time_limit": 5.0, "number": 700})
+    final = client.release(history, {**asked, "number": 701})
+    client.take(history, {**asked, "number": 702}, "release.csv")
+    assert (draft["draft"], final["draft"]) == (True, False)
+    assert (draft["bars"], draft["status"]) == (final["bars"], "optimal")
+    assert "checked when" in draft["certificate"]
+    assert final["certificate"].startswith("Proven")
+    assert (len(solved), checked) == (1, [ew.Histogram, ew.Sanitized])
+
+
+def test_compiling_is_told_while_it_lasts(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert client.ask("GET", "api/compiling").json(interface.COMPILING) == {"seconds": None}
+    monkeypatch.setattr(server, "seconds_compiling", lambda: 4.5)
+    assert client.ask("GET", "api/compiling").json(interface.COMPILING) == {"seconds": 4.5}

@@ -27,11 +27,14 @@ _FLAGS = [
 
 
 @contextmanager
-def served() -> Iterator[str]:
-    """The address of a page that the command line serves meanwhile."""
-    import_module("elsewhere.preload")  # has the solvers compiled, which nobody should wait for in a browser
-    command = [sys.executable, "-m", "elsewhere", "app", "--no-browser"]
+def served(cache: Path | None = None) -> Iterator[str]:
+    """The address of a page that the command line serves meanwhile; with an empty `cache` nothing is compiled yet."""
     environment = {**os.environ, "ELSEWHERE_KEY": bytes(range(32)).hex()}
+    if cache is None:
+        import_module("elsewhere.preload")  # has the solvers compiled, which nobody should wait for in a browser
+    else:
+        environment["NUMBA_CACHE_DIR"] = str(cache)
+    command = [sys.executable, "-m", "elsewhere", "app", "--no-browser"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8", env=environment) as program:
         assert program.stdout is not None
         said = program.stdout.readline()

@@ -85,6 +85,17 @@ class Client:
     def release(self, history: str, question: dict[str, Any]) -> Any:
         return self.question(history, "release", question).json(interface.ANSWER)
 
+    def frontier(self, history: str, question: dict[str, Any]) -> Any:
+        """The frontier that lines of JSON end with; every one of its points was told before."""
+        reply = self.question(history, "frontier", question)
+        assert reply.status == 200, reply.content
+        budgets, *lines = [json.loads(line) for line in reply.content.splitlines()]
+        for line in (budgets, *lines):
+            import_module("jsonschema").validate(line, interface.POINTS)
+        told = {line["point"]["max_quality_loss"] for line in lines[:-1]}
+        assert told == set(budgets["budgets"])
+        return lines[-1]["frontier"]
+
     def tree(self, history: str, **ground: Any) -> Any:
         import_module("jsonschema").validate(ground, interface.GROUND)
         path = f"api/histories/{quote(history)}/tree"
@@ -136,7 +147,7 @@ def flow(client: Client, place: str) -> None:
     resemble = {"goal": "resemble", "target": "tourist", "max_quality_loss": 0.2}
     assert client.release(history, hide)["possible"]
     assert client.release(history, resemble)["possible"]
-    client.question(history, "frontier", resemble).json(interface.FRONTIER)
+    client.frontier(history, resemble)
     for what in interface.TAKEN:
         assert client.take(history, resemble, what)
     assert place.encode() not in client.take(history, hide, "release.csv")

@@ -46,7 +46,7 @@ def _preload() -> None:
     """Compile the solvers in another process and load them when it has ended; until then questions are interpreted."""
     from elsewhere.kernels import first_answers
 
-    first_answers.compile_in_background()
+    first_answers.compile_in_background(awaited=True)
     first_answers.wait()
     import_module("elsewhere.preload")
 

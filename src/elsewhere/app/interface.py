@@ -15,13 +15,15 @@ Everything lies below the address that the program opens:
     POST   api/histories/ID/keep                                NOTHING
     POST   api/histories/ID/tree          GROUND                TREE
     POST   api/histories/ID/release       QUESTION              ANSWER
-    POST   api/histories/ID/frontier      QUESTION              FRONTIER
+    POST   api/histories/ID/frontier      QUESTION              POINTS, each on a line of its own, the last a frontier
+    POST   api/histories/ID/stop          STOP                  NOTHING; the frontier ends with the points that it has
     POST   api/histories/ID/take?what=... QUESTION              one of the files in TAKEN; a release that equals the
                                                                 history only with &allow_unchanged=1
     POST   api/histories/ID/policy?name=NAME&target=ID&taxonomy=ID  a policy  POLICY
     POST   api/targets?name=NAME          a table or profile    TABLE
     POST   api/taxonomies?name=NAME       a taxonomy            TABLE
     GET    api/kinds?taxonomy=ID                                KINDS
+    GET    api/compiling                                        COMPILING
 
 Reading options (READING) are part of the query. Whatever is refused is answered with a status of 400 or more and ERROR.
 A number that is infinite is null.
@@ -55,9 +57,13 @@ def _object(**members: Schema) -> Schema:
 
 _NAMES = _list(_TEXT)
 
-#: With choices that would help, for the page to offer: compare by "kind", or allow a "mismatch" with the target.
-ERROR = _object(error=_TEXT, hint=_MAYBE_TEXT, ways=_list({"enum": ["kind", "mismatch"]}))
+#: With choices that would help, for the page to offer: compare by "kind", allow a "mismatch" with the target, or draw
+#: the "curve" again.
+ERROR = _object(error=_TEXT, hint=_MAYBE_TEXT, ways=_list({"enum": ["kind", "mismatch", "curve"]}))
 NOTHING = _object()
+
+#: The seconds for which the solvers have been compiled so far; null if they are not being compiled.
+COMPILING = _object(seconds=_MAYBE)
 
 #: What a question and a tree are about. The names are those of a policy.
 _GROUND: dict[str, Schema] = {
@@ -97,8 +103,13 @@ QUESTION: Schema = {
         "allow_mismatch": _MAYBE_FLAG,
         "allow_sensitive_rise": _MAYBE_FLAG,
         "time_limit": _MAYBE,
+        # Whether the proof may wait: the slider moves.
+        "draft": _MAYBE_FLAG,
     },
 }
+
+#: The question whose frontier has enough points.
+STOP = _object(number=_COUNT)
 
 START = _object(
     version=_TEXT,
@@ -171,10 +182,11 @@ _FIGURES: dict[str, Schema] = {
 #: The release, or why there is none, with the figures of what comes nearest if anything does.
 ANSWER: Schema = {
     "anyOf": [
-        _object(number=_COUNT, possible={"const": True}, seconds=_NUMBER, **_FIGURES),
+        _object(number=_COUNT, possible={"const": True}, draft=_FLAG, seconds=_NUMBER, **_FIGURES),
         _object(
             number=_COUNT,
             possible={"const": False},
+            draft=_FLAG,
             seconds=_NUMBER,
             sentence=_TEXT,
             hint=_MAYBE_TEXT,
@@ -184,17 +196,26 @@ ANSWER: Schema = {
     ]
 }
 
+_POINT = _object(max_quality_loss=_NUMBER, quality_loss=_NUMBER, privacy_distance=_MAYBE)
+
 #: From the least budget that is possible to the one from which on nothing is to gain.
 FRONTIER = _object(
     number=_COUNT,
     #: Whether the points were searched for; otherwise they are what could be reached at best.
     exact=_FLAG,
-    points=_list(_object(max_quality_loss=_NUMBER, quality_loss=_NUMBER, privacy_distance=_MAYBE)),
+    #: Whether it has only the points that were found until it was stopped.
+    stopped=_FLAG,
+    points=_list(_POINT),
     suggested=_MAYBE,
     #: The least quality loss that meets the wanted distance; null if none is wanted, or no loss would.
     needed=_MAYBE,
     sentence=_MAYBE_TEXT,
 )
+
+#: First the limits that points will be found for, then the points in any order, some of them twice.
+POINTS: Schema = {
+    "anyOf": [_object(budgets=_list(_NUMBER), exact=_FLAG), _object(point=_POINT), _object(frontier=FRONTIER), ERROR]
+}
 
 #: The question that a policy asks of the history, or else the files that it needs and the page does not have.
 POLICY: Schema = {

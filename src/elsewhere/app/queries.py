@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from elsewhere.app.interface import QUESTION
 from elsewhere.app.plans import check_texts, plan_about
 from elsewhere.app.session import OpenHistory, Refused, Session
-from elsewhere.budgets import frontier_budgets
+from elsewhere.kernels.first_answers import is_compiled
 from elsewhere.model.errors import (
     ElsewhereError,
     Infeasible,
@@ -24,26 +24,22 @@ from elsewhere.model.errors import (
 from elsewhere.model.histogram import Histogram, Profile
 from elsewhere.model.names import NameIndex
 from elsewhere.model.question import Covered, Question
-from elsewhere.model.result import Frontier, Sanitized
-from elsewhere.model.trees import KindDistance
+from elsewhere.model.result import Sanitized
+from elsewhere.model.trees import KindDistance, TreeDistance
 from elsewhere.output.sentences import in_words, on_scale
 from elsewhere.pictures.changes import figure
 from elsewhere.plan import Plan
 from elsewhere.policy import Policy
-from elsewhere.solve import solve, solve_frontier
+from elsewhere.solve import solve
 from elsewhere.text import as_sentence, closest, quote
-from elsewhere.verification.verify import check_release
+from elsewhere.verification.verify import Check, check_release
 
 #: Seconds that one question may take.
 SECONDS = 10.0
-#: A curve is drawn of many points, each of which need not be perfect.
-_ON_CURVE = {"gap": 0.001, "time_limit": 0.25}
-#: Visits times places up to which its points are searched for, and from which on every other one will do.
-_SMALL, _LARGE = 50_000, 2_000_000
-#: Seconds per visit and place that a search takes before it has anything to show.
+#: Seconds per visit and place that a search over a tree takes before it has anything to show.
 _AT_LEAST = 3e-7
-#: Seconds that the advice on a wanted distance may take.
-_ADVICE = 2.0
+#: Seconds that a question may take as long as the solvers are not compiled.
+_AT_FIRST = 2.0
 
 
 class Asked(NamedTuple):
@@ -56,68 +52,18 @@ class Asked(NamedTuple):
 def release(session: Session, opened: OpenHistory, question: Mapping[str, Any]) -> dict[str, Any]:
     """The release that a question asks for, with all that the page shows of it; or why there is none."""
     began = time.perf_counter()
-    asked = resolve(session, opened, question)
-    opened.question = dict(question)
-    answer: dict[str, Any] = {"number": question["number"], "possible": True}
+    asked, draft = resolve(session, opened, question), question.get("draft") is True
+    opened.question = {key: value for key, value in question.items() if key != "draft"}
+    answer: dict[str, Any] = {"number": question["number"], "possible": True, "draft": draft}
     try:
-        answer |= _figures(sanitized(opened, asked), asked.policy)
+        answer |= _figures(drafted(opened, asked) if draft else sanitized(opened, asked), asked.policy)
+        if draft:
+            answer["certificate"] = "The proof is checked when the slider rests."
     except Infeasible as error:
-        answer |= _impossible(error) | {"best": None}
+        answer |= impossible(error) | {"best": None}
     except PrivacyNotMet as error:
-        answer |= _impossible(error) | {"best": _figures(error.best, asked.policy)}
+        answer |= impossible(error) | {"best": _figures(error.best, asked.policy)}
     return answer | {"seconds": time.perf_counter() - began}
-
-
-def frontier(session: Session, opened: OpenHistory, question: Mapping[str, Any]) -> dict[str, Any]:
-    """What each limit on the quality loss would buy."""
-    if question.get("goal") == "hide":
-        raise InputError("goal is 'hide', which has no frontier; it is for resemble and avoid")
-    # What could be reached at best: a drawn release comes near it.
-    method = None if question.get("method") == "drawn" else question.get("method")
-    asked = resolve(session, opened, {**question, "max_quality_loss": 0.0, "aim": None, "method": method}).question
-    try:
-        _leave_some(asked)
-    except Infeasible as error:
-        why = _impossible(error)
-        raise Refused(400, why["sentence"], why["hint"]) from None
-    exact = asked.history.size * asked.history.length <= _SMALL
-    curve = asked.within(0.0, **_ON_CURVE)
-    points = _searched(curve) if exact else _at_best(curve)
-    needed, sentence = _needed(asked, points.budgets[0])
-    return {
-        "number": question["number"],
-        "exact": exact,
-        "points": [
-            {
-                "max_quality_loss": budget,
-                "quality_loss": point.quality_loss,
-                "privacy_distance": _finite(point.privacy_distance),
-            }
-            for budget, point in zip(points.budgets, points, strict=True)
-        ],
-        "suggested": points.budgets[points.index(points.suggest())],
-        "needed": needed,
-        "sentence": sentence,
-    }
-
-
-def _searched(question: Question) -> Frontier:
-    budgets = frontier_budgets(question)
-    return solve_frontier(question.within(budgets[-1]), budgets).distinct(chosen=budgets[-1])
-
-
-def _at_best(question: Question) -> Frontier:
-    """The bounds alone, which need no search; the more visits there are, the nearer to them the releases come."""
-    history = question.history
-    budgets = frontier_budgets(question)[:: 1 if history.size * history.length <= _LARGE else 2]
-    points = solve_frontier(question.within(budgets[-1], time_limit=0.0), budgets)
-    return Frontier(
-        [
-            replace(point, quality_loss=budget, privacy_distance=point.bound)
-            for point, budget in zip(points, budgets, strict=True)
-        ],
-        budgets,
-    )
 
 
 def resolve(session: Session, opened: OpenHistory, question: Mapping[str, Any]) -> Asked:
@@ -125,13 +71,22 @@ def resolve(session: Session, opened: OpenHistory, question: Mapping[str, Any]) 
     choices = _choices(question)
     ticked = choices.pop("ticked", None)
     plan, history = plan_about(session, opened, choices), opened.history.histogram
-    asked = SECONDS if plan.policy.time_limit is None else plan.policy.time_limit
-    plan = plan.with_choices({"time_limit": min(SECONDS, max(asked, _AT_LEAST * history.size * history.length))})
     try:
         found = plan.question(history)
     except TargetMismatch as error:
         raise _mismatched(error, plan.policy) from None
+    seconds = _seconds(found)
+    plan, found = plan.with_choices({"time_limit": seconds}), found.in_time(seconds)
     return Asked(plan.policy, found) if ticked is None else _settled(plan, history, found, ticked)
+
+
+def _seconds(question: Question) -> float:
+    """The seconds that a question may take: as asked for, but enough to find something."""
+    asked, history = question.search.time_limit, question.history
+    least = 0.0 if is_compiled() else _AT_FIRST
+    if any(isinstance(distance, TreeDistance | KindDistance) for distance in (question.quality, question.privacy)):
+        least = max(least, _AT_LEAST * history.size * history.length)
+    return min(SECONDS, SECONDS if asked is None else max(asked, least))
 
 
 def _mismatched(error: TargetMismatch, policy: Policy) -> Refused:
@@ -177,22 +132,49 @@ def _known(question: Question) -> NameIndex:
 
 def sanitized(opened: OpenHistory, asked: Asked) -> Sanitized:
     """The answer, which has passed its check; the last one is remembered."""
-    if opened.answered is not None:
-        policy, result = opened.answered
-        # Two files may have the same name, so that the policy alone does not tell.
-        same = policy == asked.policy and result.question.covered == asked.question.covered
-        if same and result.question.target is asked.question.target:
-            return result
-    _leave_some(asked.question)
-    result = solve(asked.question)
-    check = check_release(asked.question, result)
-    if not check.ok:
-        raise ElsewhereError(f"the release failed its check and is not shown: {check.problems[0]}")
+    if (result := _remembered(opened.answered, asked)) is not None:
+        return result
+    result = _remembered(opened.drafted, asked) or _solved(asked)
+    _insist(check_release(asked.question, result))
     opened.answered = (asked.policy, result)
     return result
 
 
-def _leave_some(question: Question) -> None:
+def drafted(opened: OpenHistory, asked: Asked) -> Sanitized:
+    """The answer while the slider moves: that it is within the constraints is checked, but not that it is the best."""
+    if (result := _remembered(opened.answered, asked)) is not None:
+        return result
+    result = _remembered(opened.drafted, asked) or _solved(asked)
+    _insist(check_release(asked.question, result.histogram))
+    opened.drafted = (asked.policy, result)
+    return result
+
+
+def _remembered(kept: tuple[Policy, Sanitized] | None, asked: Asked) -> Sanitized | None:
+    """The result that is kept, if it answers the question."""
+    if kept is None:
+        return None
+    policy, result = kept
+    if result.status == "optimal":  # more time would not have made it better
+        policy = replace(policy, time_limit=asked.policy.time_limit)
+    # Two files may have the same name, so that the policy alone does not tell.
+    same = policy == asked.policy and result.question.covered == asked.question.covered
+    if not same or result.question.target is not asked.question.target:
+        return None
+    return replace(result, question=asked.question)
+
+
+def _solved(asked: Asked) -> Sanitized:
+    leave_some(asked.question)
+    return solve(asked.question)
+
+
+def _insist(check: Check) -> None:
+    if not check.ok:
+        raise ElsewhereError(f"the release failed its check and is not shown: {check.problems[0]}")
+
+
+def leave_some(question: Question) -> None:
     """Refuse to hide everything there is."""
     known, fixed = _known(question), NameIndex(list(question.not_raised))
     open_to = (name for name in known.names if name in question.history or fixed.position(name) < 0)
@@ -216,7 +198,7 @@ def _choices(question: Mapping[str, Any]) -> dict[str, Any]:
     return {
         key: tuple(value) if isinstance(value, list) else value
         for key, value in question.items()
-        if value is not None and key != "number"
+        if value is not None and key not in ("number", "draft")
     }
 
 
@@ -237,8 +219,8 @@ def _figures(result: Sanitized, policy: Policy) -> dict[str, Any]:
             }
             for row in result.changes().all_rows()
         ],
-        "quality_loss": _finite(result.quality_loss),
-        "privacy_distance": _finite(distance),
+        "quality_loss": finite(result.quality_loss),
+        "privacy_distance": finite(distance),
         "quality_words": on_scale(result.quality_loss, policy.quality) + _regret(result),
         "privacy_words": None if distance is None else on_scale(distance, policy.privacy),
         "words": [sentence for sentence in words if sentence not in notes],
@@ -257,7 +239,7 @@ def _regret(result: Sanitized) -> str:
     return f"; {figure(result.regret)} above the least possible"
 
 
-def _impossible(error: Infeasible | PrivacyNotMet) -> dict[str, Any]:
+def impossible(error: Infeasible | PrivacyNotMet) -> dict[str, Any]:
     needed = error.needed_quality_loss
     hint = "Untick some places, or allow more change."
     if 0.0 < needed < math.inf:
@@ -266,22 +248,11 @@ def _impossible(error: Infeasible | PrivacyNotMet) -> dict[str, Any]:
         "possible": False,
         "sentence": as_sentence(str(error)).rstrip("."),
         "hint": hint,
-        "needed_quality_loss": _finite(needed),
+        "needed_quality_loss": finite(needed),
     }
 
 
-def _needed(question: Question, least: float) -> tuple[float | None, str | None]:
-    """The least quality loss that meets the wanted privacy distance, or why there is none."""
-    if question.distance_limit is None:
-        return None, None
-    try:
-        solve(question.within(least, time_limit=_ADVICE, gap=0.0))
-    except PrivacyNotMet as error:
-        return _finite(error.needed_quality_loss), str(error)
-    return least, None
-
-
-def _finite(number: float | None) -> float | None:
+def finite(number: float | None) -> float | None:
     return number if number is not None and math.isfinite(number) else None
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import math
 import sys
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
@@ -17,16 +15,17 @@ from typing import Any, NoReturn
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from elsewhere import __version__
-from elsewhere.app import kinds, queries
+from elsewhere.app import curves, kinds, queries
+from elsewhere.app.bodies import MOST_QUESTION, body, json_in, query, question_in, reading_options
 from elsewhere.app.connections import MOST_CONNECTIONS, Connection
 from elsewhere.app.exports import take
 from elsewhere.app.guard import Guard, Ticket
-from elsewhere.app.interface import READING, TAKEN
+from elsewhere.app.interface import TAKEN
 from elsewhere.app.policies import as_question
 from elsewhere.app.session import (
     FORGOTTEN_AFTER,
@@ -36,19 +35,18 @@ from elsewhere.app.session import (
     Refused,
     Session,
     file_name,
-    too_large,
 )
+from elsewhere.app.streams import Line, line, lines_of, streamed
 from elsewhere.app.workers import Workers
 from elsewhere.histories import InMemoryFile
 from elsewhere.kernels.cancellation import cancellable
-from elsewhere.model.errors import ElsewhereError, InputError
+from elsewhere.kernels.first_answers import seconds_compiling
+from elsewhere.model.errors import ElsewhereError
 from elsewhere.model.question import METHODS
 from elsewhere.model.taxonomy import PRESET, Taxonomy
 from elsewhere.policy import Policy
 from elsewhere.profiles import StoredProfile
-from elsewhere.text import quote
 
-_MOST_QUESTION = 2**22
 _PROGRESS_EVERY = 0.1
 _MEDIA = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
@@ -84,11 +82,13 @@ def _page(token: str, port: int, session: Session, ticket: Ticket | None) -> ASG
         Route("/api/histories/{id}/tree", service.tree, methods=["POST"]),
         Route("/api/histories/{id}/release", service.release, methods=["POST"]),
         Route("/api/histories/{id}/frontier", service.frontier, methods=["POST"]),
+        Route("/api/histories/{id}/stop", service.stop, methods=["POST"]),
         Route("/api/histories/{id}/take", service.take, methods=["POST"]),
         Route("/api/histories/{id}/policy", service.policy, methods=["POST"]),
         Route("/api/targets", service.target, methods=["POST"]),
         Route("/api/taxonomies", service.taxonomy, methods=["POST"]),
         Route("/api/kinds", service.kinds),
+        Route("/api/compiling", service.compiling),
     ]
     handlers: Any = {ElsewhereError: _refusal, MemoryError: _refusal, 404: _no_such, 405: _no_such, Exception: _fault}
     app = Starlette(routes=routes, exception_handlers=handlers, lifespan=service.lifespan)
@@ -131,22 +131,22 @@ class _Service:
         return self._read(lambda _: self._session.read_sample(request.path_params["id"]), 1)
 
     async def upload(self, request: Request) -> Response:
-        name, reading = file_name(_query(request, "name")), _reading(request)
-        content = await _body(request, UPLOAD_BYTES)
+        name, reading = file_name(query(request, "name")), reading_options(request)
+        content = await body(request, UPLOAD_BYTES)
         return self._read(
             lambda on_progress: self._session.read(InMemoryFile(name, content, on_progress), reading), len(content)
         )
 
     async def folder(self, request: Request) -> Response:
-        return JSONResponse({"id": self._session.open_folder(_query(request, "name")), "files": 0})
+        return JSONResponse({"id": self._session.open_folder(query(request, "name")), "files": 0})
 
     async def folder_file(self, request: Request) -> Response:
-        at, path = request.path_params["id"], _query(request, "name")
-        count = self._session.add_file(at, path, await _body(request, UPLOAD_BYTES))
+        at, path = request.path_params["id"], query(request, "name")
+        count = self._session.add_file(at, path, await body(request, UPLOAD_BYTES))
         return JSONResponse({"id": at, "files": count})
 
     async def folder_read(self, request: Request) -> Response:
-        at, reading = request.path_params["id"], _reading(request)
+        at, reading = request.path_params["id"], reading_options(request)
         _, inside = self._session.folders.ask(at)
         size = sum(map(len, inside.values()))
         return self._read(lambda on_progress: self._session.read_folder(at, on_progress, reading), size)
@@ -156,19 +156,19 @@ class _Service:
         return JSONResponse({})
 
     async def labels(self, request: Request) -> Response:
-        at, name = self._open(request).id, file_name(_query(request, "name"))
-        content = await _body(request, UPLOAD_BYTES)
+        at, name = self._open(request).id, file_name(query(request, "name"))
+        content = await body(request, UPLOAD_BYTES)
         return self._read(
             lambda on_progress: self._session.label(at, InMemoryFile(name, content, on_progress)), len(content)
         )
 
     async def target(self, request: Request) -> Response:
-        name, content = file_name(_query(request, "name")), await _body(request, UPLOAD_BYTES)
+        name, content = file_name(query(request, "name")), await body(request, UPLOAD_BYTES)
         table = await self._long.do(lambda: self._session.add_target(InMemoryFile(name, content), content))
         return JSONResponse({"id": table.id, "name": table.name, "length": table.length})
 
     async def taxonomy(self, request: Request) -> Response:
-        name, content = file_name(_query(request, "name")), await _body(request, UPLOAD_BYTES)
+        name, content = file_name(query(request, "name")), await body(request, UPLOAD_BYTES)
         table = await self._long.do(lambda: self._session.add_taxonomy(name, content))
         return JSONResponse({"id": table.id, "name": table.name, "length": table.length})
 
@@ -184,32 +184,44 @@ class _Service:
         return JSONResponse({})
 
     async def tree(self, request: Request) -> Response:
-        opened, ground = self._open(request), await _json(request, "the body")
+        opened, ground = self._open(request), await json_in(request, "the body")
         return JSONResponse(await self._quick.do(partial(kinds.tree, self._session, opened, ground)))
 
     async def kinds(self, request: Request) -> Response:
         return JSONResponse(kinds.kinds_of(self._session, request.query_params.get("taxonomy")))
 
     async def release(self, request: Request) -> Response:
-        opened, question = self._open(request), await _question(request)
+        opened, question = self._open(request), await question_in(request)
         work = partial(queries.release, self._session, opened, question)
         return JSONResponse(await self._newest("release", opened, question, work, self._quick))
 
     async def frontier(self, request: Request) -> Response:
-        opened, question = self._open(request), await _question(request)
-        work = partial(queries.frontier, self._session, opened, question)
-        return JSONResponse(await self._newest("frontier", opened, question, work, self._long))
+        opened, question = self._open(request), await question_in(request)
+
+        async def curve(tell: Callable[[Line], None]) -> Line:
+            work = partial(curves.frontier, self._session, opened, question, tell)
+            return {"frontier": await self._newest("frontier", opened, question, work, self._long)}
+
+        return await streamed(curve, _said)
+
+    async def stop(self, request: Request) -> Response:
+        opened, question = self._open(request), await question_in(request)
+        opened.stopped = max(opened.stopped, question["number"])
+        return JSONResponse({})
+
+    async def compiling(self, _: Request) -> Response:
+        return JSONResponse({"seconds": seconds_compiling()})
 
     async def take(self, request: Request) -> Response:
-        opened, question, what = self._open(request), await _question(request), _query(request, "what")
+        opened, question, what = self._open(request), await question_in(request), query(request, "what")
         insists = request.query_params.get("allow_unchanged") == "1"
         content = await self._long.do(lambda: take(self._session, opened, question, what, insists))
         disposition = {"Content-Disposition": f'attachment; filename="{what}"'}
         return Response(content, media_type=TAKEN[what], headers=disposition)
 
     async def policy(self, request: Request) -> Response:
-        opened, name = self._open(request), file_name(_query(request, "name"))
-        policy = Policy.parse(name, await _body(request, _MOST_QUESTION))
+        opened, name = self._open(request), file_name(query(request, "name"))
+        policy = Policy.parse(name, await body(request, MOST_QUESTION))
         work = partial(as_question, self._session, opened, policy, request.query_params)
         return JSONResponse(await self._quick.do(work))
 
@@ -252,24 +264,22 @@ class _Service:
                 while not reading.done():
                     await asyncio.wait({reading}, timeout=_PROGRESS_EVERY)
                     # A file is gone through twice as a rule: to see how it is written, and to read it.
-                    yield _line({"progress": min(seen / (2 * size or 1), 1.0)})
-                yield _line(reading.result())
+                    yield line({"progress": min(seen / (2 * size or 1), 1.0)})
+                yield line(reading.result())
                 heard = True
             finally:
                 stopped = True
                 if not heard:
                     self._drop(reading)
 
-        return StreamingResponse(lines(), media_type="application/x-ndjson")
+        return lines_of(lines())
 
     async def _opened(self, work: Awaitable[OpenHistory]) -> dict[str, Any]:
         """The history that is read, and on the session then, or what is wrong with it."""
         try:
             return {"history": _history_json(self._session.put(await work))}
-        except (ElsewhereError, MemoryError) as error:
-            return _sentence(error)
         except Exception as error:
-            return _our_fault(error)
+            return _said(error)
 
     def _drop(self, reading: asyncio.Task[dict[str, Any]]) -> None:
         """Keep nothing of what was to be read: the page has gone, or was told to stop."""
@@ -304,67 +314,17 @@ def _profile_json(stored: StoredProfile) -> dict[str, Any]:
     return {"name": stored.name, "label": stored.label, "description": about, "length": stored.profile.length}
 
 
-def _line(content: dict[str, Any]) -> bytes:
-    return json.dumps(content).encode() + b"\n"
-
-
-def _query(request: Request, name: str) -> str:
-    value = request.query_params.get(name)
-    if not value:
-        raise InputError(f"the query has no {name}")
-    return value
-
-
-def _reading(request: Request) -> dict[str, str]:
-    """The options of reading in a query; an empty one is none."""
-    return {name: value for name, value in request.query_params.items() if name in READING and value}
-
-
-async def _question(request: Request) -> dict[str, Any]:
-    question = await _json(request, "the question")
-    if type(question.get("number")) is not int:
-        raise InputError(f"the question is {quote(question)}; it must be an object whose number is a whole number")
-    return question
-
-
-async def _json(request: Request, what: str) -> dict[str, Any]:
-    content = await _body(request, _MOST_QUESTION)
-    try:
-        value = json.loads(content, parse_constant=_number, parse_float=_number)
-    except (ValueError, RecursionError):
-        raise InputError(f"{what} is not valid JSON") from None
-    if not isinstance(value, dict):
-        raise InputError(f"{what} is {quote(value)}; it must be an object")
-    return value
-
-
-def _number(text: str) -> float:
-    """A number that can be said again in JSON, which has no infinity."""
-    if not math.isfinite(number := float(text)):
-        raise ValueError(text)
-    return number
-
-
-async def _body(request: Request, most: int) -> bytes:
-    """The body, held in memory, and no more of it than there may be."""
-    chunks, size = [], 0
-    async for chunk in request.stream():
-        size += len(chunk)
-        if size <= most:
-            chunks.append(chunk)
-        else:
-            chunks.clear()  # the rest is let pass: a browser that is cut off does not listen to the reason
-    if size > most:
-        raise too_large(most)
-    return b"".join(chunks)
-
-
 async def _static(request: Request) -> Response:
     name = request.path_params.get("name", "index.html")
     known = {file.name: file for file in files("elsewhere").joinpath("app", "static").iterdir()}
     if name not in known or Path(name).suffix not in _MEDIA:
         return await _no_such(request, None)
     return Response(known[name].read_bytes(), media_type=_MEDIA[Path(name).suffix])
+
+
+def _said(error: BaseException) -> dict[str, Any]:
+    """An error in a line of an answer."""
+    return _sentence(error) if isinstance(error, ElsewhereError | MemoryError) else _our_fault(error)
 
 
 def _sentence(error: BaseException) -> dict[str, Any]:
@@ -389,7 +349,7 @@ async def _fault(_: Request, error: Exception) -> Response:
     return JSONResponse(_our_fault(error), status_code=500)
 
 
-def _our_fault(error: Exception) -> dict[str, Any]:
+def _our_fault(error: BaseException) -> dict[str, Any]:
     """Says where it happened but not what with: the message of an error may have something of the history in it."""
     if not isinstance(error, ClientDisconnect):
         at = traceback.extract_tb(error.__traceback__)[-1]

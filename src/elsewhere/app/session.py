@@ -66,7 +66,11 @@ class OpenHistory:
     question: dict[str, Any] | None = None
     #: The number of the newest question, by what was asked for.
     newest: dict[str, int] = field(default_factory=dict)
+    #: The number up to which curves are to stop.
+    stopped: int = 0
     answered: tuple[Policy, Sanitized] | None = None
+    #: The last answer while the slider moved.
+    drafted: tuple[Policy, Sanitized] | None = None
     #: The plan of the last question, which remembers what kinds of place there are, and what it was made of.
     plan: tuple[Any, Plan] | None = None
     #: What tells the kinds of its places, by name, as far as somebody asked.
@@ -163,7 +167,7 @@ class Session:
         """An open history whose locations have the names that a table has for them; it is not on the session yet."""
         opened = self.histories.ask(at)
         history = relabelled(opened.as_read, held)
-        return replace(opened, history=history, labels=held.name, answered=None, plan=None, reasons={})
+        return replace(opened, history=history, labels=held.name, answered=None, drafted=None, plan=None, reasons={})
 
     def put(self, opened: OpenHistory) -> OpenHistory:
         """Put a history on the session; one with labels takes its own place, unless it was forgotten meanwhile."""

@@ -17,19 +17,23 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from elsewhere.kernels.cancellation import cancellable
+from elsewhere.kernels.cancellation import cancellable, check_cancelled
 from elsewhere.kernels.jit import interpreting, is_interpreting
 
 T = TypeVar("T")
 
 #: Seconds after which a question turns out not to be small.
-_PATIENCE = 1.0
+PATIENCE = 1.0
 #: Seconds of interpreting after which it is worth while to compile.
 _ENOUGH = 0.3
+#: Seconds between two looks at the process that compiles.
+_LOOK = 0.05
 
 _lock = threading.Lock()
 _spent = 0.0
 _process: subprocess.Popen[bytes] | None = None
+_began = 0.0
+_is_awaited = False
 _is_over = False
 
 
@@ -39,12 +43,15 @@ class _TookTooLong(Exception):
 
 def soonest(answer: Callable[[], T], is_small: bool) -> T:
     """What `answer` returns, interpreted if that is likely to take less time."""
-    if not is_small or is_interpreting() or _is_compiled():
+    if is_interpreting() or is_compiled():
+        return answer()
+    if not is_small:
+        _wait_if_awaited()
         return answer()
     begin = time.perf_counter()
 
     def check() -> None:
-        if time.perf_counter() > begin + _PATIENCE:
+        if time.perf_counter() > begin + PATIENCE:
             raise _TookTooLong
 
     try:
@@ -52,6 +59,7 @@ def soonest(answer: Callable[[], T], is_small: bool) -> T:
             return answer()
     finally:
         _spend(time.perf_counter() - begin)
+    _wait_if_awaited()
     return answer()
 
 
@@ -61,19 +69,24 @@ def compile_at_once() -> None:
     _is_over = True
 
 
-def compile_in_background() -> None:
+def compile_in_background(awaited: bool = False) -> None:
     """Start the process that compiles, unless it was started before.
+
+    Large questions compile for themselves what they need. If the process is `awaited`, they wait for it instead, and
+    leave the processor to others.
 
     It is not a thread, which would hold up the others; and a process that ends while the compiler is at work in one of
     its threads may crash.
     """
-    global _process
+    global _process, _began, _is_awaited
     with _lock:
+        _is_awaited |= awaited
         if _process is not None or _is_over:
             return
         found_at = str(Path(__file__).parents[2])
         path = os.pathsep.join(filter(None, (found_at, os.environ.get("PYTHONPATH"))))
         nowhere = subprocess.DEVNULL
+        _began = time.monotonic()
         try:
             _process = subprocess.Popen(
                 [sys.executable, "-c", f"import {__name__.partition('.')[0]}.preload"],
@@ -90,7 +103,19 @@ def wait() -> None:
         _process.wait()
 
 
-def _is_compiled() -> bool:
+def seconds_compiling() -> float | None:
+    """For how long the process that compiles has run; None if it does not run."""
+    return time.monotonic() - _began if _process is not None and _process.poll() is None else None
+
+
+def _wait_if_awaited() -> None:
+    while _is_awaited and seconds_compiling() is not None:
+        check_cancelled()
+        time.sleep(_LOOK)
+
+
+def is_compiled() -> bool:
+    """Whether kernels can be loaded, so that nothing is interpreted any more."""
     if not _is_over and _process is not None and _process.poll() is not None:
         compile_at_once()
     return _is_over

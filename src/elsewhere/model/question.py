@@ -221,6 +221,10 @@ class Question:
         other.__dict__["problem"] = self.problem.within(nonnegative("max_quality_loss", max_quality_loss))
         return other
 
+    def in_time(self, seconds: float) -> Question:
+        """The same question with another limit on the time of the search."""
+        return replace(self, search=self.search._replace(time_limit=seconds))
+
     def wanting(self, distance_limit: float | None, aim: Aim | None) -> Question:
         """The same question with another privacy parameter and another aim."""
         other = replace(self, distance_limit=distance_limit, aim=aim)

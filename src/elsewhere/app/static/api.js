@@ -58,6 +58,27 @@ function refusal(status, text) {
 }
 
 /**
+ * Reads an answer of lines as they come. @param {Response} response @param {(line: any) => void} onLine
+ */
+export async function eachLine(response, onLine) {
+  let text = "";
+  try {
+    const chunks = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (let chunk = await chunks.read(); !chunk.done; chunk = await chunks.read()) {
+      const lines = (text + chunk.value).split("\n");
+      text = lines.pop() ?? "";
+      for (const line of lines.map((line) => JSON.parse(line))) {
+        if (line.error) throw new Trouble(line.error, line.hint ?? null, 422, line.ways);
+        onLine(line);
+      }
+    }
+  } catch (error) {
+    if (error instanceof TypeError) throw new Trouble(LOST, LOST_HINT, 0); // the connection broke
+    throw error;
+  }
+}
+
+/**
  * Sends bytes (or nothing) and reads an answer of one JSON object, or of lines with progress whose last is the answer.
  * fetch cannot tell how much of an upload is done, so this is an XMLHttpRequest.
  * @param {string} path @param {Blob | null} bytes
@@ -101,8 +122,9 @@ function lastLine(text) {
 const PATIENCE = 250;
 
 /**
- * Makes one call at a time; of those that come meanwhile only the newest is made.
- * @template Q @param {(question: Q, signal: AbortSignal) => Promise<void>} run
+ * Makes one call at a time; of those that come meanwhile only the newest is made. One that `refines` what is shown
+ * already is given up at once.
+ * @template {{refines?: boolean}} Q @param {(question: Q, signal: AbortSignal) => Promise<void>} run
  * @returns {{ask: (question: Q) => Promise<void>, drop: () => void}} to drop is to want no answer any more
  */
 export function newestOnly(run) {
@@ -110,21 +132,23 @@ export function newestOnly(run) {
   let waiting = null;
   /** @type {AbortController | null} */
   let running = null;
+  /** @type {Q | null} */
+  let current = null;
   let since = 0;
 
   const ask = async (question) => {
     waiting = { question };
     if (running) {
-      if (performance.now() - since > PATIENCE) running.abort();
+      if (current?.refines || performance.now() - since > PATIENCE) running.abort();
       return;
     }
     while (waiting) {
-      const next = waiting.question;
+      current = waiting.question;
       waiting = null;
       running = new AbortController();
       since = performance.now();
       try {
-        await run(next, running.signal);
+        await run(current, running.signal);
       } catch (error) {
         if (!running.signal.aborted) throw error;
       } finally {

@@ -7,8 +7,8 @@ import { figure } from "./words.js";
 
 /**
  * @typedef {{max_quality_loss: number, quality_loss: number, privacy_distance: number | null}} Point
- * @typedef {{points: Point[], suggested: number, needed: number | null, sentence: string | null,
- *   exact: boolean}} Frontier
+ * @typedef {{points: Point[], suggested: number | null, needed: number | null, sentence: string | null,
+ *   exact: boolean, stopped: boolean, budgets?: number[]}} Frontier budgets are the limits whose points are on their way
  */
 
 // In pixels; style.css aligns the slider with the left and right ones.
@@ -82,9 +82,9 @@ export class Curve {
   }
 
   #ends() {
-    const points = this.frontier?.points ?? [];
-    const least = points[0]?.max_quality_loss ?? 0;
-    const most = points.at(-1)?.max_quality_loss ?? 1;
+    const limits = this.frontier?.budgets ?? this.frontier?.points.map((point) => point.max_quality_loss) ?? [];
+    const least = limits[0] ?? 0;
+    const most = limits.at(-1) ?? 1;
     return [least, Math.max(most, this.frontier?.needed ?? 0, least + 1e-9)];
   }
 
@@ -111,8 +111,14 @@ export class Curve {
     // What a limit buys holds until the next one buys more.
     const way = finite.map((point) => `${this.#x(point.max_quality_loss)},${this.#y(point.privacy_distance)}`);
     svg.append(shape("polyline", { class: "way", points: way.join(" ") }));
+    if (frontier.budgets) for (const point of finite) this.#drawFound(point);
     this.#drawSuggested();
     this.#drawPoint();
+  }
+
+  /** A point of a curve that is not complete yet. @param {Point} point */
+  #drawFound({ max_quality_loss: limit, privacy_distance: distance }) {
+    this.svg.append(shape("circle", { class: "found", cx: this.#x(limit), cy: this.#y(distance), r: 3 }));
   }
 
   #drawAxes() {
@@ -138,6 +144,11 @@ export class Curve {
     if (this.wanted === null) return;
     const needed = this.frontier?.needed ?? null;
     const [y, bottom] = [this.#y(this.wanted), this.height - BELOW];
+    if (needed === null && (this.frontier?.budgets || this.frontier?.stopped)) {
+      // It is not known yet, or never will be, which limits reach it.
+      this.svg.append(shape("line", { class: "wanted", x1: LEFT, x2: this.width - RIGHT, y1: y, y2: y }));
+      return;
+    }
     const end = needed === null ? this.width - RIGHT : this.#x(needed);
     const unmet = { x: LEFT, y: ABOVE, width: end - LEFT, height: bottom - ABOVE };
     this.svg.append(shape("rect", { fill: "url(#unmet)", ...unmet }));
@@ -158,7 +169,7 @@ export class Curve {
 
   #drawPoint() {
     this.svg.querySelectorAll(".handle, .drop-line").forEach((old) => old.remove());
-    if (!this.frontier?.points.length || !this.width) return;
+    if (!this.frontier?.points.length || !this.width || this.frontier.budgets) return;
     const x = this.#x(this.limit);
     const y = this.distance === null ? this.height - BELOW : this.#y(Math.min(this.distance, this.top));
     this.svg.append(shape("line", { class: "drop-line", x1: x, x2: x, y1: y, y2: this.height - BELOW }));

@@ -1,6 +1,6 @@
 // See: what changes, what it costs, and how much may change.
 
-import { newestOnly, post, Trouble } from "./api.js";
+import { eachLine, get, newestOnly, post, Trouble } from "./api.js";
 import { Bars } from "./bars.js";
 import { Curve } from "./curve.js";
 import { $, button, element } from "./dom.js";
@@ -15,10 +15,18 @@ const questions = newestOnly(answered);
 const NOTHING = { quality_loss: null, privacy_distance: null, bars: null };
 /** After so many milliseconds it shows that it is working. */
 const SLOW = 300;
+const DRAWING = "Computing what each limit achieves …";
 /** So many seconds may pass while the slider moves; the best possible can wait until it rests. */
-const QUICK = 0.2;
+const QUICK = 0.08;
+
+/** How often to ask whether the solvers are being compiled, in milliseconds, and seconds after which to say so: to
+ * find them compiled already takes less. */
+const LOOK = 1000;
+const COMPILES = 3;
 
 let frontierIsOld = true;
+/** Ends the curve that is being drawn; null if it is not drawn, or quickly. @type {HTMLElement | null} */
+let stopWay = null;
 let sliding = false;
 /** When the slider was moved to where no picture shows it yet. @type {number | null} */
 let moved = null;
@@ -102,20 +110,30 @@ function slid({ type, timeStamp }) {
 
 /** @param {number} step */
 function dragged(step) {
+  if ($("slider").disabled) return;
   $("slider").value = step;
   $("slider").dispatchEvent(new Event("input"));
 }
 
-/** @param {{settled: boolean}} job nothing is settled while a slider moves @param {AbortSignal} signal */
-async function answered({ settled }, signal) {
+/** @param {{settled: boolean, refines?: boolean}} job nothing is settled while a slider moves
+ * @param {AbortSignal} signal */
+async function answered(job, signal) {
+  const { settled } = job;
   const missing = whatIsMissing();
   if (missing) return showAsItIs(missing);
   const since = moved;
-  const working = setTimeout(() => showWorking(true), SLOW);
+  const working = setTimeout(() => {
+    showWorking(true);
+    sayCompiling(() => running && !signal.aborted);
+  }, SLOW);
+  let running = true;
   try {
     if (aimed() && frontierIsOld) await draw(signal);
     // Something changed meanwhile, and is asked next.
     if (aimed() && frontierIsOld) return;
+    // A picture first, and then the best one.
+    if (settled && aimed() && !leastLoss() && !drawn()) await sketch(signal);
+    job.refines = isSketched();
     await fetchAnswer(settled, signal);
     showAnswer(settled);
     if (since !== null) measure(since);
@@ -127,16 +145,29 @@ async function answered({ settled }, signal) {
     if ([0, 404, 409].includes(error.status)) tell.failed(error);
     else showAsItIs(sentences(error.message, error.hint), waysOn(error));
   } finally {
+    running = false;
     clearTimeout(working);
     showWorking(false);
   }
 }
 
+/** Shows a first answer, unless there is one or it has to be explained. @param {AbortSignal} signal */
+async function sketch(signal) {
+  if (!isSame(question(), state.question)) await fetchAnswer(false, signal);
+  if (isSketched() && state.answer.possible) showAnswer(false);
+}
+
+/** Whether the answer that is there is one of a moving slider, to the question as it is now. */
+function isSketched() {
+  return Boolean(state.answer?.draft) && isSame(question(), state.question);
+}
+
 /** Asks, unless the best answer is there already. @param {boolean} settled @param {AbortSignal} signal */
 async function fetchAnswer(settled, signal) {
   const asked = question();
-  if (isSame(asked, state.question) && state.answer?.status === "optimal") return;
-  const sent = { ...asked, time_limit: settled ? null : QUICK };
+  const isThere = isSame(asked, state.question) && state.answer?.status === "optimal";
+  if (isThere && !(settled && state.answer.draft)) return;
+  const sent = { ...asked, time_limit: settled ? null : QUICK, draft: !settled };
   const answer = await (await post(ofHistory("release"), sent, signal)).json();
   signal.throwIfAborted();
   state.answer = answer;
@@ -154,13 +185,45 @@ function showWorking(working) {
   $("see").ariaBusy = String(working);
 }
 
-/** Fetches the curve. @param {AbortSignal} signal */
+/** Says how long the solvers have been compiled, if they are. @param {() => boolean} waiting for an answer */
+async function sayCompiling(waiting) {
+  let said = false;
+  while (waiting()) {
+    const { seconds } = await get("compiling").catch(() => ({ seconds: null }));
+    if (!waiting()) return;
+    const compiling = seconds !== null && seconds > COMPILES;
+    // A screen reader says it once, and not every second.
+    if (compiling) say(`Compiling the solvers, once on this computer: ${Math.round(seconds)} s so far …`, stopWays(), !said);
+    else if (said && stopWay) say(DRAWING, stopWays(), true);
+    said = compiling;
+    await new Promise((resolve) => setTimeout(resolve, LOOK));
+  }
+}
+
+const stopWays = () => (stopWay ? [stopWay] : []);
+
+/** Fetches the curve, and shows its points as they come if that takes a while. @param {AbortSignal} signal */
 async function draw(signal) {
-  const slow = setTimeout(() => say("Computing what each limit achieves …", [], true), SLOW);
+  const asked = question();
+  const began = performance.now();
+  /** @type {import("./curve.js").Frontier} */
+  const partial = { points: [], suggested: null, needed: null, sentence: null, exact: true, stopped: false, budgets: [] };
+  const slow = setTimeout(() => {
+    stopWay = stopButton(asked.number);
+    say(DRAWING, stopWays(), true);
+    showFound(partial);
+  }, SLOW);
   // Before the answer: if something changes meanwhile, it is old again.
   frontierIsOld = false;
   try {
-    const frontier = await (await post(ofHistory("frontier"), question(), signal)).json();
+    /** @type {import("./curve.js").Frontier | null} */
+    let frontier = null;
+    await eachLine(await post(ofHistory("frontier"), asked, signal), (line) => {
+      if (line.budgets) Object.assign(partial, line);
+      if (line.point) addPoint(partial.points, line.point);
+      if (line.point && stopWay) showFound(partial);
+      frontier = line.frontier ?? frontier;
+    });
     signal.throwIfAborted();
     state.frontier = frontier;
   } catch (error) {
@@ -168,8 +231,34 @@ async function draw(signal) {
     throw error;
   } finally {
     clearTimeout(slow);
+    stopWay = null;
+    $("slider").disabled = false;
   }
   curve.show(state.frontier, state.choices.wanted);
+  performance.measure("curve", { start: began, end: performance.now() });
+}
+
+/** @param {number} asked the number of the question @returns {HTMLElement} */
+function stopButton(asked) {
+  return button("Stop", () => {
+    $("see-title").focus(); // the button goes away
+    post(ofHistory("stop"), { number: asked }).catch(() => {}); // then the curve fails as well
+  });
+}
+
+/** A point may come twice. @param {import("./curve.js").Point[]} points @param {import("./curve.js").Point} point */
+function addPoint(points, point) {
+  const others = points.filter((other) => other.max_quality_loss !== point.max_quality_loss);
+  others.push(point);
+  points.splice(0, points.length, ...others.sort((a, b) => a.max_quality_loss - b.max_quality_loss));
+}
+
+/** The points of the curve that are there. @param {import("./curve.js").Frontier} partial */
+function showFound(partial) {
+  if (!partial.points.length) return;
+  $("slider").disabled = true; // its ends are not known before
+  $("budget").hidden = false;
+  curve.show(partial, state.choices.wanted);
 }
 
 /** What has to be chosen before there is a question. */
@@ -188,6 +277,7 @@ function waysOn({ ways }) {
   const choices = {
     kind: ["Compare kinds of place instead", { by: "kind" }],
     mismatch: ["Compare anyway", { mismatch: true }],
+    curve: ["Draw the curve", { limit: state.choices.limit }],
   };
   return ways.map((way) => {
     const [words, choice] = choices[way];
@@ -241,7 +331,7 @@ function showParts() {
   $("privacy-figure").hidden = !aimed();
   $("key-target").hidden = true;
   $("proof").classList.add("blank");
-  $("wanted").value = state.choices.wanted ?? "";
+  if (document.activeElement !== $("wanted")) $("wanted").value = state.choices.wanted ?? "";
   $("least").checked = state.choices.least && !drawn();
   $("least").disabled = state.choices.wanted === null || drawn();
   $("wanted-words").textContent = `Only if the distance is at ${state.choices.goal === "avoid" ? "least" : "most"}`;
@@ -323,7 +413,9 @@ function showGuesses(guesses) {
 function say(words, ways, aloud, notes = []) {
   $("outcome-words").textContent = words;
   $("outcome-way").hidden = !ways.length;
-  $("outcome-way").replaceChildren(...ways);
+  // What stays keeps the focus.
+  const shown = [...$("outcome-way").children];
+  if (shown.length !== ways.length || shown.some((way, at) => way !== ways[at])) $("outcome-way").replaceChildren(...ways);
   $("outcome-notes").replaceChildren(...notes.map((note) => element("li", "", note)));
   if (aloud) $("outcome-aloud").textContent = [words, ...notes].join(" ");
 }
