@@ -9,7 +9,7 @@ from __future__ import annotations
 import hypothesis
 import pytest
 
-from elsewhere.solvers.first_answers import compile_at_once
+from elsewhere.kernels.first_answers import compile_at_once
 
 _FIRST = (
     "test_spark.py", "test_spark_input.py", "test_page.py", "test_local.py", "test_columns.py",

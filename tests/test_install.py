@@ -14,7 +14,7 @@ import pytest
 import elsewhere
 from tests.support.installation import bare_installation
 
-_COMPILE = "from elsewhere.solvers.first_answers import compile_at_once; compile_at_once()"
+_COMPILE = "from elsewhere.kernels.first_answers import compile_at_once; compile_at_once()"
 _SOLVE = f"{_COMPILE}; import elsewhere as ew; print(dict(ew.hide(dict(a=3, b=1), ['b']).histogram))"
 
 
@@ -22,6 +22,7 @@ _SOLVE = f"{_COMPILE}; import elsewhere as ew; print(dict(ew.hide(dict(a=3, b=1)
 _COMMANDS = {
     "hide h.csv --sensitive clinic -o r.csv": "Removed 2 visits to 1 sensitive place.",
     "hide h.csv --sensitive clinic -o r.parquet": "Proven: no release within these limits is better.",
+    "look h.csv": "",
     "verify h.csv r.csv --sensitive clinic": "The release satisfies every constraint.",
     "resemble h.csv --target tourist --max-quality-loss 0.1 -o r.csv": "Proven:",
     "avoid h.csv --target other.csv --max-quality-loss 0.1 -o r.csv": "Proven:",
@@ -100,7 +101,7 @@ def test_no_question_compiles_a_kernel_anew() -> None:
     """Every kernel has one signature, whatever is asked: nobody waits for a compiler in the middle of the work."""
     asked = """
 import elsewhere as ew
-from elsewhere.solvers.first_answers import compile_at_once
+from elsewhere.kernels.first_answers import compile_at_once
 from elsewhere.solvers import dual, greedy, groups, labels, one_call, smooth_search, terms, tree_labels
 compile_at_once()
 h, t = {"a": 7, "b": 2, "c": 3}, {"a": 3, "d": 4}

@@ -2,8 +2,9 @@
 
 `hide` removes every visit to sensitive locations. `resemble` and `avoid` move a histogram towards a target or away
 from one, within a limit on the quality loss. `frontier` shows what each limit buys. `verify` checks a release without
-trusting the solvers. `read` finds the histogram in a file. `kinds` says what kind of place each name means. `batch`
-sanitizes the users of a whole table. `elsewhere.paper` has the algorithms of the paper as published.
+trusting the solvers. `read` finds the histogram in a file, `look` says what it tells, and `kinds` what kind of place
+each name means. `batch` sanitizes the users of a whole table. `elsewhere.paper` has the algorithms of the paper as
+published.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from elsewhere.attacks import AuditResult, audit
     from elsewhere.engines import batch
     from elsewhere.histories import History, read, read_users, read_weights
+    from elsewhere.looking import Look, look
     from elsewhere.model.distances import distance
     from elsewhere.model.errors import (
         ElsewhereError,
@@ -46,6 +48,7 @@ _HOMES = {
     "elsewhere.attacks": ("AuditResult", "audit"),
     "elsewhere.engines": ("batch",),
     "elsewhere.histories": ("History", "read", "read_users", "read_weights"),
+    "elsewhere.looking": ("Look", "look"),
     "elsewhere.model.distances": ("distance",),
     "elsewhere.model.errors": (
         "ElsewhereError",
@@ -85,6 +88,7 @@ __all__ = [
     "InputError",
     "Kind",
     "KindDistance",
+    "Look",
     "Plan",
     "Policy",
     "PrivacyNotMet",
@@ -106,6 +110,7 @@ __all__ = [
     "frontier",
     "hide",
     "kinds",
+    "look",
     "paper",
     "profiles",
     "read",

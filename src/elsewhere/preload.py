@@ -2,8 +2,8 @@
 
 from contextlib import suppress
 
+from elsewhere.kernels.first_answers import compile_at_once
 from elsewhere.model.errors import PrivacyNotMet
-from elsewhere.solvers.first_answers import compile_at_once
 from elsewhere.verbs import avoid, frontier, hide, resemble
 
 _HISTORY, _TARGET = {"a": 7, "b": 2, "c": 3}, {"a": 3, "d": 4}

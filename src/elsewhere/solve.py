@@ -13,6 +13,7 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from elsewhere import drawing, drawing_targets
+from elsewhere.kernels.first_answers import soonest
 from elsewhere.model.arrays import Ints
 from elsewhere.model.distances import align, find_distance, slack
 from elsewhere.model.errors import ElsewhereError, Infeasible, InputError, PrivacyNotMet
@@ -35,7 +36,6 @@ from elsewhere.searches import (
     tabulated,
 )
 from elsewhere.solvers import exact, one_call, smooth_exact
-from elsewhere.solvers.first_answers import soonest
 from elsewhere.solvers.knapsack import Limits, OutOfTime, SearchGaveUp, Solution, nothing_found
 from elsewhere.solvers.required_loss import unproven
 from elsewhere.text import name_list

@@ -244,6 +244,8 @@ def test_input_that_cannot_be_read(tmp_path: Path, make: Any, named: str) -> Non
 
 _SEARCH = """
 import sys, time, elsewhere as ew
+from elsewhere.engines.local import grouping
+grouping.FEW_ROWS = 0
 ew.batch(ew.Policy("resemble", target="tourist", max_quality_loss=0.1, time_limit=60), *sys.argv[1:], threads=2,
          progress=lambda _: (print("begun", flush=True), time.sleep(60)))
 """
@@ -445,6 +447,8 @@ def test_a_release_that_is_wrong_is_not_written(tmp_path: Path, monkeypatch: pyt
 
 _SMALL_PARTS = """
 import sys, time, elsewhere as ew
+from elsewhere.engines.local import grouping
+grouping.FEW_ROWS = 0
 ew.batch(ew.Policy("hide", sensitive=("clinic", "casino")), sys.argv[1], sys.argv[2], threads=2, part_rows=300,
          progress=lambda _: time.sleep(0.05))
 """

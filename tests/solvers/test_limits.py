@@ -16,8 +16,8 @@ from benchmarks.data import skewed, uniform
 from benchmarks.limits import cases
 
 import elsewhere as ew
+from elsewhere.kernels.cancellation import cancellable
 from elsewhere.solvers import bounds, choices, heuristic, knapsack
-from elsewhere.solvers.cancellation import cancellable
 
 HARD = (
     "resemble, n = 200, N = 1,000,000",

@@ -114,7 +114,7 @@ def test_a_change_of_a_called_kernel_voids_the_cache(tmp_path: Path) -> None:
     package = Path(ew.__file__).parent
     shutil.copytree(package, tmp_path / "elsewhere", ignore=shutil.ignore_patterns("__pycache__"))
     code = (
-        "from elsewhere.solvers import first_answers, one_call; import elsewhere as ew; "
+        "from elsewhere.kernels import first_answers; from elsewhere.solvers import one_call; import elsewhere as ew; "
         "first_answers.compile_at_once(); loss = ew.resemble({'a': 7, 'b': 2}, {'b': 1}, 0.05).quality_loss; "
         "print(loss, len(one_call._answer.compiled.stats.cache_misses))"
     )

@@ -44,7 +44,7 @@ def serve(port: int | None, open_browser: bool, say: Callable[[str], None]) -> N
 
 def _preload() -> None:
     """Compile the solvers in another process and load them when it has ended; until then questions are interpreted."""
-    from elsewhere.solvers import first_answers
+    from elsewhere.kernels import first_answers
 
     first_answers.compile_in_background()
     first_answers.wait()

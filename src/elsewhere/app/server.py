@@ -40,12 +40,12 @@ from elsewhere.app.session import (
 )
 from elsewhere.app.workers import Workers
 from elsewhere.histories import InMemoryFile
+from elsewhere.kernels.cancellation import cancellable
 from elsewhere.model.errors import ElsewhereError, InputError
 from elsewhere.model.question import METHODS
 from elsewhere.model.taxonomy import PRESET, Taxonomy
 from elsewhere.policy import Policy
 from elsewhere.profiles import StoredProfile
-from elsewhere.solvers.cancellation import cancellable
 from elsewhere.text import quote
 
 _MOST_QUESTION = 2**22

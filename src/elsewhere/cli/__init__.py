@@ -21,6 +21,7 @@ from elsewhere.cli.evaluate import evaluate
 from elsewhere.cli.frontier import frontier
 from elsewhere.cli.key import key
 from elsewhere.cli.labels import labels
+from elsewhere.cli.look import look
 from elsewhere.cli.profile import profile
 from elsewhere.cli.release import avoid, hide, resemble
 from elsewhere.cli.reproduce import reproduce
@@ -76,8 +77,8 @@ def commands() -> None:
 
 
 for command in (
-    hide, resemble, avoid, frontier, verify, app, labels, profile, taxonomy, key, batch, evaluate, audit, reproduce,
-    demo,
+    hide, resemble, avoid, frontier, verify, app, look, labels, profile, taxonomy, key, batch, evaluate, audit,
+    reproduce, demo,
 ):  # fmt: skip
     commands.add_command(command)
 

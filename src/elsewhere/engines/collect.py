@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from elsewhere.kernels.jit import kernel
 from elsewhere.model.arrays import Ints
-from elsewhere.solvers._jit import kernel
 
 
 @kernel

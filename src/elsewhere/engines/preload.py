@@ -3,8 +3,8 @@
 from elsewhere.engines.arrow import pa
 from elsewhere.engines.kernel import sanitize_users
 from elsewhere.engines.plans import Plans
+from elsewhere.kernels.first_answers import compile_at_once
 from elsewhere.policy import Policy
-from elsewhere.solvers.first_answers import compile_at_once
 
 compile_at_once()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from elsewhere.kernels.jit import kernel
 from elsewhere.model.arrays import Floats, Ints
-from elsewhere.solvers._jit import kernel
 
 #: What is better by no more than this share is as good, for sums of floats depend on their order.
 _EQUAL = 1e-12

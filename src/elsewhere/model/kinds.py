@@ -126,6 +126,7 @@ class Matcher:
         #: The nodes from a node to the top of its branch.
         self._branch = cache(lambda node: frozenset(upward(node)))
         self._sensitive = frozenset(sensitive).difference(_PRIVATE)
+        self._nodes = {word.node for word in lexicon.runs.values()}.union(lexicon.brands.values())
         self._hosts = self._below(_HOSTS) - {"food_and_drink"}  # Food and Finance High School is a school
         self._where = self._below(_WHERE)
         self._hosted = (self._below(_HOSTED) - self._sensitive).difference(_NOT_HOSTED).union(_ALSO_HOSTED, _PRIVATE)
@@ -133,8 +134,7 @@ class Matcher:
         self._sites = Sites(lexicon, self._of_words)
 
     def _below(self, tops: Iterable[str]) -> frozenset[str]:
-        nodes = {word.node for word in self._lexicon.runs.values()} | set(self._lexicon.brands.values())
-        return frozenset(node for node in nodes if not self._branch(node).isdisjoint(tops))
+        return frozenset(node for node in self._nodes if not self._branch(node).isdisjoint(tops))
 
     def kind(self, name: str) -> Kind:
         """The kind of the place that `name` means."""

@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterator
 from functools import cached_property
 from importlib.resources import files
+from itertools import filterfalse
 from typing import NamedTuple
 
 from elsewhere.model.words import is_unspaced, words
@@ -50,7 +51,7 @@ class Lexicon:
             self._correct(row)
         #: The lengths of words of scripts without blanks, by their first two letters, the longest first.
         self.inside: dict[str, list[int]] = {}
-        for phrase in filter(is_unspaced, self.runs):
+        for phrase in filter(is_unspaced, filterfalse(str.isascii, self.runs)):
             self.inside.setdefault(phrase[:2], []).append(len(phrase))
         for letters, lengths in self.inside.items():
             self.inside[letters] = sorted(set(lengths), reverse=True)
@@ -62,8 +63,8 @@ class Lexicon:
         self.longest: dict[str, int] = {}
         self.later: set[str] = set()
         for phrase in self.runs:
-            first, *later = phrase.split(" ")
-            if later:
+            if " " in phrase:
+                first, *later = phrase.split(" ")
                 self.longest[first] = max(self.longest.get(first, 0), len(later) + 1)
                 self.later.update(later)
 

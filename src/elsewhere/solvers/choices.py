@@ -10,11 +10,11 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from elsewhere.kernels.jit import kernel
 from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.distances import Measure
 from elsewhere.model.problem import ROOM, Problem
 from elsewhere.solvers import terms
-from elsewhere.solvers._jit import kernel
 from elsewhere.solvers.knapsack import Limits, OutOfTime, SearchGaveUp, Tables
 
 KINDS = {

@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from elsewhere.kernels.jit import kernel
 from elsewhere.model.arrays import Flags, Floats, Ints
-from elsewhere.solvers._jit import kernel
 
 _CONVERGED = 1e-15
 _STEPS = 200

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from elsewhere.kernels.jit import kernel
 from elsewhere.model.arrays import Flags, Floats, Indices, Ints
-from elsewhere.solvers._jit import kernel
 
 # Gains below this share of the terms that they are differences of are rounding, not gains: without it, moves whose
 # gains cancel exactly on paper could go round in circles.

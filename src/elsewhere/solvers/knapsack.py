@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from elsewhere.kernels.cancellation import check_cancelled
 from elsewhere.model.arrays import Floats, Ints
 from elsewhere.model.errors import InputError
 from elsewhere.solvers import dual, labels
-from elsewhere.solvers.cancellation import check_cancelled
 
 # Work between two looks at the clock: values of the tables, sums of completions, labels. Each takes some 50 ms.
 _DUAL_WORK = 20_000_000

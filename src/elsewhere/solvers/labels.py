@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from elsewhere.kernels.jit import kernel
 from elsewhere.model.arrays import Floats, Indices, Ints, Number
-from elsewhere.solvers._jit import kernel
 
 # Rows of the completion table, each over (layer, size still to be placed): the least reduced cost, with the objective
 # and the cost along that completion; the least cost, with the objective along it; the least objective.

@@ -4,7 +4,7 @@ The kernel does what `searches`, `choices`, `exact` and `knapsack` do for a prob
 same order and with the same kernels, so that counts and certificates are the same to the last bit. It has little room,
 though, and no clock: what does not close within it is left to these modules.
 
-The kernels that it calls are in other files, so its cache depends on those, too (`_jit.kernel_over`).
+The kernels that it calls are in other files, so its cache depends on those, too (`jit.kernel_over`).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from elsewhere.kernels.jit import kernel_over
 from elsewhere.model.arrays import Floats, Ints
 from elsewhere.model.distances import Distance
 from elsewhere.model.problem import Problem
 from elsewhere.model.question import Goal
 from elsewhere.solvers import dual, labels, terms
-from elsewhere.solvers._jit import kernel_over
 from elsewhere.solvers.choices import KINDS
 from elsewhere.solvers.knapsack import (
     BYTES_PER_COLUMN,

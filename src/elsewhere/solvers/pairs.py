@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 
+from elsewhere.kernels.jit import kernel
 from elsewhere.model.arrays import Flags, Floats, Ints
-from elsewhere.solvers._jit import kernel
 
 #: Distances of shares that are never infinite, by number.
 KINDS = {"js": 0, "variational": 1}

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from elsewhere.kernels.jit import kernel
 from elsewhere.model.arrays import Floats, Ints
-from elsewhere.solvers._jit import kernel
 from elsewhere.solvers.knapsack import Limits
 from elsewhere.solvers.smooth_minorant import Minorant
 

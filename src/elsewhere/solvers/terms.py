@@ -12,9 +12,9 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from elsewhere.kernels.jit import kernel
 from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.problem import ROOM
-from elsewhere.solvers._jit import kernel
 
 JS, JEFFREYS, VARIATIONAL, SQUARED_L2, PEARSON, NEYMAN = range(6)
 _HALF_PER_LN2 = 0.5 / math.log(2.0)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from elsewhere.kernels.cancellation import check_cancelled
 from elsewhere.model.arrays import Ints
 from elsewhere.model.problem import Problem
 from elsewhere.solvers import terms
-from elsewhere.solvers.cancellation import check_cancelled
 from elsewhere.solvers.choices import KINDS
 
 #: Counts given between two looks at whether somebody still waits.

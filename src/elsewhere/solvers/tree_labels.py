@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from elsewhere.kernels.jit import kernel
 from elsewhere.model.arrays import Floats, Ints
-from elsewhere.solvers._jit import kernel
 
 #: Pairs of labels that are tried for one value, for each label that it may keep.
 _MOST_TRIED = 1_000

@@ -12,8 +12,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from elsewhere.kernels.jit import kernel
 from elsewhere.model.errors import InputError
-from elsewhere.solvers._jit import kernel
 from elsewhere.text import quote
 
 _CHUNK = 1 << 22

@@ -24,9 +24,9 @@ from elsewhere.engines.kernel import sanitize_users
 from elsewhere.engines.local.grouping import FEW_ROWS
 from elsewhere.engines.local.worker import from_bytes, send, to_bytes
 from elsewhere.engines.plans import Plans
+from elsewhere.kernels.first_answers import soonest
 from elsewhere.model.errors import InputError
 from elsewhere.plan import Plan
-from elsewhere.solvers.first_answers import soonest
 
 _PROGRAM = """
 import pickle, sys

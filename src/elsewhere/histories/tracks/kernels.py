@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
+from elsewhere.kernels.jit import kernel
 from elsewhere.model.arrays import Floats, Ints
-from elsewhere.solvers._jit import kernel
 
 #: The mean radius of the earth in metres.
 EARTH = 6_371_000.0

@@ -8,7 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from elsewhere.histories.tracks.points import Points
+from elsewhere.kernels.first_answers import soonest
 from elsewhere.model.arrays import Floats, Ints
+
+#: So few positions are gone through before the compiler would be loaded.
+_FEW = 20_000
 
 
 @dataclass(frozen=True)
@@ -34,9 +38,13 @@ def find_stays(points: Points, stay: float, radius: float, gap: float = math.inf
 
     times, latitudes, longitudes = (_ready(column) for column in points)
     begins, ends = np.empty(len(times), dtype=np.int64), np.empty(len(times), dtype=np.int64)
-    found = kernels.find_stays(times, latitudes, longitudes, float(stay), float(radius), float(gap), begins, ends)
-    begins, ends = begins[:found].copy(), ends[:found].copy()
-    middles = kernels.middles(latitudes, longitudes, begins, ends)
+
+    def find() -> tuple[int, Floats, Floats]:
+        found = kernels.find_stays(times, latitudes, longitudes, float(stay), float(radius), float(gap), begins, ends)
+        return found, *kernels.middles(latitudes, longitudes, begins[:found].copy(), ends[:found].copy())
+
+    found, *middles = soonest(find, len(times) <= _FEW)
+    begins, ends = begins[:found], ends[:found]
     return Stays(times[begins], times[np.minimum(ends, len(times) - 1)], *middles)
 
 
@@ -57,7 +65,8 @@ def same_place(latitudes: Floats, longitudes: Floats, reach: float) -> Ints:
     cell_of = cell_of.reshape(-1)
     order = np.argsort(cell_of, kind="stable")
     starts = np.concatenate(([0], np.cumsum(np.bincount(cell_of, minlength=len(cells))))).astype(np.int64)
-    component = kernels.connect(np.ascontiguousarray(cells), starts, sphere[order], chord)[cell_of]
+    cells, sphere = np.ascontiguousarray(cells), sphere[order]
+    component = soonest(lambda: kernels.connect(cells, starts, sphere, chord), len(latitudes) <= _FEW)[cell_of]
     _, first, number = np.unique(component, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))

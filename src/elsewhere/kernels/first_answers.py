@@ -17,8 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from elsewhere.solvers._jit import interpreting, is_interpreting
-from elsewhere.solvers.cancellation import cancellable
+from elsewhere.kernels.cancellation import cancellable
+from elsewhere.kernels.jit import interpreting, is_interpreting
 
 T = TypeVar("T")
 

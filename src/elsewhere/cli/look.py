@@ -1,0 +1,50 @@
+"""``elsewhere look``: say what a history tells before anything is hidden."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import click
+
+from elsewhere.cli import options
+from elsewhere.text import printable
+
+#: Places that are not recognised are listed up to this many.
+_LISTED = 20
+
+
+@click.command(short_help="Say what a history tells about you.")
+@options.history
+@options.reading
+@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
+def look(history: options.Paths, **given: Any) -> None:
+    """Say what a history tells: where you seem to live and work, which places are often sensitive, and why.
+
+    Nothing is written. Then hide what you do not want to share, or correct a kind with --labels.
+
+    \b
+    Example:
+      elsewhere look Timeline.json
+    """
+    from elsewhere.looking import look as look_at
+    from elsewhere.looking import sentences
+    from elsewhere.output.report import as_json
+
+    notes = list[str]()
+    found = look_at(options.read_history(history, given, notes.append))
+    if given["as_json"]:
+        from dataclasses import asdict
+
+        click.echo(as_json({**asdict(found), "presets": found.presets}), nl=False)
+        return
+    for line in (*notes, *sentences(found)):
+        click.echo(printable(line))
+    for place in found.unrecognised[:_LISTED]:
+        click.echo(f"  {printable(place.name)} ({place.visits:,})")
+    if len(found.unrecognised) > _LISTED:
+        click.echo(f"  ... and {len(found.unrecognised) - _LISTED:,} more; elsewhere labels lists all of them")
+    if found.presets:
+        hidden = " ".join(f"--sensitive preset:{name}" for name in found.presets)
+        files = shlex.join((history,) if isinstance(history, str) else history)
+        click.echo(f"To hide this: elsewhere hide {files} {hidden} -o release.csv")
