@@ -45,6 +45,7 @@ def measure() -> Iterator[Row]:
         folder = Path(name)
         yield from _against_duckdb(folder)
         yield from _resembling_a_million(folder)
+        yield from _one_among_many(folder)
         yield from _by_threads(folder)
         yield from _against_hide(folder)
         yield from _checking(folder)
@@ -84,6 +85,28 @@ def _resembling_a_million(folder: Path) -> Iterator[Row]:
     seconds, peak = timed(_batch, folder, "million", "million", "1GB")
     yield Row("batch resemble at visited places, 1,000,000 users, 50,000,000 visits, a target of all 400 kinds",
               f"{duration(seconds)}, {peak / 2**20:.2f} GiB", "", "", "minutes", seconds <= 600)  # fmt: skip
+
+
+def _one_among_many(folder: Path) -> Iterator[Row]:
+    """Skew: one user with a million places among a million of five visits, against these alone; measured once."""
+    _write_small(folder / "small.parquet", 10**6, 0)
+    _write_small(folder / "skewed.parquet", 10**6, 10**6)
+    (folder / "skewed.toml").write_text(_POLICY + "memory_limit = 1e9\n")
+    alone, _ = timed(_batch, folder, "skewed", "small-out", "1GB", "small.parquet")
+    seconds, peak = timed(_batch, folder, "skewed", "skewed-out", "1GB", "skewed.parquet")
+    yield Row("batch hide, one user with 1,000,000 places among 1,000,000 with 5 visits, against these alone",
+              f"{duration(seconds)}, {peak / 2**20:.2f} GiB", duration(alone), f"{seconds / alone:.2f}",
+              "<= 2 GiB", peak <= 2 * 2**20)  # fmt: skip
+
+
+def _write_small(path: Path, number: int, places: int) -> None:
+    """Five visits of each of some users at 400 kinds of place, and one to each of some places by another user."""
+    small = (
+        f"SELECT 'user' || lpad((i // 5)::VARCHAR, 8, '0') AS \"user\", 'Category ' || (hash(i) % 400) AS location "
+        f"FROM range({5 * number}) t(i)"
+    )
+    one = f"SELECT 'everywhere', 'Place ' || i FROM range({places}) t(i)"
+    import_module("duckdb").execute(f"COPY ({small} UNION ALL {one}) TO '{path}' (FORMAT parquet)")
 
 
 def _round(folder: Path, output: str) -> tuple[float, float, float, int]:

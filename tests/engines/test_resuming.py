@@ -108,7 +108,7 @@ def test_a_search_is_kept_between_two_parts(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(pipeline, "_CHECKPOINT_SECONDS", 0.0)
     histograms = people(200)
     write(tmp_path / "in.parquet", histograms)
-    policy = ew.Policy("hide", sensitive=("clinic",), candidates=("library",))
+    policy = ew.Policy("hide", sensitive=("clinic",), candidates=("library",), max_quality_loss=9.0)
     given: dict[str, Any] = {"threads": 1, "part_rows": 400}
     whole = ew.batch(policy, tmp_path / "in.parquet", tmp_path / "whole", **given)
     answered = 0
@@ -141,7 +141,7 @@ def test_checkpoints_that_are_damaged(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(pipeline, "_SEARCHED_ROWS", 8)
     monkeypatch.setattr(pipeline, "_CHECKPOINT_SECONDS", 0.0)
     write(tmp_path / "in.parquet", people(40))
-    policy = ew.Policy("hide", sensitive=("clinic",), visited_only=True)
+    policy = ew.Policy("hide", sensitive=("clinic",), visited_only=True, max_quality_loss=9.0)
     ew.batch(policy, tmp_path / "in.parquet", tmp_path / "whole", threads=1)
 
     def end(progress: Any) -> None:

@@ -27,7 +27,7 @@ LARGE = 1 << 16
 _WINDOW = 1 << 17
 _LEAST_GAP = 1e-12
 #: What a bin takes of the memory, with its name, its bounds and the counts that are looked at.
-_BYTES_PER_BIN = 600
+_BYTES_PER_BIN = 900
 #: The work, in labels, that a small relative gap is worth, less than for small sizes: many never close; and that of a
 #: last try. A part's dual and windows cost as much as so many labels, and more for each bin.
 _ENOUGH = 4e6
@@ -181,9 +181,9 @@ class _Search:
         bound = min(node.by.bound, self.found)
         if window is None or self.found - bound <= self.tolerance:
             return bound
-        # What the bins themselves take is not left for labels; of little memory half is, whatever the bins take.
+        # What the bins themselves take is not left for labels; of little memory a quarter is, whatever they take.
         memory = self.limits.memory
-        memory = max(memory - _BYTES_PER_BIN * len(self.counts), memory // 2)
+        memory = max(memory - _BYTES_PER_BIN * len(self.counts), memory // 4)
         best = knapsack.improve(
             self.tabulated(window.first, window.last), self.size, self.budget, node.by,
             Best(self.counts, self.found, bound), self.problem.forbidden, self.limits._replace(memory=memory),
