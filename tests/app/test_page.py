@@ -575,8 +575,12 @@ def test_a_curve_shows_its_points_and_can_be_stopped(page: Page, tmp_path: Path)
     expect(page.locator("#curve .handle")).to_be_visible()
     page.locator("#curve-details summary").click()
     assert 2 <= page.locator("#curve-table tbody tr").count() < 20
-    page.get_by_role("slider").press("End")
+    page.get_by_role("slider").press("Home")
     settled(page)
+    expect(page.locator("#limit")).to_have_value("0")  # though the curve was stopped before
+    page.get_by_role("button", name="Draw the whole curve").click()
+    settled(page)
+    assert page.locator("#curve-table tbody tr").count() >= 20
 
 
 def test_compiling_is_said_with_the_seconds_so_far(page: Page) -> None:
