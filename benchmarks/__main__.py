@@ -2,8 +2,8 @@
 
 A row says what was measured, the time of elsewhere, that of the rival, their ratio and the goal. Ratios count most:
 the machines that this runs on are shared, and seconds vary from one minute to the next. With names of parts
-(starting, hiding, heuristics, targeting, shapes, limits, batches, page, kinds) only those are measured. `attacks` comes
-alone, with names of its tables if you like: `benchmarks/attacks.py` lists them.
+(starting, hiding, heuristics, targeting, shapes, limits, batches, page, kinds, tracks) only those are measured.
+`attacks` comes alone, with names of its tables if you like: `benchmarks/attacks.py` lists them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,19 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 
-from benchmarks import attacks, batches, heuristics, hiding, kinds, limits, page, shapes, starting, targeting
+from benchmarks import (
+    attacks,
+    batches,
+    heuristics,
+    hiding,
+    kinds,
+    limits,
+    page,
+    shapes,
+    starting,
+    targeting,
+    tracks,
+)
 from benchmarks.measure import Row
 
 _PARTS: tuple[Callable[[], Iterator[Row]], ...] = (
@@ -28,6 +40,7 @@ _PARTS: tuple[Callable[[], Iterator[Row]], ...] = (
     batches.measure,
     page.measure,
     kinds.measure,
+    tracks.measure,
 )
 
 

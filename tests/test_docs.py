@@ -48,7 +48,8 @@ def test_examples(page: Path, tmp_path: Path) -> None:
 )
 def test_commands(page: Path, tmp_path: Path) -> None:
     """What stands below each command is what it prints, in a folder with a made-up file of every kind."""
-    shutil.copytree(ROOT / "tests" / "fixtures" / "exports", tmp_path, dirs_exist_ok=True)
+    for fixtures in ("exports", "tracks"):
+        shutil.copytree(ROOT / "tests" / "fixtures" / fixtures, tmp_path, dirs_exist_ok=True)
     firefox(tmp_path / "places.sqlite").close()
     command = tmp_path / "bin" / "elsewhere"
     command.parent.mkdir()

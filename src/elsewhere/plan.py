@@ -294,7 +294,7 @@ class Plan:
         return self._comparison.names_in(NameIndex(self.counted_names(locations)))
 
     def compares_names(self, names: Sequence[str]) -> bool:
-        """Return whether a history with these places is compared with the target by name, not by kind."""
+        """Return whether a history with the places called `names` is compared with the target by name, not by kind."""
         return self._comparison is None or sum(self._comparison.votes(NameIndex(names))) >= 0
 
     def check_target(self, found: Iterable[str]) -> None:

@@ -272,7 +272,7 @@ def test_ctrl_c_in_the_middle_of_a_search() -> None:
 
         asking = threading.Thread(target=ask)
         asking.start()
-        time.sleep(1)
+        time.sleep(0.3)
         assert asking.is_alive()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)

@@ -75,7 +75,7 @@ def history(client: Client) -> str:
 # Loading
 
 
-EXPORTED = sorted(path.name for path in EXPORTS.iterdir() if path.is_file() and path.name != "google_Records.json")
+EXPORTED = sorted(path.name for path in EXPORTS.iterdir() if path.is_file())
 
 
 @pytest.mark.parametrize("name", EXPORTED)
@@ -323,7 +323,7 @@ def test_files_that_cannot_be_read(client: Client) -> None:
         ("nothing.csv", b"location,count\n", "nothing.csv: it has no visits"),
         ("cut.zip", b"PK\x03\x04 and no more", "cut.zip: it is damaged"),
         ("cut.sqlite", b"SQLite format 3\0", "cut.sqlite: it is not a valid database"),
-        ("records.json", (EXPORTS / "google_Records.json").read_bytes(), "raw positions"),
+        ("visits.json", (EXPORTS / "swarm_export" / "visits.json").read_bytes(), "detected by itself"),
         ("broken.json", b'{"a": ', "broken.json: it is not valid JSON"),
     ):
         assert match in client.upload(name, content)["error"]

@@ -244,6 +244,8 @@ def test_input_that_cannot_be_read(tmp_path: Path, make: Any, named: str) -> Non
 
 _SEARCH = """
 import sys, time, elsewhere as ew
+from elsewhere.engines.local import grouping
+grouping.FEW_ROWS = 0
 ew.batch(ew.Policy("resemble", target="tourist", max_quality_loss=0.1, time_limit=60), *sys.argv[1:], threads=2,
          progress=lambda _: (print("begun", flush=True), time.sleep(60)))
 """
@@ -330,10 +332,10 @@ def test_another_question_is_refused(tmp_path: Path) -> None:
     write(tmp_path / "in.parquet", people(20))
     ew.batch(ew.Policy("hide", sensitive=("gym",)), tmp_path / "in.parquet", tmp_path / "out")
     before = (tmp_path / "out" / "part-00000.parquet").read_bytes()
-    with pytest.raises(ew.InputError, match="another input, policy or version"):
+    with pytest.raises(ew.InputError, match="another input, policy, key or version"):
         ew.batch(ew.Policy("hide", sensitive=("bar",)), tmp_path / "in.parquet", tmp_path / "out")
     write(tmp_path / "in.parquet", people(21))
-    with pytest.raises(ew.InputError, match="another input, policy or version"):
+    with pytest.raises(ew.InputError, match="another input, policy, key or version"):
         ew.batch(ew.Policy("hide", sensitive=("gym",)), tmp_path / "in.parquet", tmp_path / "out")
     assert (tmp_path / "out" / "part-00000.parquet").read_bytes() == before
     (tmp_path / "full").mkdir()
@@ -445,6 +447,8 @@ def test_a_release_that_is_wrong_is_not_written(tmp_path: Path, monkeypatch: pyt
 
 _SMALL_PARTS = """
 import sys, time, elsewhere as ew
+from elsewhere.engines.local import grouping
+grouping.FEW_ROWS = 0
 ew.batch(ew.Policy("hide", sensitive=("clinic", "casino")), sys.argv[1], sys.argv[2], threads=2, part_rows=300,
          progress=lambda _: time.sleep(0.05))
 """

@@ -98,7 +98,7 @@ def test_a_stored_profile_that_has_changed_is_another_question(tmp_path: Path, m
     profiles.save(mine, profiles.learn({"ann": {"park": 2, "gym": 1}}))
     ew.batch(policy, tmp_path / "in.parquet", tmp_path / "out", threads=1)
     profiles.save(mine, profiles.learn({"ann": {"park": 1, "gym": 1}}))
-    with pytest.raises(ew.InputError, match="begun with another input, policy or version"):
+    with pytest.raises(ew.InputError, match="begun with another input, policy, key or version"):
         ew.batch(policy, tmp_path / "in.parquet", tmp_path / "out", threads=1)
 
 

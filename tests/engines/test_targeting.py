@@ -82,6 +82,21 @@ def test_targets_of_kinds(target: Any) -> None:
         assert found == results(plan, table)
 
 
+@pytest.mark.parametrize("goal", ["resemble", "avoid"])
+def test_equal_histograms_are_answered_once(goal: Any) -> None:
+    """Users of one or two visits: most of them have the histogram of another one."""
+    dice = random.Random(5)
+    rows = [(f"user {user}", place, 1) for user in range(200) for place in sorted({dice.choice(PLACES[:4]), "gym"})]
+    table = pa.table(dict(zip(("user", "location", "count"), map(list, zip(*rows, strict=True)), strict=True)))
+    plan = plan_of(goal, {"max_quality_loss": 0.4, "sensitive": ("bar",)})
+    with patch.object(one_call, "answers", wraps=one_call.answers) as answers:
+        found = results(plan, table)
+    assert sum(len(call.args[1].size) for call in answers.call_args_list) == 4
+    with patch.object(kernel, "on_arrays", return_value=False):
+        assert found == results(plan, table)
+    assert {row["status"] for row in found} == {"optimal"}
+
+
 def test_who_continues_an_earlier_release_is_asked_alone() -> None:
     """A third of the users have an earlier release."""
     plan, table = plan_of("resemble", {"max_quality_loss": 0.3}), people(60)
@@ -129,4 +144,8 @@ def test_every_release_is_checked(row: int | None, wrong: str) -> None:
 
     with patch.object(one_call, "answers", mistaken):
         found = results(plan_of("resemble", {}), people(20))
+        twins = results(
+            plan_of("resemble", {}), pa.table({"user": [*"abcde"], "location": ["bar"] * 5, "count": [9] * 5})
+        )
     assert [row["reason"] for row in found if row["reason"]] == [f"{FAILED_CHECK}: {wrong}"]
+    assert [row["reason"] for row in twins] == [f"{FAILED_CHECK}: {wrong}"] * 5

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import elsewhere as ew
-from elsewhere.engines.local import pipeline
+from elsewhere.engines.local import grouping, pipeline
 from elsewhere.engines.local.worker import _portable
 from elsewhere.engines.local.workers import workers
 from tests.support.batches import expected, people, released, write
@@ -51,6 +51,12 @@ import os, pickle, numpy, elsewhere
 os.chdir({folder!r})
 {call}
 """
+
+
+@pytest.fixture(autouse=True)
+def few_rows_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small table has no workers."""
+    monkeypatch.setattr(grouping, "FEW_ROWS", 0)
 
 
 @pytest.mark.parametrize("kind", ["plain", "input", "moved", "daemonic", "console"])
@@ -128,7 +134,7 @@ def test_an_error_that_cannot_be_pickled_is_told() -> None:
 
 _COMMAND = """
 from elsewhere.cli import main
-from elsewhere.engines.local import pipeline
+from elsewhere.engines.local import grouping, pipeline
 pipeline._SEARCHED_ROWS = 50
 main()
 """

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 import elsewhere as ew
 from elsewhere.model.names import merge_spellings
 from tests.support.exports import EXPORTS, chromium, firefox
+from tests.support.tracks import TRACKS
 
 arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
 
@@ -99,7 +100,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def samples() -> dict[str, bytes]:
     """A file of every format."""
-    found = {path.name: path.read_bytes() for path in EXPORTS.rglob("*.*") if path.is_file()}
+    found = {path.name: path.read_bytes() for path in (*EXPORTS.rglob("*.*"), *TRACKS.iterdir()) if path.is_file()}
     found |= {form: write({"cafe": 7, "gym": 2, "café, the": 3}) for form, write in FORMS.items()}
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -114,7 +115,10 @@ def samples() -> dict[str, bytes]:
 
 
 SAMPLES = samples()
-FORMATS = [None, "browser", "takeout", "timeline", "swarm", "parquet", "jsonl", "json", "foursquare", "csv"]
+FORMATS = [
+    *(None, "browser", "takeout", "timeline", "swarm", "parquet", "jsonl", "json", "foursquare", "csv"),
+    *("records", "gpx", "kml", "tcx", "overland", "polarsteps", "geojson", "owntracks", "geolife", "tracks"),
+]
 
 
 @st.composite
@@ -151,6 +155,7 @@ def assert_read_or_refused(path: Path, **options: Any) -> None:
 KEYS = """
 timelineObjects placeVisit location name semanticSegments visit topCandidate placeId hierarchyLevel
 items type venue categories id response checkins count user
+locations latitudeE7 longitudeE7 timestamp features geometry coordinates properties time all_steps lat lon rawSignals
 """
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just("checkin"),
@@ -160,6 +165,6 @@ JSON = st.recursive(
 
 
 @settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(content=JSON, format=st.sampled_from([None, "takeout", "timeline", "swarm", "json"]))
+@given(content=JSON, format=st.sampled_from([None, *FORMATS[2:5], *FORMATS[10:]]))
 def test_json_of_any_shape(content: Any, format: str | None) -> None:  # noqa: A002
     assert_read_or_refused(file(json.dumps(content).encode()), format=format)

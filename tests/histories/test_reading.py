@@ -365,7 +365,7 @@ def test_folders_and_zips_that_are_wrong(tmp_path: Path, takeout: dict[str, byte
     for name in ("../evil.json", "/etc/evil.json", "a\\..\\..\\evil.json", "C:\\evil.json", "a/../../b.txt"):
         refuses("points outside of it", zipped(tmp_path / "evil", {name: takeout[month], "fine.json": takeout[month]}))
     raw = {name: content for name, content in takeout.items() if "Semantic" not in name}
-    refuses("raw positions, not visits; give the folder Semantic", zipped(tmp_path / "raw", raw))
+    assert ew.read(zipped(tmp_path / "raw", raw)).format == "records"
     whole = zipped(tmp_path / "whole", takeout).read_bytes()
     refuses("damaged", write(tmp_path / "cut", whole[:-30]))
     encrypted = bytearray(zipped(tmp_path / "plain", {"a.json": takeout[month]}, zipfile.ZIP_STORED).read_bytes())
@@ -440,9 +440,7 @@ def test_more_files_than_any_export_has(tmp_path: Path, monkeypatch: pytest.Monk
     refuses("more than 10 files", tmp_path / "folder")
 
 
-def test_raw_positions_and_noticed_visits_are_refused() -> None:
-    refuses("raw positions, not visits; give the folder Semantic Location History", EXPORTS / "google_Records.json")
-    refuses("raw positions, not visits", EXPORTS / "google_Records.json", user="1")
+def test_noticed_visits_are_refused() -> None:
     refuses("detected by itself", EXPORTS / "swarm_export" / "visits.json")
 
 

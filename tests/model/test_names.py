@@ -55,6 +55,12 @@ def test_many_at_once_are_the_same(names: list[str]) -> None:
     assert name_keys(names) == [name_key(name) for name in names]
 
 
+def test_simple_letters_at_once() -> None:
+    assert name_keys(_LETTERS) == [name_key(letter) for letter in _LETTERS]
+    assert name_keys(["Café", "Straße 1", "ПАРК"]) == ["café", "strasse 1", "парк"]
+    assert name_keys(["Café ", "B  c", "É\n"]) == ["café", "b c", "é"]
+
+
 def test_plain_names_at_once() -> None:
     assert name_keys(["Cafe", "old gym"]) == ["cafe", "old gym"]
     assert name_keys(["a ", " b"]) == ["a", "b"]

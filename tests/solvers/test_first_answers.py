@@ -21,6 +21,8 @@ from elsewhere.engines.kernel import sanitize_batches
 from elsewhere.engines.local.quotes import check_quotes
 from elsewhere.evaluation.clusters import cluster_all
 from elsewhere.histories import read
+from elsewhere.histories.tracks.points import Points
+from elsewhere.histories.tracks.stays import find_stays, same_place
 from elsewhere.model.keys import Key
 from elsewhere.solvers import first_answers, pairs
 from elsewhere.solvers._jit import Kernel, interpreting, is_interpreting
@@ -71,6 +73,14 @@ def _answers() -> Iterator[Any]:
     commuter = ew.Policy("resemble", target="commuter", max_quality_loss=0.05).plan()
     yield commuter.sanitize(read(SAMPLES / "year.csv"))
     yield pairs.terms(pairs.KINDS["js"], np.array([0.5, 0.0]), np.array([0.25, 0.5])).tolist()
+    days = np.arange(400) // 4
+    points = Points(np.arange(0.0, 240_000.0, 600.0), 52.0 + days % 5 / 100, 13.0 + days % 3 / 100)
+    stays = find_stays(points, 900.0, 100.0)
+    yield [getattr(stays, name).tolist() for name in ("begins", "ends", "latitudes", "longitudes")]
+    yield same_place(np.linspace(52.0, 52.01, 40), np.linspace(13.0, 13.01, 40), 30.0).tolist()
+    crowd = {"park": 500_000, "mall": 300_000, "fair": 200_000}
+    yield ew.resemble(crowd, {"park": 1, "mall": 2, "zoo": 1}, 0.01)
+    yield ew.avoid(crowd, {"park": 1, "mall": 2, "zoo": 1}, 0.01)
     check_quotes(io.BytesIO(b'a,"b ""c"""\n1,2\n'), ",", "table.csv")
     yield cluster_all(np.array([1.0, 2.0, 9.0, 9.5, 1.5]), np.array([0, 5]), 2).tolist()
     users = {user: {name: dice.randint(1, 4) for name in names[user % 2 :]} for user in range(8)}

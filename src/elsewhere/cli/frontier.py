@@ -17,7 +17,7 @@ _COLUMNS = ("budget", "quality_loss", "privacy_distance", "bound", "gap", "statu
 
 
 @click.command(short_help="Show what each limit on the quality loss buys.")
-@click.argument("history", metavar="HISTORY")
+@options.history
 @options.target
 @click.option("--goal", type=click.Choice(["resemble", "avoid"]), default="resemble", show_default=True,
               help="Move towards the target or away from it.")  # fmt: skip
@@ -32,7 +32,7 @@ _COLUMNS = ("budget", "quality_loss", "privacy_distance", "bound", "gap", "statu
 @click.option("-o", "--output", metavar="FILE",
               help="Write a table (.csv) or a curve (.png, .svg, .pdf, .html). Default: print a table.")  # fmt: skip
 @click.option("--quiet", is_flag=True, help="Print only errors.")
-def frontier(history: str, goal: Any, budgets: str | None, suggest: bool, **given: Any) -> None:
+def frontier(history: options.Paths, goal: Any, budgets: str | None, suggest: bool, **given: Any) -> None:
     """Show which privacy distance each limit on the quality loss buys.
 
     The first steps buy most and later ones less. --suggest names the knee of the curve, and --max-quality-loss marks

@@ -12,12 +12,12 @@ from elsewhere.text import plural, printable
 
 
 @click.command(short_help="List the places of a history, to name them.")
-@click.argument("history", metavar="HISTORY")
+@options.history
 @options.reading
 @click.option("-o", "--output", metavar="FILE", help="Write the table to this private .csv file. "
               "Default: standard output.")  # fmt: skip
 @click.option("--quiet", is_flag=True, help="Print only errors.")
-def labels(history: str, **given: Any) -> None:
+def labels(history: options.Paths, **given: Any) -> None:
     """List the places of a history with their visits, to name them and to correct their kinds.
 
     The table has the columns id, label, kind, count, reason and map. Fill in label where it is empty, and correct kind:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 
@@ -20,14 +20,16 @@ if TYPE_CHECKING:
     from elsewhere.policy import Policy
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+#: A path, or several of one history.
+Paths: TypeAlias = str | tuple[str, ...]
 
 _DISTANCES = "js, jeffreys, variational, l2, squared-l2, pearson or neyman. Default: js"
 _READING = (
     click.option(
         "--format",
         metavar="FORMAT",
-        help="Read HISTORY as csv, json, jsonl, parquet, foursquare, takeout, timeline, swarm or browser. "
-        "Default: recognise the format.",
+        help="Read HISTORY as csv, json, jsonl, parquet, foursquare, takeout, timeline, swarm, browser, records, gpx, "
+        "kml, tcx, overland, polarsteps, geojson, owntracks, geolife or tracks. Default: recognise the format.",
     ),
     click.option(
         "--locations",
@@ -51,6 +53,25 @@ _READING = (
         metavar="FILE",
         help="Rename locations by this table with the columns id and label, and perhaps kind. "
         "elsewhere labels writes one to fill in.",
+    ),
+    click.option(
+        "--stay", metavar="TIME", help="Count a stay of at least this time, such as 5min, in a track. Default: 5min."
+    ),
+    click.option(
+        "--radius",
+        metavar="LENGTH",
+        help="Distance that a stay in a track may reach, and a name in --places may be away. Default: 100m.",
+    ),
+    click.option(
+        "--max-gap",
+        metavar="TIME",
+        help="Longest pause within a stay in a track. Default: 15min for gpx, kml, tcx and geolife, else no limit.",
+    ),
+    click.option(
+        "--places",
+        metavar="FILE",
+        help="Name the places of a track by the nearest in this file: a table with the columns name, latitude, "
+        "longitude and perhaps category, or GeoJSON, GPX or KML.",
     ),
 )
 _ASKING = (
@@ -221,12 +242,36 @@ def aim(*aims: str) -> Callable[[Command], Command]:
     )
 
 
-def read_history(path: str, given: Mapping[str, Any], say: Callable[[str], None]) -> History:
+#: The options that say how to read a history.
+_READ_BY = (
+    "format",
+    "locations",
+    "location_column",
+    "count_column",
+    "user_column",
+    "user",
+    "labels",
+    "stay",
+    "radius",
+    "max_gap",
+    "places",
+)
+
+
+history = click.argument(
+    "history",
+    metavar="HISTORY...",
+    nargs=-1,
+    required=True,
+    callback=lambda _, __, paths: paths[0] if len(paths) == 1 else paths,
+)
+
+
+def read_history(path: Paths, given: Mapping[str, Any], say: Callable[[str], None]) -> History:
     """The history at a path, with what is to be said about it said."""
     from elsewhere.histories import read
 
-    names = ("format", "locations", "location_column", "count_column", "user_column", "user", "labels")
-    history = read(path, **{name: given[name] for name in names})
+    history = read(path, **{name: given[name] for name in _READ_BY})
     for note in history.notes:
         say(note)
     return history
@@ -258,13 +303,14 @@ def chosen_policy(goal: Goal, given: Mapping[str, Any], recorded: Policy | None 
     return Policy(goal=goal, **choices) if recorded is None else replace(recorded, **choices)
 
 
-_READ = ("policy", "target", "taxonomy", "labels", "lower", "upper", "since", "forbidden", "popularity",
+_READ = ("policy", "target", "taxonomy", "labels", "places", "lower", "upper", "since", "forbidden", "popularity",
          "key_file", "earlier")  # fmt: skip
 
 
-def check_paths(history: str, given: Mapping[str, Any], written: Iterable[str]) -> None:
+def check_paths(history: Paths, given: Mapping[str, Any], written: Iterable[str]) -> None:
     """Refuse, before any work, to write where it cannot be, or over another thing that is read or written."""
-    taken = {os.path.realpath(history): "HISTORY"}
+    histories = (history,) if isinstance(history, str) else history
+    taken = {os.path.realpath(path): "HISTORY" for path in histories}
     for name in _READ:
         value = given.get(name) or ()
         for path in (value,) if isinstance(value, str) else value:
@@ -278,7 +324,7 @@ def check_paths(history: str, given: Mapping[str, Any], written: Iterable[str]) 
         other = taken.setdefault(os.path.realpath(path), option)
         if other != option:
             raise InputError(f"{option} is {quote(path)}, which is also {other}; give another file")
-        if Path(path).exists() and _belongs_to(path, history):
+        if Path(path).exists() and any(_belongs_to(path, one) for one in histories):
             raise InputError(f"{option} is {quote(path)}, which is a file of HISTORY; give another file")
         folder = Path(os.path.realpath(path)).parent
         if not os.access(folder, os.W_OK):

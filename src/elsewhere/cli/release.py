@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from elsewhere.model.result import Sanitized
     from elsewhere.policy import Policy
 
-_HISTORY = click.argument("history", metavar="HISTORY")
 _METHOD = click.option(
     "--method",
     type=click.Choice(["optimal", "heuristic", "drawn"]),
@@ -31,7 +30,7 @@ _KEY_FILE = click.option(
 
 
 @click.command(short_help="Remove every visit to sensitive places.")
-@_HISTORY
+@options.history
 @options.asking
 @click.option("--redistribute", type=int, metavar="COUNT", help="Add this many visits to the other places; 0 only "
               "deletes. Default: as many as are hidden.")  # fmt: skip
@@ -44,7 +43,7 @@ _KEY_FILE = click.option(
 @options.limits
 @options.reading
 @options.output
-def hide(history: str, **given: Any) -> None:
+def hide(history: options.Paths, **given: Any) -> None:
     """Remove every visit to sensitive places, and change the rest as little as possible.
 
     The hidden visits move to the other places, so the size stays the same and the quality loss is as small as possible.
@@ -61,7 +60,7 @@ def hide(history: str, **given: Any) -> None:
 
 
 @click.command(short_help="Make a history look more like a target.")
-@_HISTORY
+@options.history
 @options.target
 @options.max_quality_loss
 @click.option(
@@ -78,7 +77,7 @@ def hide(history: str, **given: Any) -> None:
 @options.limits
 @options.reading
 @options.output
-def resemble(history: str, **given: Any) -> None:
+def resemble(history: options.Paths, **given: Any) -> None:
     """Move a history as close to a target profile as a limit on the quality loss allows, or just close enough.
 
     \b
@@ -94,7 +93,7 @@ def resemble(history: str, **given: Any) -> None:
 
 
 @click.command(short_help="Make a history look less like a target.")
-@_HISTORY
+@options.history
 @options.target
 @options.max_quality_loss
 @click.option(
@@ -111,7 +110,7 @@ def resemble(history: str, **given: Any) -> None:
 @options.limits
 @options.reading
 @options.output
-def avoid(history: str, **given: Any) -> None:
+def avoid(history: options.Paths, **given: Any) -> None:
     """Move a history as far from a target profile as a limit on the quality loss allows, or just far enough.
 
     \b
@@ -124,7 +123,7 @@ def avoid(history: str, **given: Any) -> None:
     _release("avoid", history, given)
 
 
-def _release(goal: Goal, path: str, given: dict[str, Any]) -> None:
+def _release(goal: Goal, path: options.Paths, given: dict[str, Any]) -> None:
     # The release is what standard output is for, unless the private summary is asked for.
     if given["output"] is None and not given["as_json"]:
         given["output"] = "-"
@@ -142,7 +141,7 @@ def _release(goal: Goal, path: str, given: dict[str, Any]) -> None:
     _write_and_show(result, policy, given, say)
 
 
-def _checked_options(goal: Goal, path: str, given: dict[str, Any]) -> Policy:
+def _checked_options(goal: Goal, path: options.Paths, given: dict[str, Any]) -> Policy:
     from elsewhere.release_files import release_format
 
     options.check_paths(path, given, ("output", "report", "plot", "save_policy"))

@@ -7,8 +7,9 @@ not enough, be it that their question takes longer or that it has no answer, are
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +35,8 @@ _KNOWN = (
 #: Bins that are looked at together, and users from which on that is worth while.
 _MOST_BINS = 1 << 20
 _FEWEST_USERS = 4
+#: Users with more places than this hardly ever have the same histogram.
+_FEW_PLACES = 8
 
 
 def on_arrays(policy: Policy) -> bool:
@@ -60,6 +63,14 @@ class Targeted(NamedTuple):
     target: Floats
     target_size: Floats
     claims: many.Claims
+    #: Users with the histogram of another one, by the number of that one, whose release is theirs, too.
+    copies: Mapping[int, Sequence[int]]
+
+    @property
+    def everybody(self) -> Ints:
+        """The numbers of all users who have these releases."""
+        others = [copy for user in self.members.tolist() for copy in self.copies.get(user, ())]
+        return np.append(self.members, np.array(others, np.int64))
 
     def problems(self) -> dict[int, str]:
         """What is wrong with the releases, by number of the user."""
@@ -74,7 +85,8 @@ class Targeted(NamedTuple):
         found = many.check_targeted(
             policy.goal, self.bins, distances, self.target, self.target_size, limit, self.claims
         )
-        return {int(self.members[user]): problem for user, problem in found.items()}
+        by_user = {int(self.members[user]): problem for user, problem in found.items()}
+        return by_user | {copy: by_user[user] for user in by_user for copy in self.copies.get(user, ())}
 
 
 def target_all(plan: Plan, users: Users, members: Ints, closed: Flags, outcome: Outcome) -> tuple[list[Targeted], Ints]:
@@ -91,11 +103,26 @@ def target_all(plan: Plan, users: Users, members: Ints, closed: Flags, outcome: 
     except ElsewhereError:  # which each user has to be told
         return [], members
     answered = []
-    for some in _blocks(users, new[places.by_name(users, new)], len(places.beyond)):
+    compared = new[places.by_name(users, new)]
+    copies = _copies(users, compared)
+    different = np.setdiff1d(compared, np.array([*chain.from_iterable(copies.values())], np.int64))
+    for some in _blocks(users, different, len(places.beyond)):
         asked = _asked(plan, places, users, some, closed, size)
-        answered.append(_answered(plan, asked, places.names, outcome))
-    done = np.concatenate([np.zeros(0, np.int64), *(targeted.members for targeted in answered)])
+        answered.append(_answered(plan, asked, places.names, copies, outcome))
+    done = np.concatenate([np.zeros(0, np.int64), *(targeted.everybody for targeted in answered)])
     return answered, np.setdiff1d(members, done)
+
+
+def _copies(users: Users, members: Ints) -> dict[int, list[int]]:
+    """Users with the same histogram as one before them, by the number of that one."""
+    first: dict[tuple[bytes, bytes], int] = {}
+    copies: dict[int, list[int]] = {}
+    for user in members[lengths(users, members) <= _FEW_PLACES].tolist():
+        rows = slice(users.offset[user], users.offset[user + 1])
+        same = first.setdefault((users.location[rows].tobytes(), users.counts[rows].tobytes()), user)
+        if same != user:
+            copies.setdefault(same, []).append(user)
+    return copies
 
 
 class _Places(NamedTuple):
@@ -227,7 +254,9 @@ def _asked(plan: Plan, places: _Places, users: Users, some: Ints, closed: Flags,
     return _Asked(some, location, many.Bins(offset, original, nothing, lower, upper, sensitive, size), target, sizes)
 
 
-def _answered(plan: Plan, asked: _Asked, names: Sequence[str], outcome: Outcome) -> Targeted:
+def _answered(
+    plan: Plan, asked: _Asked, names: Sequence[str], copies: Mapping[int, Sequence[int]], outcome: Outcome
+) -> Targeted:
     """Answer the users who can be answered, and note what becomes of them."""
     from elsewhere.solvers import one_call
 
@@ -257,8 +286,24 @@ def _answered(plan: Plan, asked: _Asked, names: Sequence[str], outcome: Outcome)
     numbers = np.full(len(names), -1)
     for at in np.unique(location).tolist():
         numbers[at] = outcome.number.setdefault(names[at], len(outcome.number))
-    outcome.rows.append((np.repeat(members, np.diff(bins.offset))[some], numbers[location], bins.released[some]))
-    return Targeted(plan, members, bins, asked.target[kept], asked.target_size[known], claims)
+    rows = np.repeat(members, np.diff(bins.offset))[some], numbers[location], bins.released[some]
+    outcome.rows += [rows, _copied(members, copies, rows, outcome)]
+    return Targeted(plan, members, bins, asked.target[kept], asked.target_size[known], claims, copies)
+
+
+def _copied(
+    members: Ints, copies: Mapping[int, Sequence[int]], rows: tuple[Ints, Ints, Ints], outcome: Outcome
+) -> tuple[Ints, Ints, Ints]:
+    """The rows of users who get the releases of some members, whose rows are given; their figures are noted."""
+    pairs = [(user, copy) for user in members.tolist() for copy in copies.get(user, ())]
+    user, copy = np.array(pairs, np.int64).reshape(-1, 2).T
+    for figures in (outcome.quality_loss, outcome.privacy_distance, outcome.gap, outcome.status):
+        figures[copy] = figures[user]
+    of, location, count = rows
+    begin, end = (np.searchsorted(of, user, side) for side in ("left", "right"))
+    ends = np.cumsum(end - begin)
+    at = np.arange(ends[-1] if len(ends) else 0) + np.repeat(end - ends, end - begin)
+    return np.repeat(copy, end - begin), location[at], count[at]
 
 
 def _rooted(distance: Distance, total: Floats) -> Floats:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
+from typing import NamedTuple
 
 from elsewhere.model.errors import InputError
 from elsewhere.model.names import name_key
@@ -40,6 +41,16 @@ _KNOWN = {
 }
 #: What columns are called that say where a place is.
 _COORDINATES = ("latitude lat", "longitude lon lng long")
+#: What the columns of a table of places are called, the usual names first.
+_PLACE_NAMES = "name placename title label names.primary location place venue venuename"
+_LATITUDES = "latitude lat y bbox.ymin"
+_LONGITUDES = "longitude lon lng long x bbox.xmin"
+_KINDS = "kind category categories.primary maincategory categoryname primarycategory amenity fclass type class shop"
+#: What a column is called that says when somebody was somewhere.
+_TIMES = (
+    "time timestamp datetime date when trackedat recordedat loggedat createdat utctime utc gpstime timestampms "
+    "epoch unixtime tst ts t zeit zeitstempel heure horodatage fecha hora data ora tijd 時刻 日時 时间"
+)
 _SEPARATORS = re.compile(r"[\s_-]+")
 
 #: How many rows of a text file tell whether a column holds numbers.
@@ -61,10 +72,7 @@ class Columns:
     def coordinates(self) -> tuple[str, str] | None:
         """The columns with the latitude and the longitude, if there is one of each."""
         taken = (self.location, self.count, self.user)
-        latitude, longitude = (
-            [name for name in self.names if _key(name) in known.split() and name not in taken] for known in _COORDINATES
-        )
-        return (latitude[0], longitude[0]) if len(latitude) == len(longitude) == 1 else None
+        return coordinate_columns([name for name in self.names if name not in taken])
 
     def required_user(self) -> str:
         if self.user is None:
@@ -99,6 +107,56 @@ def find_columns(
     if where is None:
         raise _missing(names, "location")
     return Columns(names, where, found["count"], found["user"], count is not None)
+
+
+def coordinate_columns(names: Sequence[str]) -> tuple[str, str] | None:
+    """The columns with the latitude and the longitude, if there is one of each."""
+    latitude, longitude = ([name for name in names if _key(name) in known.split()] for known in _COORDINATES)
+    return (latitude[0], longitude[0]) if len(latitude) == len(longitude) == 1 else None
+
+
+class PositionColumns(NamedTuple):
+    """The names of the columns of a table of positions; None for what it does not have."""
+
+    latitude: str
+    longitude: str
+    time: str | None
+    user: str | None
+
+
+def find_positions(
+    names: Sequence[str], location: str | None = None, user: str | None = None
+) -> PositionColumns | None:
+    """The columns of a table that has positions and no locations, or None if it is no such table."""
+    if location is not None or _known(names, "location") is not None:
+        return None
+    where = coordinate_columns(names)
+    if where is None:
+        return None
+    # Of several columns with times the one that is called by the more usual name.
+    times = sorted((_TIMES.split().index(_key(name)), name) for name in names if _key(name) in _TIMES.split())
+    whose = _known(names, "user") if user is None else called(names, user)
+    return PositionColumns(*where, times[0][1] if times else None, whose)
+
+
+class PlaceColumns(NamedTuple):
+    """The names of the columns of a table of places."""
+
+    name: str
+    latitude: str
+    longitude: str
+    kind: str | None
+
+
+def find_places(names: Sequence[str]) -> PlaceColumns:
+    """The columns of a table of places: the names that people use, and those of Overture's files."""
+    found: list[str | None] = []
+    for what, known in (("name", _PLACE_NAMES), ("latitude", _LATITUDES), ("longitude", _LONGITUDES), ("", _KINDS)):
+        ranks = sorted((known.split().index(_key(name)), name) for name in names if _key(name) in known.split())
+        if not ranks and what:
+            raise InputError(f"a table of places needs the column {what}; the columns are {name_list(names)}")
+        found.append(ranks[0][1] if ranks else None)
+    return PlaceColumns(found[0] or "", found[1] or "", found[2] or "", found[3])
 
 
 def find_user(names: Sequence[str], user: str | None = None) -> str:

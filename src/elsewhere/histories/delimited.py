@@ -13,7 +13,7 @@ from itertools import chain, islice
 from operator import itemgetter
 from typing import Protocol, TypeAlias
 
-from elsewhere.histories.columns import numeric_columns
+from elsewhere.histories.columns import coordinate_columns, numeric_columns
 from elsewhere.histories.documents import Document
 from elsewhere.histories.reader import TableFormat
 from elsewhere.histories.tables import Batch, Table
@@ -57,20 +57,24 @@ def open_table(document: Document) -> Iterator[Table]:
         chunks = chunks_of(rows)
         first = next(chunks, (0, []))
         numeric = numeric_columns(header, first[1])
+        quoted = coordinate_columns(header) is None
         yield Table(
-            header, lambda wanted: batches(chain([first], chunks), len(header), wanted), numeric, document.notes
+            header, lambda wanted: batches(chain([first], chunks), len(header), wanted, quoted), numeric, document.notes
         )
 
 
-def batches(chunks: Iterable[Chunk], width: int, wanted: list[int]) -> Iterator[Batch]:
-    """The wanted columns of rows that have `width` values each; blank lines are no rows."""
+def batches(chunks: Iterable[Chunk], width: int, wanted: list[int], quoted: bool = True) -> Iterator[Batch]:
+    """The wanted columns of rows that have `width` values each; blank lines are no rows.
+
+    Rows that say where somebody was are not `quoted` in a message.
+    """
     for line, chunk in chunks:
         where = partial(_line, chunk, line)
         whole = chunk if all(chunk) else [row for row in chunk if row]
         if set(map(len, whole)) - {width}:
             at, row = next((at, row) for at, row in enumerate(whole) if len(row) != width)
             told = f"{where(at)} has {plural(len(row), 'value')}, but the table has {plural(width, 'column')}"
-            raise InputError(f"{told}: {quote(row)}")
+            raise InputError(f"{told}: {quote(row)}" if quoted else told)
         yield Batch([list(map(itemgetter(at), whole)) for at in wanted], where)
 
 

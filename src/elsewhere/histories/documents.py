@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import codecs
 import io
-import json
 import os
 import stat
 import sys
-from collections import Counter
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path, PureWindowsPath
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 from elsewhere.histories.encodings import GUESSES, guess_encoding
+from elsewhere.histories.json_text import parse_json
+from elsewhere.histories.unpacking import Budget, TooLarge, Unpacked
 from elsewhere.model.errors import InputError
 from elsewhere.text import one_line, quote
 
@@ -34,14 +36,17 @@ _CHUNK = 1 << 20
 _MOST_FILES = 100_000
 _LONGEST_LINE = 1 << 24
 _MOST_UNPACKED = 1 << 32
-_HIGHEST_RATIO = 200
-_ALWAYS_UNPACKED = 1 << 24
 
-_GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
+#: How the names of files end that are worth a look, if there are many.
+_HISTORIES = (".json", ".geojson", ".gpx", ".kml", ".tcx", ".plt", ".rec")
+_TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
 
-
-class TooLarge(InputError):
-    """There is more in a file than may be read; what there is must not pass for all of it."""
+_ZIP = b"PK\x03\x04"
+#: How a packed file begins, and the module and class that unpack it.
+_PACKED = {b"\x1f\x8b": ("gzip", "GzipFile"), b"BZh": ("bz2", "BZ2File"), b"\xfd7zXZ\0": ("lzma", "LZMAFile")}
+_PACKED_NAMES = (".gz", ".bz2", ".xz")
+#: Where a tar says that it is one.
+_TAR, _TAR_AT = b"ustar", 257
 
 
 @dataclass(frozen=True)
@@ -94,8 +99,10 @@ class Document:
     open: Callable[[], BinaryIO]
     #: Where it is on disk, as it is: neither packed nor from standard input.
     path: Path | None = None
-    #: Whether it is one of the files of a folder or of a zip.
+    #: Whether it is one of several files: of a folder, of a zip, or of those that a person gives.
     among_others: bool = False
+    #: Whether it is one of several that a person gives.
+    is_given: bool = False
     #: Called with the number of bytes parsed since.
     on_progress: Callable[[int], None] | None = None
 
@@ -109,6 +116,11 @@ class Document:
         """The first text in the document, in UTF-8."""
         head = self.head.decode("utf-16", "ignore").encode() if self.is_utf16 else self.head
         return head.removeprefix(codecs.BOM_UTF8).lstrip()
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it is called like a table."""
+        return _unpacked_name(self.name).endswith(_TABLES)
 
     @property
     def is_json(self) -> bool:
@@ -176,36 +188,53 @@ class Document:
 
 
 @contextmanager
-def opened(path: Source) -> Iterator[list[Document]]:
-    """The documents at a path; whatever goes wrong with them becomes one sentence that names the path."""
-    with one_sentence(path), ExitStack() as stack:
-        if path == "-":
-            path = InMemoryFile("standard input", _bounded(sys.stdin.buffer))
-        if isinstance(path, InMemoryFile):
-            yield _in_memory(stack, path)
-            return
-        place = Path(path)
-        mode = place.stat().st_mode
-        if stat.S_ISDIR(mode):
-            yield _in_folder(place)
-        elif stat.S_ISFIFO(mode):
-            with place.open("rb") as pipe:
-                content = _bounded(pipe)
-            yield _in_memory(stack, InMemoryFile(str(place), content))
-        elif not stat.S_ISREG(mode):
-            raise InputError("it is neither a file nor a folder")
-        else:
-            document = Document(str(place), lambda: place.open("rb"), place)
-            if document.head.startswith(_ZIP):
-                yield _in_zip(stack, stack.enter_context(place.open("rb")))
-            else:
-                yield [_unzipped(document, place.stat().st_size)]
+def opened(path: Source | Sequence[Source]) -> Iterator[list[Document]]:
+    """The documents at a path, or at several; what goes wrong with them becomes one sentence that names the path."""
+    if not isinstance(path, list | tuple):
+        with one_sentence(path), ExitStack() as stack:
+            yield _at(cast(Source, path), stack)
+        return
+    if not path:
+        raise InputError("give at least one file")
+    if len(path) == 1:
+        with opened(path[0]) as documents:
+            yield documents
+        return
+    with one_sentence(f"{path[0]} and {len(path) - 1} more"), ExitStack() as stack:
+        together: list[Document] = []
+        for one in path:
+            with one_sentence(one):
+                together += [replace(it, among_others=True, is_given=not it.among_others) for it in _at(one, stack)]
+        yield together
+
+
+def _at(path: Source, stack: ExitStack) -> list[Document]:
+    """The documents at a path, for as long as the stack is open."""
+    if path == "-":
+        path = InMemoryFile("standard input", _bounded(sys.stdin.buffer))
+    if isinstance(path, InMemoryFile):
+        return _in_memory(stack, path)
+    place = Path(path)
+    mode = place.stat().st_mode
+    if stat.S_ISDIR(mode):
+        return _in_folder(place)
+    if stat.S_ISFIFO(mode):
+        with place.open("rb") as pipe:
+            content = _bounded(pipe)
+        return _in_memory(stack, InMemoryFile(str(place), content))
+    if not stat.S_ISREG(mode):
+        raise InputError("it is neither a file nor a folder")
+    document = Document(str(place), lambda: place.open("rb"), place)
+    if document.head.startswith(_ZIP):
+        return _in_zip(stack, stack.enter_context(place.open("rb")))
+    return _inside(document, place.stat().st_size)
 
 
 @contextmanager
 def one_sentence(path: object) -> Iterator[None]:
     """Turns whatever is wrong with a file into an `InputError` that names it."""
-    import zlib
+    from lzma import LZMAError
+    from tarfile import TarError
     from zipfile import BadZipFile
 
     name = "standard input" if path == "-" else str(path) if str(path).isprintable() else quote(str(path))
@@ -215,51 +244,12 @@ def one_sentence(path: object) -> Iterator[None]:
         raise type(error)(f"{name}: {error}", error.arguments) from None
     except OSError as error:
         raise InputError(f"{name}: it cannot be read ({one_line(error)})") from None
-    except (BadZipFile, zlib.error, EOFError) as error:
+    except (BadZipFile, LZMAError, TarError, zlib.error, EOFError) as error:
         raise InputError(f"{name}: it is damaged ({one_line(error)})") from None
     except (TypeError, ValueError) as error:
         if isinstance(path, str | os.PathLike | InMemoryFile) and "\0" not in str(path):
             raise
         raise InputError(f"{name}: it is not the name of a file ({one_line(error)})") from None
-
-
-def parse_json(text: bytes | str, on_progress: Callable[[int], None] | None = None) -> Any:
-    """The value of a JSON text, which keeps to the letter: no key twice, no NaN."""
-    try:
-        text = text.decode(json.detect_encoding(text)) if isinstance(text, bytes) else text
-        return (_JSON if on_progress is None else _decoder_with_progress(on_progress, text)).decode(text)
-    except InputError:
-        raise
-    except RecursionError:
-        raise InputError("its JSON is nested too deeply") from None
-    except ValueError as error:
-        raise InputError(f"it is not valid JSON ({one_line(error)})") from None
-
-
-def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(members)
-    if len(made) < len(members):
-        twice, _ = Counter(key for key, _ in members).most_common(1)[0]
-        raise InputError(f"its JSON has the key {quote(twice)} twice in one object")
-    return made
-
-
-def _constant(name: str) -> NoReturn:
-    raise InputError(f"its JSON has the value {name}, which is not a number")
-
-
-_JSON = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
-
-
-def _decoder_with_progress(on_progress: Callable[[int], None], text: str) -> json.JSONDecoder:
-    """A decoder that tells how far it is: each object counts as an equal part of the text."""
-    share = len(text) // max(text.count("{"), 1)
-
-    def plural(members: list[tuple[str, Any]]) -> dict[str, Any]:
-        on_progress(share)
-        return _object(members)
-
-    return json.JSONDecoder(object_pairs_hook=plural, parse_constant=_constant)
 
 
 def _bounded(pipe: BinaryIO) -> bytes:
@@ -275,32 +265,74 @@ def _bounded(pipe: BinaryIO) -> bytes:
 def _in_memory(stack: ExitStack, held: InMemoryFile) -> list[Document]:
     if not isinstance(held.content, bytes):
         return [
-            held.document(name, content, among_others=True)
+            _unpacked(held.document(name, content, among_others=True), len(content), held.most_unpacked)
             for name, content in sorted(held.content.items())
-            if _may_be_export(name)
+            if _may_be_history(name)
         ]
     document = held.document(held.name, held.content)
     if document.head.startswith(_ZIP):
         return _in_zip(stack, document.open(), held.most_unpacked)
-    return [_unzipped(document, len(held.content), held.most_unpacked)]
+    return _inside(document, len(held.content), held.most_unpacked)
 
 
-def _may_be_export(name: str) -> bool:
+def _may_be_history(name: str) -> bool:
     """Whether one of many files is worth a look."""
-    return name.lower().endswith(".json")
+    return _unpacked_name(name).endswith((*_HISTORIES, *_TABLES))
 
 
-def _unzipped(document: Document, size: int, most: int = _MOST_UNPACKED) -> Document:
-    """The document itself, or what is in it if it is packed with gzip."""
-    if not document.head.startswith(_GZIP):
+def _unpacked_name(name: str) -> str:
+    """What a file is called, in lower case, when it is unpacked."""
+    lowered = name.lower()
+    return next((lowered.removesuffix(end) for end in _PACKED_NAMES if lowered.endswith(end)), lowered)
+
+
+def _inside(document: Document, size: int, most: int = _MOST_UNPACKED) -> list[Document]:
+    """The document, or the files in it if it is a tar, packed or not."""
+    found = _unpacked(document, size, most)
+    return _in_tar(found, most) if found.head[_TAR_AT:].startswith(_TAR) else [found]
+
+
+def _unpacked(document: Document, size: int, most: int = _MOST_UNPACKED) -> Document:
+    """The document itself, or what is in it if it is packed with gzip, bzip2 or xz."""
+    # One of many is opened only if its name says that it is packed.
+    if document.among_others and not document.name.lower().endswith(_PACKED_NAMES):
         return document
-    import gzip
+    with suppress(OSError, InputError, zlib.error, EOFError) if document.among_others else nullcontext():
+        for mark, (module, unpacker) in _PACKED.items():
+            if document.head.startswith(mark):
+                return replace(document, open=_unpacking(document, module, unpacker, size, most), path=None)
+    return document
 
+
+def _unpacking(document: Document, module: str, unpacker: str, size: int, most: int) -> Callable[[], BinaryIO]:
     def unpack() -> BinaryIO:
         packed = document.open()
-        return io.BufferedReader(_Unpacked([gzip.GzipFile(fileobj=packed), packed], size, _Budget(most)))
+        file = getattr(import_module(module), unpacker)
+        inner = file(fileobj=packed) if module == "gzip" else file(packed)
+        return io.BufferedReader(Unpacked([inner, packed], size, Budget(most)))
 
-    return Document(document.name, unpack)
+    return unpack
+
+
+def _in_tar(document: Document, most: int) -> list[Document]:
+    """The files in a tar. It has no list of them, so those that may be histories are held in memory."""
+    import tarfile
+
+    held, seen, left = {}, 0, most
+    with document.open() as file, tarfile.open(fileobj=file, mode="r|") as archive:
+        for member in archive:
+            seen += 1
+            if seen > _MOST_FILES:
+                raise InputError(f"it holds more than {_MOST_FILES} files")
+            _check_inside(member.name)
+            if not member.isfile() or not _may_be_history(member.name):
+                continue
+            left -= member.size
+            content = archive.extractfile(member)
+            if left < 0 or content is None:
+                raise TooLarge("it is far too large when unpacked")
+            held[member.name] = content.read()
+    return _in_memory(ExitStack(), InMemoryFile(document.name, held, document.on_progress, most))
 
 
 def _in_folder(folder: Path) -> list[Document]:
@@ -311,8 +343,9 @@ def _in_folder(folder: Path) -> list[Document]:
             raise InputError(f"it holds more than {_MOST_FILES} files; give the folder of the export itself")
         for name in names:
             path = Path(place, name)
-            if _may_be_export(name) and path.is_file():
-                documents.append(Document(str(path.relative_to(folder)), _opener(path), path, among_others=True))
+            if _may_be_history(name) and path.is_file():
+                document = Document(str(path.relative_to(folder)), _opener(path), path, among_others=True)
+                documents.append(_unpacked(document, path.stat().st_size))
     return sorted(documents, key=lambda it: it.name)
 
 
@@ -330,56 +363,30 @@ def _in_zip(stack: ExitStack, packed: BinaryIO, most: int = _MOST_UNPACKED) -> l
     members = archive.infolist()
     if len(members) > _MOST_FILES:
         raise InputError(f"it holds more than {_MOST_FILES} files")
-    budget = _Budget(most)
+    budget = Budget(most)
     for member in members:
-        name = PureWindowsPath(member.filename)  # which knows both kinds of slashes, and drives
-        if name.anchor or ".." in name.parts:
-            raise InputError(f"it has a file named {quote(member.filename)}, which points outside of it")
+        _check_inside(member.filename)
     return [
-        Document(member.filename, _member(archive, member, budget), among_others=True)
+        _unpacked(
+            Document(member.filename, _member(archive, member, budget), among_others=True), member.file_size, most
+        )
         for member in members
-        if _may_be_export(member.filename)
+        if _may_be_history(member.filename)
     ]
 
 
-def _member(archive: ZipFile, member: ZipInfo, budget: _Budget) -> Callable[[], BinaryIO]:
+def _check_inside(name: str) -> None:
+    """Whether the name of a file is that of one in its archive."""
+    path = PureWindowsPath(name)  # which knows both kinds of slashes, and drives
+    if path.anchor or ".." in path.parts:
+        raise InputError(f"it has a file named {quote(name)}, which points outside of it")
+
+
+def _member(archive: ZipFile, member: ZipInfo, budget: Budget) -> Callable[[], BinaryIO]:
     def unpack() -> BinaryIO:
         try:
-            return io.BufferedReader(_Unpacked([archive.open(member)], member.compress_size, budget))
+            return io.BufferedReader(Unpacked([archive.open(member)], member.compress_size, budget))
         except (NotImplementedError, RuntimeError, ValueError) as error:
             raise InputError(f"{quote(member.filename)} in it cannot be unpacked ({one_line(error)})") from None
 
     return unpack
-
-
-@dataclass
-class _Budget:
-    """How much may still be unpacked."""
-
-    left: int
-
-
-class _Unpacked(io.RawIOBase):
-    """What comes out of a packed file, for as long as it is not more than anything honest."""
-
-    def __init__(self, files: Sequence[io.BufferedIOBase | BinaryIO | IO[bytes]], size: int, budget: _Budget) -> None:
-        """Reads the first of the files, and closes them all."""
-        self._files, self._budget = files, budget
-        self._left = _ALWAYS_UNPACKED + _HIGHEST_RATIO * size
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        content = self._files[0].read(len(buffer))
-        self._left -= len(content)
-        self._budget.left -= len(content)
-        if min(self._left, self._budget.left) < 0:
-            raise TooLarge("it is far too large when unpacked")
-        buffer[: len(content)] = content
-        return len(content)
-
-    def close(self) -> None:
-        for file in self._files:
-            file.close()
-        super().close()

@@ -9,7 +9,8 @@ from itertools import chain, islice
 from typing import IO, Any
 
 from elsewhere.histories.columns import SAMPLE, numeric_columns
-from elsewhere.histories.documents import Document, parse_json
+from elsewhere.histories.documents import Document
+from elsewhere.histories.json_text import parse_json
 from elsewhere.histories.reader import TableFormat
 from elsewhere.histories.tables import Batch, Table
 from elsewhere.model.errors import InputError

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -16,6 +16,7 @@ from urllib.parse import quote
 from elsewhere.histories.labels import Labels, escaped
 from elsewhere.histories.options import Locations
 from elsewhere.histories.reading import relabelled
+from elsewhere.histories.tracks.reading import UNNAMED
 from elsewhere.model.names import NameIndex
 from elsewhere.model.places import kinds
 from elsewhere.model.taxonomy import NO_KIND, Taxonomy
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 _GOOGLE_ID = re.compile(r"(?:ChIJ[\w-]{16}|GhIJ[\w-]{16}|E[g-j][\w-]{26})[\w-]*", re.ASCII)
 #: Ids of Foursquare and others: hexadecimal digits, with hyphens in a UUID, or only a number.
 _OTHER_ID = re.compile(r"[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9]+", re.IGNORECASE)
+#: Places of a track that have a number instead of a name.
+_NUMBERED = re.compile(rf"{UNNAMED} [1-9][0-9]*")
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ def label_table(history: History, labels: Labels | None = None, locations: Locat
         kind, reason = names.get(guess.node or "", ""), guess.reason if guess.node else ""
         if said.kind:
             kind, reason = said.kind, "your labels"
-        is_id = locations == "id" or _is_id(location, history.format)
+        is_id = locations == "id" or _is_id(location, history.format) or _is_unnamed(location, history.coordinates)
         # No text can hold a null byte. The id may have another invisible character instead, which is the same spelling.
         id_ = location.replace("\0", "\u200b")
         label = said.label or ("" if is_id or id_ != location else location)
@@ -101,6 +104,11 @@ def _line(cells: Iterable[str | int]) -> str:
     safe = (escaped(cell) if isinstance(cell, str) else cell for cell in cells)
     csv.writer(text, lineterminator="\r\n").writerow(safe)
     return text.getvalue().removesuffix("\r\n")
+
+
+def _is_unnamed(location: str, coordinates: Collection[str]) -> bool:
+    """Whether a location is a place of a track that has a number instead of a name."""
+    return location in coordinates and bool(_NUMBERED.fullmatch(location))
 
 
 def _is_id(location: str, form: str) -> bool:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from elsewhere.histories.tracks.gazetteer import Gazetteer
 
 #: What a location of an export is.
 Locations: TypeAlias = Literal["name", "category", "id"]
@@ -18,3 +21,9 @@ class Options:
     count_column: str | None = None
     user_column: str | None = None
     user: str | None = None
+    #: Seconds of a stay, metres that it is within, and seconds of the longest pause in it.
+    stay: float | None = None
+    radius: float | None = None
+    max_gap: float | None = None
+    #: Places of the person's own that have names.
+    places: Gazetteer | None = None

@@ -1,7 +1,11 @@
-"""What the readers have in common: a table format opens a table, an export counts its visits itself."""
+"""What the readers have in common.
+
+A table format opens a table, an export counts its visits itself, and a track format has positions over time.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -12,6 +16,7 @@ from elsewhere.histories.coordinates import Coordinates
 from elsewhere.histories.documents import Document
 from elsewhere.histories.options import Locations, Options
 from elsewhere.histories.tables import Table
+from elsewhere.histories.tracks.points import Track
 from elsewhere.model.taxonomy import Types
 
 
@@ -22,6 +27,12 @@ class Reading(NamedTuple):
     notes: list[str]
     types: Types = MappingProxyType({})
     coordinates: Mapping[str, Coordinates] = MappingProxyType({})
+    #: Hours at locations, where the file tells times.
+    hours: Mapping[str, float] = MappingProxyType({})
+
+
+#: What may be said about positions over time.
+TRACK_OPTIONS = ("stay", "radius", "max_gap", "places")
 
 
 @dataclass(frozen=True)
@@ -36,7 +47,7 @@ class TableFormat:
 
     @property
     def options(self) -> tuple[str, ...]:
-        columns = ("location_column", "count_column", "user_column", "user")
+        columns = ("location_column", "count_column", "user_column", "user", *TRACK_OPTIONS)
         return ("locations", *columns) if self.locations else columns
 
 
@@ -49,7 +60,22 @@ class Export:
     read: Callable[[Sequence[Document], Options], Reading]
     #: What a location can be, the usual first.
     locations: tuple[Locations, ...] = ()
+    #: Whether it may have positions instead of visits.
+    has_positions: bool = False
 
     @property
     def options(self) -> tuple[str, ...]:
-        return ("locations",) if self.locations else ()
+        return (*(("locations",) if self.locations else ()), *(TRACK_OPTIONS if self.has_positions else ()))
+
+
+@dataclass(frozen=True)
+class TrackFormat:
+    """A way to write positions over time. Each document is a part of one person's track."""
+
+    name: str
+    recognises: Callable[[Document], bool]
+    read: Callable[[Document], Track]
+    #: The longest pause within a stay, in seconds. Recorders are switched off; a phone that rests has nothing to say.
+    usual_gap: float = math.inf
+    locations: tuple[Locations, ...] = ()
+    options: tuple[str, ...] = TRACK_OPTIONS

@@ -1,43 +1,32 @@
-"""`read`, `read_weights` and `read_users`: recognise the format of a file, and read it."""
+"""`read`, `read_weights` and `read_users`: what is in a file, whatever its format."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from typing import get_args
 
-from elsewhere.histories import (
-    browser,
-    delimited,
-    foursquare,
-    json_lines,
-    json_table,
-    parquet,
-    swarm,
-    takeout,
-    timeline,
-)
 from elsewhere.histories.coordinates import Coordinates
 from elsewhere.histories.documents import Document, Source, opened
+from elsewhere.histories.formats import Format, recognised
 from elsewhere.histories.labels import Labels, parse_labels, with_kinds
 from elsewhere.histories.options import Locations, Options
-from elsewhere.histories.reader import Export, Reading, TableFormat
-from elsewhere.histories.shapes import add_type
+from elsewhere.histories.reader import TRACK_OPTIONS, Export, Reading, TableFormat, TrackFormat
+from elsewhere.histories.shapes import add_type, items_of_all
 from elsewhere.histories.tables import Table, columns_of, count_by_user, count_visits, real, whole
-from elsewhere.histories.unsupported import refuse_unsupported
+from elsewhere.histories.tracks.gazetteer import Gazetteer
+from elsewhere.histories.tracks.points import Track
+from elsewhere.histories.tracks.reading import reading_of
+from elsewhere.histories.tracks.table import places_in, track_in
+from elsewhere.histories.units import metres, seconds
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram
 from elsewhere.model.names import NameIndex, merge_spellings, spelling_note
 from elsewhere.model.taxonomy import Types
-from elsewhere.text import as_sentence, closest, name_list, plural, quote
-
-_EXPORTS = (takeout.EXPORT, timeline.EXPORT, swarm.EXPORT)
-_TABLES = (parquet.FORMAT, json_lines.FORMAT, json_table.FORMAT, foursquare.FORMAT, delimited.FORMAT)
-#: By name, in the order in which they are asked whether they know a file.
-_FORMATS: dict[str, Export | TableFormat] = {it.name: it for it in (browser.EXPORT, *_EXPORTS, *_TABLES)}
+from elsewhere.text import as_sentence, name_list, plural, quote
 
 
 @dataclass(frozen=True)
@@ -53,10 +42,12 @@ class History:
     types: Types = field(default_factory=dict)
     #: Latitude and longitude of locations, where the file has them: those of a location's first visit.
     coordinates: Mapping[str, Coordinates] = field(default_factory=dict)
+    #: Hours at locations, where the file has positions over time.
+    hours: Mapping[str, float] = field(default_factory=dict)
 
 
 def read(
-    path: Source,
+    path: Source | Sequence[Source],
     *,
     format: str | None = None,  # noqa: A002
     locations: Locations | None = None,
@@ -65,16 +56,22 @@ def read(
     user_column: str | None = None,
     user: str | None = None,
     labels: Source | None = None,
+    stay: str | float | None = None,
+    radius: str | float | None = None,
+    max_gap: str | float | None = None,
+    places: Source | None = None,
 ) -> History:
     r"""Read a history from a file, a folder or a zip; the format is recognised by the content.
 
     Parameters
     ----------
     path
-        The file, folder or zip. ``"-"`` is standard input; an `InMemoryFile` is in memory already.
+        The file, folder or zip. ``"-"`` is standard input; an `InMemoryFile` is in memory already. A list of them is
+        one history in several files, such as the zips of one Takeout.
     format
-        The name of the format: csv, json, jsonl, parquet, foursquare, takeout, timeline, swarm or browser. Default:
-        recognise it.
+        The name of the format: csv, json, jsonl, parquet, foursquare, takeout, timeline, swarm, browser, or one with
+        positions over time: records, gpx, kml, tcx, overland, polarsteps, geojson, owntracks, geolife, or tracks for a
+        folder or a zip with several of them. Default: recognise it.
     locations
         What an export's location is: the ``"name"`` of the place, its ``"category"`` or its ``"id"``. Default: depends
         on the export.
@@ -91,12 +88,25 @@ def read(
         A table with the columns id and label. A location called id is renamed to label, unless that is empty. A column
         kind, if there is one, says what kind of place it is: a node of the shipped taxonomy, or none. ``elsewhere
         labels`` writes such a table.
+    stay
+        The shortest stay, such as ``"5min"`` or a number of seconds, where a file has positions over time. Default: 5
+        minutes.
+    radius
+        How far from its first position a stay may reach, such as ``"100m"`` or a number of metres. A name in `places`
+        may be as far from a place. Default: 100 metres.
+    max_gap
+        The longest pause between two positions of a stay, such as ``"15min"`` or a number of seconds. Default: 15
+        minutes for gpx, kml, tcx and geolife, and no limit for phones, which send nothing while they rest.
+    places
+        Places with names: a table with the columns name, latitude and longitude, and perhaps category, or GeoJSON, GPX
+        or KML. A place of a track, or of a Timeline, gets the name of the nearest one within `radius`.
 
     Returns
     -------
     History
         The `histogram`, the `format` that was recognised, `notes`: what was left out, merged or guessed, `types`: what
-        the file says about locations, and `coordinates`: where they are. The verbs accept a `History`.
+        the file says about locations, `coordinates`: where they are, and `hours`: how long a track was there. The verbs
+        accept a `History`.
 
     Raises
     ------
@@ -116,9 +126,19 @@ def read(
     >>> dict(history.histogram), history.format
     ({'cafe': 7, 'gym': 2}, 'csv')
     """
-    options = Options(locations, location_column, count_column, user_column, user)
+    options = Options(
+        locations,
+        location_column,
+        count_column,
+        user_column,
+        user,
+        None if stay is None else seconds(stay, "stay"),
+        None if radius is None else metres(radius, "radius"),
+        None if max_gap is None else seconds(max_gap, "max_gap"),
+        None if places is None else _gazetteer(places),
+    )
     with opened(path) as documents:
-        reader, chosen = _recognised(documents, format)
+        reader, chosen = recognised(documents, format)
         reading = _counts(reader, chosen, options)
         if not reading.counts:
             raise InputError("it has no visits")
@@ -138,6 +158,7 @@ def relabelled(history: History, labels: Source | Labels) -> History:
     counts: Counter[str] = Counter()
     types: dict[str, tuple[str, ...]] = {}
     coordinates: dict[str, Coordinates] = {}
+    hours: dict[str, float] = {}
     kinds: dict[str, str] = {}
     unlabelled = []
     for location, count in history.histogram.items():
@@ -150,12 +171,14 @@ def relabelled(history: History, labels: Source | Labels) -> History:
             add_type(types, label, type_)
         if location in history.coordinates:
             coordinates.setdefault(label, history.coordinates[location])
+        if location in history.hours:
+            hours[label] = hours.get(label, 0.0) + history.hours[location]
         if row.kind:
             kinds.setdefault(label, row.kind)
     notes = [*history.notes, *known.notes]
     if unlabelled:
         notes.append(f"{plural(len(unlabelled), 'location')} without a label: {name_list(unlabelled)}.")
-    made = _history(Reading(counts, notes, types, coordinates), history.format)
+    made = _history(Reading(counts, notes, types, coordinates, hours), history.format)
     return replace(made, types=with_kinds(made.histogram, made.types, kinds))
 
 
@@ -256,64 +279,69 @@ def read_users(
         return count_by_user(table, Options(None, location_column, count_column, user_column))
 
 
-def _recognised(documents: list[Document], name: str | None) -> tuple[Export | TableFormat, list[Document]]:
-    """The format of the documents, and those of them that are in it."""
-    if name is not None and name not in _FORMATS:
-        known = ", ".join(_FORMATS)
-        raise InputError(
-            f"the format {quote(name)} is not supported{closest(str(name), _FORMATS)}; the formats are {known}",
-            ("format",),
-        )
-    alone = [it for it in documents if not it.among_others]
-    if not alone:
-        return _among(documents, name)
-    if not alone[0].head:
-        raise InputError("it is empty")
-    if name is not None:
-        return _FORMATS[name], alone
-    refuse_unsupported(alone)
-    for reader in _FORMATS.values():
-        if reader.recognises(alone[0]):
-            return reader, alone
-    raise InputError(f"this file format is not supported; the formats are {', '.join(_FORMATS)}")
-
-
-def _among(documents: list[Document], name: str | None) -> tuple[Export, list[Document]]:
-    """The one export that is among the files of a folder or a zip, and whatever is broken, which may belong to it."""
-    readable = [it for it in documents if it.is_readable]
-    unreadable = [it for it in documents if not it.is_readable]
-    found: list[tuple[Export, list[Document]]] = []
-    for reader in _EXPORTS:
-        chosen = [it for it in readable if name in (None, reader.name) and reader.recognises(it)]
-        if chosen:
-            found.append((reader, chosen + unreadable))
-    if len(found) > 1:
-        names = " and ".join(reader.name for reader, _ in found)
-        raise InputError(f"it holds exports of several formats, {names}; choose one with format", ("format",))
-    if not found and name is None:
-        refuse_unsupported(readable)
-    for document in () if found else unreadable:
-        with document.named():
-            document.json()  # says what is wrong with it
-    if not found:
-        wanted = name or " or ".join(reader.name for reader in _EXPORTS)
-        raise InputError(f"it holds no export in the format {wanted}")
-    return found[0]
-
-
-def _counts(reader: Export | TableFormat, documents: list[Document], options: Options) -> Reading:
+def _counts(reader: Format, documents: list[Document], options: Options) -> Reading:
     _check(reader, options)
     if isinstance(reader, Export):
         return reader.read(documents, options)
+    if isinstance(reader, TrackFormat):
+        return reading_of(_track(reader, documents), options, reader.usual_gap)
     if options.locations is not None and options.location_column is None:
         options = replace(options, location_column=reader.locations[options.locations])
-    with reader.open(documents[0]) as table:
-        notes = [*table.notes, *columns_of(table, options).notes(table.numeric)]
-        coordinates: dict[str, Coordinates] = {}
-        return Reading(count_visits(table, options, whole, coordinates), notes, coordinates=coordinates)
+    return _of_tables(reader, documents, options)
 
 
-def _check(reader: Export | TableFormat, options: Options) -> None:
+def _of_tables(reader: TableFormat, documents: list[Document], options: Options) -> Reading:
+    """The visits in tables, or in the tracks that they are, all together."""
+    tracks: list[Track] = []
+    counts: Counter[str] = Counter()
+    notes: list[str] = []
+    coordinates: dict[str, Coordinates] = {}
+    for document in documents:
+        with document.named(), reader.open(document) as table:
+            track = track_in(table, options)
+            if track is not None:
+                tracks.append(track)
+                continue
+            for name in TRACK_OPTIONS:
+                if getattr(options, name) is not None:
+                    raise InputError(f"{name} is for positions over time, but the table has locations", (name,))
+            notes += [*table.notes, *columns_of(table, options).notes(table.numeric)]
+            counts.update(count_visits(table, options, whole, coordinates))
+    if not tracks:
+        return Reading(counts, list(dict.fromkeys(notes)), coordinates=coordinates)
+    if len(tracks) < len(documents):
+        raise InputError("some of the tables have positions and others locations; give one kind of them")
+    for other in tracks[1:]:
+        tracks[0].merge(other)
+    return reading_of(tracks[0], options)
+
+
+def _track(reader: TrackFormat, documents: list[Document]) -> Track:
+    """All documents as one track."""
+    whole_track = Track()
+    for track in items_of_all(documents, lambda document: [reader.read(document)], whole_track.notes):
+        whole_track.merge(track)
+    return whole_track
+
+
+def _gazetteer(path: Source) -> Gazetteer:
+    """The places with names in a file."""
+    with opened(path) as documents:
+        reader, chosen = recognised(documents, None)
+        if isinstance(reader, TrackFormat):
+            track = _track(reader, chosen)
+            found = Gazetteer([*track.places, *track.visits])
+        elif isinstance(reader, TableFormat):
+            with reader.open(chosen[0]) as table:
+                found = Gazetteer(places_in(table))
+        else:
+            raise InputError(f"it is in the format {reader.name}; give a table or GeoJSON of places", ("places",))
+        if not len(found):
+            raise InputError("it has no places with a name, a latitude and a longitude", ("places",))
+        return found
+
+
+def _check(reader: Format, options: Options) -> None:
     """Whether the format understands the options."""
     for option in fields(options):
         given = getattr(options, option.name)
@@ -337,7 +365,7 @@ def _check(reader: Export | TableFormat, options: Options) -> None:
 @contextmanager
 def _table(path: Source, name: str | None) -> Iterator[Table]:
     with opened(path) as documents:
-        reader, chosen = _recognised(documents, name)
+        reader, chosen = recognised(documents, name)
         if not isinstance(reader, TableFormat):
             raise InputError(f"it is in the format {reader.name}; give a table")
         with reader.open(chosen[0]) as table:
@@ -359,4 +387,8 @@ def _history(reading: Reading, name: str) -> History:
     coordinates: dict[str, Coordinates] = {}
     for location, at in reading.coordinates.items():
         coordinates.setdefault(known.find(location) or location, at)
-    return History(Histogram(merged), name, tuple(notes), types, coordinates)
+    hours: dict[str, float] = {}
+    for location, long in reading.hours.items():
+        at_all = known.find(location) or location
+        hours[at_all] = hours.get(at_all, 0.0) + long
+    return History(Histogram(merged), name, tuple(notes), types, coordinates, hours)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
-from elsewhere.histories.documents import Document, TooLarge
+from elsewhere.histories.documents import Document
+from elsewhere.histories.unpacking import TooLarge
 from elsewhere.model.errors import InputError
 from elsewhere.text import one_line, quote
 

@@ -66,13 +66,9 @@ def count_visits(
     users: set[str] = set()
     for rows in _rows(table, options, with_coordinates=coordinates is not None):
         if rows.users is not None:
-            users.update(rows.users)
+            _check_one(users, rows.users, options.user)
             if options.user is not None:
                 rows = rows.of(options.user)
-            elif len(users) > 1:
-                raise InputError(
-                    f"it has the rows of several users; choose one with user, such as {_some(users)}", ("user",)
-                )
         names = _names(rows.locations, rows.where, "location")
         if coordinates is not None and not coordinates.keys() >= set(names):
             for name, at in zip(names, rows.coordinates, strict=False):
@@ -83,11 +79,23 @@ def count_visits(
         else:
             for name, count in zip(names, _numbers(names, rows.counts, rows.where, parse), strict=True):
                 totals[name] = totals.get(name, 0) + count
-    if options.user is not None and options.user not in users:
-        raise InputError(f"it has no user {quote(options.user)}, only {_some(users)}")
+    check_user(options.user, users)
     for name, times in visits.items():
         totals[name] = totals.get(name, 0) + times
     return totals
+
+
+def rows_of_user(values: list[Any], where: Callable[[int], str], users: set[str], wanted: str | None) -> list[int]:
+    """Which rows of a batch are those of the wanted user, if the column of users is this one; `users` learns of all."""
+    told = _names(values, where, "user")
+    _check_one(users, told, wanted)
+    return [at for at, user in enumerate(told) if wanted in (None, user)]
+
+
+def check_user(wanted: str | None, users: set[str]) -> None:
+    """Whether the wanted user is among those of a table."""
+    if wanted is not None and wanted not in users:
+        raise InputError(f"it has no user {quote(wanted)}, only {_some(users)}")
 
 
 def count_by_user(table: Table, options: Options) -> dict[str, Counter[str]]:
@@ -175,6 +183,13 @@ def _rows(table: Table, options: Options, *, with_coordinates: bool = False) -> 
         coordinates = list(zip(*at, strict=True)) if at else []
         told = None if users is None else _names(users, where, "user")
         yield _Rows(locations or [], counts, told, coordinates, where)
+
+
+def _check_one(users: set[str], more: Iterable[str], wanted: str | None) -> None:
+    """Note the users of some more rows; several are an error unless one is wanted."""
+    users.update(more)
+    if wanted is None and len(users) > 1:
+        raise InputError(f"it has the rows of several users; choose one with user, such as {_some(users)}", ("user",))
 
 
 def _some(users: Iterable[str]) -> str:

@@ -12,6 +12,8 @@ from elsewhere.histories.documents import Document
 from elsewhere.histories.options import Options
 from elsewhere.histories.reader import Export, Reading
 from elsewhere.histories.shapes import Repeats, first_text, instant, items_of_all, part, semantic_type
+from elsewhere.histories.tracks.points import Track, epoch
+from elsewhere.histories.tracks.reading import reading_of, with_names
 from elsewhere.text import plural, quote
 
 _ANDROID = re.compile(rb'"(?:semanticSegments|rawSignals|userLocationProfile)"\s*:\s*[\[{]')
@@ -51,8 +53,41 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
                 marks.setdefault(visit.location, visit.mark)
             if visit.coordinates is not None:
                 coordinates.setdefault(visit.location, visit.coordinates)
+    if not counts:
+        return _read_positions(documents, options)
     types = {location: (mark,) for location, mark in marks.items()}
-    return Reading(counts, [*notes, *_notes(marks, inner, nowhere, repeats.number)], types, coordinates)
+    notes += _notes(marks, inner, nowhere, repeats.number)
+    return with_names(Reading(counts, notes, types, coordinates), options)
+
+
+def _read_positions(documents: Sequence[Document], options: Options) -> Reading:
+    """A Timeline without visits may have what they are found by: raw signals, and ways with a time for each point."""
+    track = Track()
+    for time, at, accuracy in items_of_all(documents, _positions, track.notes):
+        if not track.is_inexact(accuracy):
+            track.add(epoch(time), at)
+    return reading_of(track, options)
+
+
+def _positions(document: Document) -> Iterator[tuple[Any, Coordinates | None, Any]]:
+    content = document.json()
+    for signal in () if isinstance(content, list) else part(content, "rawSignals", list) or ():
+        if found := part(signal, "position", dict):
+            yield found.get("timestamp"), in_text(found.get("LatLng", found.get("latLng"))), found.get("accuracyMeters")
+    for segment in content if isinstance(content, list) else part(content, "semanticSegments", list) or ():
+        begin = epoch(first_text(segment, "startTime"))
+        for point in part(segment, "timelinePath", list) or ():
+            yield _time(point, begin), in_text(point.get("point")) if isinstance(point, dict) else None, None
+
+
+def _time(point: Any, begin: float | None) -> Any:
+    """When a point of a way was: told on Android, minutes after the begin of the way on the iPhone."""
+    if not isinstance(point, dict) or "time" in point or begin is None:
+        return point.get("time") if isinstance(point, dict) else None
+    try:
+        return begin + 60 * float(point.get("durationMinutesOffsetFromStartTime") or 0)
+    except (TypeError, ValueError):
+        return None
 
 
 def _visits(document: Document) -> Iterator[_Visit]:
@@ -88,4 +123,4 @@ def _notes(marks: dict[str, str], inner: int, nowhere: int, repeated: int) -> li
     return notes
 
 
-EXPORT = Export("timeline", _recognises, _read, ("id",))
+EXPORT = Export("timeline", _recognises, _read, ("id",), has_positions=True)

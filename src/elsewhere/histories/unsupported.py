@@ -9,10 +9,6 @@ from elsewhere.histories.documents import Document
 from elsewhere.model.errors import InputError
 
 _REFUSALS = {
-    re.compile(rb'"locations"\s*:\s*\[.*"(?:latitudeE7|timestampMs)"', re.DOTALL): (
-        "it holds raw positions, not visits; give the folder Semantic Location History of the same Takeout, "
-        "or export the Timeline on the phone"
-    ),
     re.compile(rb'"items"\s*:\s*\[.*"timeArrived"', re.DOTALL): (
         "it holds visits that Swarm detected by itself, without venues; give checkins1.json or the whole folder"
     ),

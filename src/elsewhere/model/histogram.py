@@ -10,6 +10,7 @@ import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import compress, pairwise
 from typing import Any, Protocol, SupportsFloat, TypeAlias, cast
 
@@ -325,6 +326,11 @@ def parse_weights(weights: TableLike, what: str) -> tuple[NameIndex, Floats]:
 
 def _real(locations: list[str], values: list[Any], what: str) -> Floats:
     """The weights as float64, or an error that names the first that is none."""
+    if set(map(type, values)) <= {float, int}:
+        with suppress(OverflowError):
+            usual = np.array(values, dtype=np.float64)
+            if ((usual >= 0.0) & (usual < math.inf)).all():
+                return usual
     numbers = []
     for location, value in zip(locations, values, strict=True):
         if not _is_number(value):

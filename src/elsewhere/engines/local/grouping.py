@@ -25,6 +25,8 @@ from elsewhere.text import name_list, one_line, plural, quote
 
 #: A part of what fits into the numbers that DuckDB has for it, since it is known by and large only.
 _FEW_NAMES = 1 << 15
+#: A table with no more rows is answered sooner than workers are ready.
+FEW_ROWS = 2000
 #: Rows whose locations are looked at together.
 _ROWS = 1 << 17
 #: Columns of our own: no key is called so. A bucket has the users whose hashes begin alike: with a million users some
@@ -211,6 +213,13 @@ def _hash_of(connection: Any, table: str, columns: Sequence[str]) -> str:
     with sentences():
         found = connection.sql(f"SELECT count(*), sum(hash({', '.join(columns)})) FROM {table}").fetchall()
     return str(found[0])
+
+
+def has_few_rows(connection: Any, rows: Rows) -> bool:
+    """Whether a table is so small that its users are answered before workers would be ready."""
+    with sentences():
+        found = connection.sql(f"SELECT 1 FROM {rows.table} LIMIT {FEW_ROWS + 1}").fetchall()
+    return len(found) <= FEW_ROWS
 
 
 def locations(connection: Any, rows: Rows) -> Iterator[list[str]]:

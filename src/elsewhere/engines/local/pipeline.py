@@ -26,6 +26,7 @@ from elsewhere.engines.local.grouping import (
     Rows,
     block_bits,
     grouped,
+    has_few_rows,
     locations,
     missing_continued,
     missing_users,
@@ -130,8 +131,9 @@ def run(connection: Any, job: Job, output: Output, report: Callable[[Progress], 
     skipped = _Skipped(kept[-1].skipped if kept else progress.skipped_rows)
     after = kept[-1].last if kept else output.last
     at_once = on_arrays(job.plan.policy) and compared_by_name(job.plan, locations(connection, job.rows))
+    few = has_few_rows(connection, job.rows)
     with (
-        workers(job.plan, job.allow_unchanged, job.rows.keys, job.threads, at_once) as pool,
+        workers(job.plan, job.allow_unchanged, job.rows.keys, job.threads, at_once, few) as pool,
         ThreadPoolExecutor(1) as writer,
         sentences(),
     ):

@@ -10,7 +10,7 @@ import pickle
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -20,10 +20,12 @@ from typing import Any, Protocol
 
 from elsewhere.engines.arrow import Batch, Table
 from elsewhere.engines.kernel import is_plain, sanitize_users
+from elsewhere.engines.local.grouping import FEW_ROWS
 from elsewhere.engines.local.worker import from_bytes, send, to_bytes
 from elsewhere.engines.plans import Plans
 from elsewhere.model.errors import InputError
 from elsewhere.plan import Plan
+from elsewhere.solvers.first_answers import soonest
 
 _PROGRAM = """
 import pickle, sys
@@ -52,14 +54,18 @@ class Workers(Protocol):
 
 
 def workers(
-    plan: Plan, allow_unchanged: bool, keys: tuple[str, ...], number: int, at_once: bool = False
+    plan: Plan, allow_unchanged: bool, keys: tuple[str, ...], number: int, at_once: bool = False, few: bool = False
 ) -> AbstractContextManager[Workers]:
     """Workers for a plan, which get ready at once. Leaving on an error does not wait for chunks of processes.
 
     If users are answered all `at_once`, nearly all the work is in kernels, which let other threads run. Answering them
     one by one takes processes, because Python leads it. A search of one worker is left to the thread that asks, where
-    Ctrl-C ends it.
+    Ctrl-C ends it. A `few` rows are answered there, too, before anything else could be ready.
     """
+    if few:
+        kernel = _Kernel(plan, allow_unchanged, keys)
+        # A row may be a whole list of locations.
+        return nullcontext(_Caller(lambda rows: soonest(lambda: kernel.answer(rows), len(rows) <= FEW_ROWS)))
     if is_plain(plan.policy) or (at_once and number > 1):
         return _threads([_Kernel(plan, allow_unchanged, keys) for _ in range(number)])
     if number == 1:
@@ -73,9 +79,12 @@ class _Kernel:
     def __init__(self, plan: Plan, allow_unchanged: bool, keys: tuple[str, ...]) -> None:
         self._plans, self._keys = Plans(plan, allow_unchanged), keys
 
-    def answer(self, loaded: Future[Any], rows: Table) -> Batch:
-        loaded.result()  # else, where loading fails, two threads that load would each tell another story
+    def answer(self, rows: Table) -> Batch:
         return sanitize_users(self._plans, rows, self._keys)
+
+    def answer_once(self, loaded: Future[Any], rows: Table) -> Batch:
+        loaded.result()  # else, where loading fails, two threads that load would each tell another story
+        return self.answer(rows)
 
 
 class _Caller:
@@ -119,13 +128,13 @@ class _Pool:
 @contextmanager
 def _caller(kernel: _Kernel) -> Iterator[Workers]:
     with _preloading() as loaded:
-        yield _Caller(partial(kernel.answer, loaded))
+        yield _Caller(partial(kernel.answer_once, loaded))
 
 
 @contextmanager
 def _threads(kernels: Sequence[_Kernel]) -> Iterator[Workers]:
     with _preloading() as loaded, _ending(ThreadPoolExecutor(len(kernels))) as threads:
-        yield _Pool(threads, [partial(kernel.answer, loaded) for kernel in kernels])
+        yield _Pool(threads, [partial(kernel.answer_once, loaded) for kernel in kernels])
 
 
 @contextmanager
