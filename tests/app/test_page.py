@@ -6,7 +6,8 @@ import csv
 import json
 import os
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from importlib.resources import files
 from itertools import permutations
@@ -15,13 +16,15 @@ from random import Random
 from typing import Literal
 
 import pytest
-from benchmarks.data import skewed
 from playwright.sync_api import Browser, Error, Locator, Page, Route, expect
 
 import elsewhere as ew
-from elsewhere.app.session import SAMPLES
-from elsewhere.model.question import METHODS
+from elsewhere.app import curves
+from elsewhere.app.session import SAMPLES, Session
+from elsewhere.model.question import METHODS, Question
+from elsewhere.solve import solve_frontier
 from tests.support.browser import CHROMIUM
+from tests.support.client import TOKEN, serving
 from tests.support.exports import EXPORTS
 
 expect.set_options(timeout=60_000)
@@ -557,12 +560,31 @@ def test_the_curve_is_of_what_is_ticked(page: Page) -> None:
     expect(page.locator("#curve-table")).to_have_text(drawn, use_inner_text=True)
 
 
-def test_a_curve_shows_its_points_and_can_be_stopped(page: Page, tmp_path: Path) -> None:
-    """To go far from oneself is hard, so that every point takes as long as it may."""
-    own = table(tmp_path, dict(skewed(60, 600, 7)))
-    load(page, own)
-    page.get_by_role("radio", name="Avoid").check()
-    page.set_input_files("#target-file", own)
+def test_a_curve_shows_its_points_and_can_be_stopped(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With points that take a while each."""
+
+    def slow(question: Question, budgets: Sequence[float], on_point: Callable[[ew.Sanitized], None]) -> ew.Frontier:
+        def after_a_while(point: ew.Sanitized) -> None:
+            time.sleep(0.2)
+            on_point(point)
+
+        return solve_frontier(question, budgets, after_a_while)
+
+    monkeypatch.setattr(curves, "solve_frontier", slow)
+    with serving(Session()) as client:
+        page = browser.new_page()
+        page.goto(f"http://127.0.0.1:{client.port}/{TOKEN}/")
+        stop_and_go_on(page)
+        page.close()
+
+
+def stop_and_go_on(page: Page) -> None:
+    load(page, EXPORTS / "swarm_export")
+    page.get_by_role("radio", name="Resemble").check()
+    page.locator("#profile").select_option("commuter")
+    page.get_by_role("button", name="Compare anyway").or_(page.locator("#curve .found").nth(1)).wait_for()
+    if page.get_by_role("button", name="Compare anyway").is_visible():
+        page.get_by_role("button", name="Compare anyway").click()
     page.locator("#curve .found").nth(1).wait_for()
     expect(page.get_by_role("slider")).to_be_disabled()
     stop = page.get_by_role("button", name="Stop", exact=True)
@@ -575,9 +597,15 @@ def test_a_curve_shows_its_points_and_can_be_stopped(page: Page, tmp_path: Path)
     expect(stop).to_be_hidden()
     expect(page.locator("#curve .handle")).to_be_visible()
     page.locator("#curve-details summary").click()
-    assert 2 <= page.locator("#curve-table tbody tr").count() < 20
-    page.get_by_role("slider").press("End")
+    found = page.locator("#curve-table tbody tr").count()
+    assert found >= 2
+    page.get_by_role("slider").press("Home")
     settled(page)
+    expect(page.locator("#limit")).to_have_value("0")  # though the curve was stopped before
+    page.get_by_role("button", name="Draw the whole curve").click()
+    settled(page)
+    assert page.locator("#curve-table tbody tr").count() > found
+    expect(page.get_by_role("button", name="Draw the whole curve")).to_be_hidden()
 
 
 def test_compiling_is_said_with_the_seconds_so_far(page: Page) -> None:

@@ -71,7 +71,8 @@ def frontier(session: Session, opened: OpenHistory, question: Mapping[str, Any],
         "exact": exact,
         "stopped": stopped,
         "points": [_point(budget, point) for budget, point in zip(budgets, points, strict=True)],
-        "suggested": budgets[points.index(points.suggest())],
+        # The points that come first are those of the largest limits, and no reason to suggest one.
+        "suggested": None if stopped else budgets[points.index(points.suggest())],
         "needed": needed,
         "sentence": sentence,
     }

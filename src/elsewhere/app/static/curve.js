@@ -8,7 +8,8 @@ import { figure } from "./words.js";
 /**
  * @typedef {{max_quality_loss: number, quality_loss: number, privacy_distance: number | null}} Point
  * @typedef {{points: Point[], suggested: number | null, needed: number | null, sentence: string | null,
- *   exact: boolean, stopped: boolean, budgets?: number[]}} Frontier budgets are the limits whose points are on their way
+ *   exact: boolean, stopped: boolean, limits?: number[], budgets?: number[]}} Frontier limits are those of all points;
+ *   they are its budgets as long as points are on their way
  */
 
 // In pixels; style.css aligns the slider with the left and right ones.
@@ -82,7 +83,7 @@ export class Curve {
   }
 
   #ends() {
-    const limits = this.frontier?.budgets ?? this.frontier?.points.map((point) => point.max_quality_loss) ?? [];
+    const limits = this.frontier?.budgets ?? this.frontier?.limits ?? [];
     const least = limits[0] ?? 0;
     const most = limits.at(-1) ?? 1;
     return [least, Math.max(most, this.frontier?.needed ?? 0, least + 1e-9)];

@@ -39,7 +39,8 @@ export function listenToSee(told) {
   $("slider").oninput = $("slider").onchange = slid;
   $("limit").onchange = () => $("limit").reportValidity() && setLimit(entered("limit"));
   $("suggest").onclick = () => {
-    setLimit(null);
+    if (state.frontier?.stopped) askAnew();
+    else setLimit(null);
     $("slider").focus();
   };
   $("wanted").onchange = () => {
@@ -225,7 +226,8 @@ async function draw(signal) {
       frontier = line.frontier ?? frontier;
     });
     signal.throwIfAborted();
-    state.frontier = frontier;
+    // The limits of a curve that was stopped go further than its points.
+    state.frontier = frontier && { ...frontier, limits: partial.budgets };
   } catch (error) {
     frontierIsOld = true;
     throw error;
@@ -369,8 +371,8 @@ function showLimit(distance) {
   if (!there && !$("slider").matches(":active")) $("slider").value = curve.stepAt(limit());
   $("slider").setAttribute("aria-valuetext", `quality loss at most ${figure(limit())}`);
   const suggested = frontier?.suggested == null ? limit() : roundedUp(frontier.suggested);
-  $("suggest").disabled = suggested === limit();
-  $("suggest").textContent = `◇ Suggested: ${figure(suggested)}`;
+  $("suggest").disabled = suggested === limit() && !frontier?.stopped;
+  $("suggest").textContent = frontier?.stopped ? "Draw the whole curve" : `◇ Suggested: ${figure(suggested)}`;
 }
 
 /** @param {any} figures */
