@@ -434,15 +434,15 @@ def test_a_release_that_is_wrong_is_not_written(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr("elsewhere.solve.solve", wrong_solve)
     monkeypatch.setattr(kernel, "on_arrays", lambda _: False)
     summary = ew.batch(policy, tmp_path / "in.parquet", tmp_path / "wrong", threads=1)
-    assert summary["failed_checks"] == 1
     missing = right.keys() - released(tmp_path / "wrong").keys()
+    assert summary["failed_checks"] == len(missing) > 0
+    # Who has the same histogram shares the answer, and its fate.
+    assert len({tuple(sorted(histograms[user].items())) for user in missing}) == 1
     assert released(tmp_path / "wrong").items() <= right.items()
-    (outcome,) = [
-        row for row in pq.read_table(tmp_path / "wrong.private" / "outcomes-00000.parquet").to_pylist()
-        if row["user"] in missing
-    ]  # fmt: skip
-    assert outcome["reason"].startswith("the release failed its check: ")
-    assert (outcome["status"], outcome["quality_loss"], outcome["gap"]) == ("none", None, None)
+    for row in pq.read_table(tmp_path / "wrong.private" / "outcomes-00000.parquet").to_pylist():
+        if row["user"] in missing:
+            assert row["reason"].startswith("the release failed its check: ")
+            assert (row["status"], row["quality_loss"], row["gap"]) == ("none", None, None)
 
 
 _SMALL_PARTS = """
