@@ -410,7 +410,8 @@ def test_each_name_has_its_users_and_visits(tmp_path: Path) -> None:
 @pytest.mark.parametrize("goal", ["hide", "resemble"])
 def test_a_release_that_is_wrong_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, goal: Any) -> None:
     """Whatever made it: the user gets a reason, the others their releases, and the summary says so."""
-    histograms = people(100)
+    # No two are the same: those would have the same release.
+    histograms = {user: counts | {"park": 10 + at} for at, (user, counts) in enumerate(people(100).items())}
     write(tmp_path / "in.parquet", histograms)
     asked: dict[str, Any] = {} if goal == "hide" else {"target": "tourist", "max_quality_loss": 0.1}
     policy = ew.Policy(goal, sensitive=("clinic",), **asked)
