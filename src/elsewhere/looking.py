@@ -7,13 +7,10 @@ from dataclasses import dataclass
 
 from elsewhere.model.histogram import TableLike
 from elsewhere.model.kinds import Kind
-from elsewhere.model.places import Places
+from elsewhere.model.places import SENSITIVE_PRESETS, Places
 from elsewhere.model.question import as_histogram
 from elsewhere.model.taxonomy import PRESET, Taxonomy
 from elsewhere.text import plural
-
-#: Presets that stand for others, or for places that everybody has.
-_NOT_SENSITIVE = ("all", "home", "work")
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,7 @@ class Look:
     def presets(self) -> tuple[str, ...]:
         """The presets that hide all of `sensitive`: of those that cover the same places, the widest."""
         left, chosen = {place.name for place in self.sensitive}, []
-        covered = {name: {place.name for place in self.places if name in place.presets} for name in _presets()}
+        covered = {name: {place.name for place in self.places if name in place.presets} for name in SENSITIVE_PRESETS}
         while left:
             widest = max(covered, key=lambda name: len(covered[name] & left))
             chosen.append(widest)
@@ -97,11 +94,11 @@ def look(history: TableLike) -> Look:
     histogram = as_histogram(history)
     shipped = Places().with_types(getattr(history, "types", None) or {})
     names = [name for name, count in histogram.items() if count]
-    covering = {name: shipped.select([PRESET + name], among=names) for name in (*_presets(), "home", "work")}
+    covering = {name: shipped.select([PRESET + name], among=names) for name in (*SENSITIVE_PRESETS, "home", "work")}
     labels = {node.id: node.name for _, node in Taxonomy.shipped().tree()}
 
     def place(kind: Kind) -> Place:
-        presets = tuple(name for name in _presets() if kind.name in covering[name])
+        presets = tuple(name for name in SENSITIVE_PRESETS if kind.name in covering[name])
         return Place(kind.name, histogram[kind.name], labels.get(kind.node or "", ""), kind.reason, presets)
 
     found = [place(shipped.kind(name)) for name in names]
@@ -130,7 +127,3 @@ def sentences(found: Look) -> Iterator[str]:
 def _told(presets: tuple[str, ...]) -> str:
     names = [name.replace("-", " ") for name in presets]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _presets() -> tuple[str, ...]:
-    return tuple(name for name in Places().presets if name not in _NOT_SENSITIVE)

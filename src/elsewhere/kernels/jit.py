@@ -58,11 +58,6 @@ class Kernel:
     def __call__(self, *args: Any) -> Any:
         return self.function(*args) if is_interpreting() else self.compiled(*args)
 
-    @property
-    def is_loaded(self) -> bool:
-        """Whether it was compiled, or loaded from the cache, in this process."""
-        return "compiled" in vars(self) and bool(self.compiled.overloads)
-
     @cached_property
     def compiled(self) -> Any:
         """The function as Numba has it, which runs without the interpreter's lock."""

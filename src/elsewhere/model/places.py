@@ -45,6 +45,8 @@ _PRESETS = {
 _ALL = "all"
 #: Presets of places that everybody has: more visits to one say nothing new.
 _EVERYBODYS = ("home", "work")
+#: The presets of kinds that are often sensitive.
+SENSITIVE_PRESETS = tuple(preset for preset in _PRESETS if preset not in (_ALL, *_EVERYBODYS))
 
 
 class Places(Taxonomy):
@@ -106,8 +108,7 @@ def _matcher() -> Matcher:
 @cache
 def _often_sensitive() -> frozenset[str]:
     shipped = Taxonomy.shipped()
-    presets = [preset for preset in _PRESETS if preset not in (_ALL, *_EVERYBODYS)]
-    return frozenset(node.id for preset in presets for _, node in shipped.tree(PRESET + preset))
+    return frozenset(node.id for preset in SENSITIVE_PRESETS for _, node in shipped.tree(PRESET + preset))
 
 
 class _History(Protocol):

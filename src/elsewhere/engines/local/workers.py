@@ -83,7 +83,7 @@ class _Kernel:
     def answer(self, rows: Table) -> Batch:
         return sanitize_users(self._plans, rows, self._keys)
 
-    def answer_once(self, loaded: Future[Any], rows: Table) -> Batch:
+    def answer_when_loaded(self, loaded: Future[Any], rows: Table) -> Batch:
         loaded.result()  # else, where loading fails, two threads that load would each tell another story
         return self.answer(rows)
 
@@ -129,13 +129,13 @@ class _Pool:
 @contextmanager
 def _caller(kernel: _Kernel) -> Iterator[Workers]:
     with _preloading() as loaded:
-        yield _Caller(partial(kernel.answer_once, loaded))
+        yield _Caller(partial(kernel.answer_when_loaded, loaded))
 
 
 @contextmanager
 def _threads(kernels: Sequence[_Kernel]) -> Iterator[Workers]:
     with _preloading() as loaded, _ending(ThreadPoolExecutor(len(kernels))) as threads:
-        yield _Pool(threads, [partial(kernel.answer_once, loaded) for kernel in kernels])
+        yield _Pool(threads, [partial(kernel.answer_when_loaded, loaded) for kernel in kernels])
 
 
 @contextmanager
