@@ -21,6 +21,7 @@ from playwright.sync_api import Browser, Error, Locator, Page, Route, expect
 import elsewhere as ew
 from elsewhere.app import curves
 from elsewhere.app.session import SAMPLES, Session
+from elsewhere.looking import sentences
 from elsewhere.model.question import METHODS, Question
 from elsewhere.solve import solve_frontier
 from tests.support.browser import CHROMIUM
@@ -135,7 +136,7 @@ def test_keyboard_alone(page: Page) -> None:
     keys = page.keyboard
     page.locator("#samples button").first.focus()
     keys.press("Enter")
-    expect(page.locator("#protect-title")).to_be_focused()
+    expect(page.locator("#look-title")).to_be_focused()
     tab_to(page, "[name=goal]")
     keys.press("ArrowDown")
     expect(page.get_by_role("radio", name="Resemble")).to_be_checked()
@@ -164,6 +165,25 @@ def test_keyboard_alone(page: Page) -> None:
     with page.expect_download() as download:
         keys.press("Enter")
     assert b"Hotel" not in download.value.path().read_bytes()
+
+
+def test_the_first_look_says_what_the_file_tells(page: Page) -> None:
+    """Each sentence that `elsewhere look` has, with a button that ticks its places, as long as it is pressed."""
+    history = load_export(page, "google_takeout_2023_MARCH.json")
+    told = [line.replace("\xa0", " ") for line in sentences(ew.look(history))]
+    assert [row.inner_text() for row in page.locator("#look-list bdi").all()] == told
+    hide = page.get_by_role("button", name="Hide Northside Fertility Clinic")
+    hide.click()
+    expect(page.locator("#ticked")).to_contain_text("1 place with 1 visit ticked: Northside Fertility Clinic")
+    expect(hide).to_have_attribute("aria-pressed", "true")
+    assert "Northside Fertility Clinic" not in counts(saved(page, "JSON"))
+    page.get_by_role("button", name="Undo").click()
+    expect(hide).to_have_attribute("aria-pressed", "false")
+    page.get_by_role("radio", name="kinds of place").check()
+    hide.click()
+    expect(page.locator("#ticked")).to_contain_text("1 kind with")
+    page.get_by_role("button", name="Forget it now").click()
+    expect(page.locator("#look")).to_be_hidden()
 
 
 def tab_to(page: Page, selector: str) -> None:

@@ -12,6 +12,7 @@ Everything lies below the address that the program opens:
     POST   api/histories/ID/labels        a table id,label      LINE
     GET    api/histories/ID                                     HISTORY
     DELETE api/histories/ID                                     NOTHING
+    GET    api/histories/ID/look                                LOOK
     POST   api/histories/ID/keep                                NOTHING
     POST   api/histories/ID/tree          GROUND                TREE
     POST   api/histories/ID/release       QUESTION              ANSWER
@@ -133,6 +134,10 @@ HISTORY = _object(
     #: The last question asked of it.
     question={"anyOf": [QUESTION, {"type": "null"}]},
 )
+
+#: What the history tells, a sentence each, with the places to hide so that it no longer does; and the places whose
+#: kinds nothing tells, most visited first.
+LOOK = _object(lines=_list(_object(sentence=_TEXT, places=_NAMES)), unrecognised=_NAMES)
 
 LINE: Schema = {"anyOf": [_object(progress=_NUMBER), _object(history=HISTORY), ERROR]}
 FOLDER = _object(id=_TEXT, files=_COUNT)

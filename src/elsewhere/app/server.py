@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from elsewhere import __version__
+from elsewhere import __version__, looking
 from elsewhere.app import curves, kinds, queries
 from elsewhere.app.bodies import MOST_QUESTION, body, json_in, query, question_in, reading_options
 from elsewhere.app.connections import MOST_CONNECTIONS, Connection
@@ -77,6 +77,7 @@ def _page(token: str, port: int, session: Session, ticket: Ticket | None) -> ASG
         Route("/api/folders/{id}/read", service.folder_read, methods=["POST"]),
         Route("/api/histories/{id}", service.history),
         Route("/api/histories/{id}", service.forget, methods=["DELETE"]),
+        Route("/api/histories/{id}/look", service.look),
         Route("/api/histories/{id}/keep", service.keep, methods=["POST"]),
         Route("/api/histories/{id}/labels", service.labels, methods=["POST"]),
         Route("/api/histories/{id}/tree", service.tree, methods=["POST"]),
@@ -174,6 +175,10 @@ class _Service:
 
     async def history(self, request: Request) -> Response:
         return JSONResponse(_history_json(self._open(request)))
+
+    async def look(self, request: Request) -> Response:
+        opened = self._open(request)
+        return JSONResponse(await self._quick.do(lambda: _look_json(opened)))
 
     async def keep(self, request: Request) -> Response:
         self._open(request)
@@ -306,6 +311,15 @@ def _history_json(opened: OpenHistory) -> dict[str, Any]:
         "notes": list(opened.history.notes),
         "locations": [{"name": location, "count": count} for location, count in history.items()],
         "question": opened.question,
+    }
+
+
+def _look_json(opened: OpenHistory) -> dict[str, Any]:
+    found = looking.look(opened.history)
+    told = [(line.sentence, [place.name for place in line.places]) for line in looking.lines(found)]
+    return {
+        "lines": [{"sentence": sentence, "places": places} for sentence, places in told],
+        "unrecognised": [place.name for place in found.unrecognised],
     }
 
 

@@ -3,7 +3,8 @@
 import { post, upload } from "./api.js";
 import { $, all, button, option, picker, quiet, trouble } from "./dom.js";
 import { askKind, forgetKinds, listenToKinds, showKind, why } from "./kinds.js";
-import { aimed, drawable, ground, ofHistory, state, unit } from "./state.js";
+import { clearLook, markLook, showLook } from "./look.js";
+import { aimed, drawable, ground, locationOf, ofHistory, state, unit } from "./state.js";
 import { NAMES, Ticks } from "./ticks.js";
 import { Tree } from "./tree.js";
 import { remember } from "./undo.js";
@@ -85,6 +86,7 @@ export function uproot() {
   tables = [];
   forgetKinds();
   showUnsure([], () => {});
+  clearLook();
   clearSearch();
   tree.show([], state.counts);
   search();
@@ -115,7 +117,7 @@ export async function plant() {
   names = new Map([...state.start.presets, ...known].map(({ id, name }) => [id, name]));
   state.counts = new Map(grown.nodes.flatMap((node) => node.own.map((place) => [place, 0])));
   for (const { name, count } of history.locations) {
-    const location = unit() === "kind" ? (state.told.get(name)?.kind ?? name) : name;
+    const location = locationOf(name);
     state.counts.set(location, (state.counts.get(location) ?? 0) + count);
   }
   wholes = new Map([...Object.entries(presets), ...known.map(({ id, locations }) => [id, locations])]);
@@ -125,6 +127,12 @@ export async function plant() {
   showUnsure(grown.unsure, (place) => toggle([place], null));
   showChoices();
   moveTicks();
+}
+
+/** What the history tells, with buttons that tick. */
+export async function tellLook() {
+  await showLook((places) => toggle(places, null));
+  markLook(state.ticks);
 }
 
 function treeGround() {
@@ -300,6 +308,7 @@ function showTicks(keepers = []) {
   const { counts, ticks } = state;
   tree.mark(ticks);
   markUnsure(ticks);
+  markLook(ticks);
   for (const preset of $("presets").children) {
     preset.ariaPressed = String(ticks.state(presets[preset.dataset.preset]) === "true");
   }

@@ -87,6 +87,11 @@ export function ground() {
 /** What a location is called. */
 export const unit = () => (state.choices.by === "kind" ? "kind" : "place");
 
+/** What a place of the history is called in a release. @param {string} place */
+export function locationOf(place) {
+  return state.choices.by === "kind" ? (state.told.get(place)?.kind ?? place) : place;
+}
+
 /** Whether there is a target. */
 export const aimed = () => state.choices.goal !== "hide";
 
