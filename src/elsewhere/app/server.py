@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import sys
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import uvicorn
@@ -22,6 +23,7 @@ from starlette.types import ASGIApp
 from elsewhere import __version__, looking
 from elsewhere.app import curves, kinds, queries
 from elsewhere.app.bodies import MOST_QUESTION, body, json_in, query, question_in, reading_options
+from elsewhere.app.checks import check_file
 from elsewhere.app.connections import MOST_CONNECTIONS, Connection
 from elsewhere.app.exports import take
 from elsewhere.app.guard import Guard, Ticket
@@ -41,6 +43,7 @@ from elsewhere.app.workers import Workers
 from elsewhere.histories import InMemoryFile
 from elsewhere.kernels.cancellation import cancellable
 from elsewhere.kernels.first_answers import seconds_compiling
+from elsewhere.model.distances import DISTANCES
 from elsewhere.model.errors import ElsewhereError
 from elsewhere.model.question import METHODS
 from elsewhere.model.taxonomy import PRESET, Taxonomy
@@ -88,6 +91,8 @@ def _page(token: str, port: int, session: Session, ticket: Ticket | None) -> ASG
         Route("/api/histories/{id}/policy", service.policy, methods=["POST"]),
         Route("/api/targets", service.target, methods=["POST"]),
         Route("/api/taxonomies", service.taxonomy, methods=["POST"]),
+        Route("/api/releases", service.earlier, methods=["POST"]),
+        Route("/api/histories/{id}/verify", service.verify, methods=["POST"]),
         Route("/api/kinds", service.kinds),
         Route("/api/compiling", service.compiling),
     ]
@@ -124,6 +129,7 @@ class _Service:
                 "profiles": [_profile_json(it) for it in self._session.profiles.values()],
                 "limits": {"upload_bytes": UPLOAD_BYTES, "seconds": queries.SECONDS},
                 "methods": METHODS,
+                "distances": list(DISTANCES),
                 "notes": list(self._session.profiles.notes),
             }
         )
@@ -172,6 +178,15 @@ class _Service:
         name, content = file_name(query(request, "name")), await body(request, UPLOAD_BYTES)
         table = await self._long.do(lambda: self._session.add_taxonomy(name, content))
         return JSONResponse({"id": table.id, "name": table.name, "length": table.length})
+
+    async def earlier(self, request: Request) -> Response:
+        name, content = file_name(query(request, "name")), await body(request, UPLOAD_BYTES)
+        table = await self._long.do(lambda: self._session.add_release(name, content))
+        return JSONResponse({"id": table.id, "name": table.name, "length": table.length})
+
+    async def verify(self, request: Request) -> Response:
+        opened, question, at = self._open(request), await question_in(request), query(request, "release")
+        return JSONResponse(await self._long.do(lambda: check_file(self._session, opened, question, at)))
 
     async def history(self, request: Request) -> Response:
         return JSONResponse(_history_json(self._open(request)))
@@ -344,11 +359,16 @@ def _said(error: BaseException) -> dict[str, Any]:
 def _sentence(error: BaseException) -> dict[str, Any]:
     if isinstance(error, MemoryError):
         return _error("there is not enough memory for this")
-    return _error(str(error), getattr(error, "hint", None), getattr(error, "ways", ()))
+    return _error(
+        str(error), getattr(error, "hint", None), getattr(error, "ways", ()), getattr(error, "users", None) or {}
+    )
 
 
-def _error(sentence: str, hint: str | None = None, ways: Iterable[str] = ()) -> dict[str, Any]:
-    return {"error": sentence, "hint": hint, "ways": list(ways)}
+def _error(
+    sentence: str, hint: str | None = None, ways: Iterable[str] = (), users: Mapping[str, int] = MappingProxyType({})
+) -> dict[str, Any]:
+    listed = [{"name": name, "visits": visits} for name, visits in users.items()]
+    return {"error": sentence, "hint": hint, "ways": list(ways), "users": listed}
 
 
 async def _refusal(_: Request, error: Exception) -> Response:

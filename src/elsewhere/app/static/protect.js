@@ -3,6 +3,7 @@
 import { post, upload } from "./api.js";
 import { $, all, button, option, picker, quiet, trouble } from "./dom.js";
 import { askKind, forgetKinds, listenToKinds, showKind, why } from "./kinds.js";
+import { listenToMore, offerDistances, showMore } from "./more.js";
 import { clearLook, markLook, showLook } from "./look.js";
 import { aimed, drawable, ground, locationOf, ofHistory, state, unit } from "./state.js";
 import { NAMES, Ticks } from "./ticks.js";
@@ -37,12 +38,13 @@ export function listenToProtect(onChange) {
   picker("choose-target", "target-file", ([file]) => own("targets", file));
   picker("choose-taxonomy", "taxonomy-file", ([file]) => own("taxonomies", file));
   listenToKinds(correct);
+  listenToMore({ choose, offer: offerOwn });
   $("shipped").onclick = () => changeTaxonomy(null);
   $("profile").onchange = () => choose({ target: $("profile").value || null, mismatch: false });
   for (const radio of all("input[name=by]")) radio.onchange = () => choose({ by: radio.value });
   $("rise").onchange = () => choose({ rise: $("rise").checked, limit: state.choices.limit });
   $("drawn").onchange = () => choose({ drawn: $("drawn").checked, limit: state.choices.limit });
-  // What a policy chose beside is for its goal.
+  // What is chosen below More is for its goal.
   const choice = (goal) => ({ goal, wanted: null, other: {} });
   for (const radio of all("input[name=goal]")) radio.onchange = () => choose(choice(radio.value));
   $("search").oninput = search;
@@ -59,6 +61,7 @@ export function offerProfiles() {
   const profiles = state.start.profiles.map(({ name, label }) => option(name, label));
   $("profile").append(option("", "Choose …"), ...profiles);
   $("profile-notes").textContent = sentences(...state.start.notes);
+  offerDistances();
 }
 
 function search() {
@@ -181,8 +184,7 @@ export function showChoices() {
   $("taxonomy-name").textContent = choices.taxonomy
     ? printable(tables.find(({ id }) => id === choices.taxonomy)?.name ?? "My own file")
     : "";
-  const other = Object.entries(choices.other).map(([key, value]) => `${key} = ${value}`);
-  $("policy-other").textContent = other.length ? `Also set by the policy: ${other.join(", ")}.` : "";
+  showMore(tables.find(({ id }) => id === choices.lower)?.name);
 }
 
 /** Whether chance decides, what that gives and what it costs. */
@@ -200,7 +202,7 @@ function showDrawn() {
 /** A table that was loaded can be chosen. @param {string} kind @param {{id: string, name: string}} table */
 export function offerOwn(kind, { id, name }) {
   tables.push({ kind, id, name });
-  if (kind === "taxonomy") return;
+  if (kind !== "target") return;
   const made = option(id, printable(name));
   made.dataset.own = "true";
   $("profile").append(made);
