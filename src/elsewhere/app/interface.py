@@ -13,6 +13,8 @@ Everything lies below the address that the program opens:
     GET    api/histories/ID                                     HISTORY
     DELETE api/histories/ID                                     NOTHING
     GET    api/histories/ID/look                                LOOK
+    GET    api/histories/ID/map                                 MAP
+    GET    api/land?west=W&south=S&east=E&north=N               LAND
     POST   api/histories/ID/keep                                NOTHING
     POST   api/histories/ID/tree          GROUND                TREE
     POST   api/histories/ID/release       QUESTION              ANSWER
@@ -150,6 +152,13 @@ HISTORY = _object(
 #: What the history tells, a sentence each, with the places to hide so that it no longer does; and the places whose
 #: kinds nothing tells, most visited first.
 LOOK = _object(lines=_list(_object(sentence=_TEXT, places=_NAMES)), unrecognised=_NAMES)
+
+#: Where the places are of which the file says it.
+MAP = _object(places=_list(_object(name=_TEXT, latitude=_NUMBER, longitude=_NUMBER)))
+
+#: The land in a window in degrees, as a path over cells, whose first one begins at the west and the north; null if the
+#: package that has it is not installed.
+LAND: Schema = {"anyOf": [_object(west=_NUMBER, north=_NUMBER, cell=_NUMBER, path=_TEXT), {"type": "null"}]}
 
 LINE: Schema = {"anyOf": [_object(progress=_NUMBER), _object(history=HISTORY), ERROR]}
 FOLDER = _object(id=_TEXT, files=_COUNT)

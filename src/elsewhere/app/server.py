@@ -21,7 +21,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from elsewhere import __version__, looking
-from elsewhere.app import curves, kinds, queries
+from elsewhere.app import curves, kinds, maps, queries
 from elsewhere.app.bodies import MOST_QUESTION, body, json_in, query, question_in, reading_options
 from elsewhere.app.checks import check_file
 from elsewhere.app.connections import MOST_CONNECTIONS, Connection
@@ -81,6 +81,8 @@ def _page(token: str, port: int, session: Session, ticket: Ticket | None) -> ASG
         Route("/api/histories/{id}", service.history),
         Route("/api/histories/{id}", service.forget, methods=["DELETE"]),
         Route("/api/histories/{id}/look", service.look),
+        Route("/api/histories/{id}/map", service.map),
+        Route("/api/land", service.land),
         Route("/api/histories/{id}/keep", service.keep, methods=["POST"]),
         Route("/api/histories/{id}/labels", service.labels, methods=["POST"]),
         Route("/api/histories/{id}/tree", service.tree, methods=["POST"]),
@@ -194,6 +196,13 @@ class _Service:
     async def look(self, request: Request) -> Response:
         opened = self._open(request)
         return JSONResponse(await self._quick.do(lambda: _look_json(opened)))
+
+    async def map(self, request: Request) -> Response:
+        return JSONResponse({"places": maps.places(self._open(request))})
+
+    async def land(self, request: Request) -> Response:
+        asked = maps.window(*(query(request, edge) for edge in ("west", "south", "east", "north")))
+        return JSONResponse(await self._long.do(lambda: maps.land(asked)))
 
     async def keep(self, request: Request) -> Response:
         self._open(request)

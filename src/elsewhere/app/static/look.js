@@ -7,8 +7,8 @@ import { number, printable, some } from "./words.js";
 
 /** So many lines are in sight; the others can be unfolded. */
 const SHOWN = 6;
-/** So many places that were not recognised are listed. */
-const LISTED = 20;
+/** So many of them, and of the places that were not recognised, are listed. */
+const [UNFOLDED, LISTED] = [100, 20];
 
 /** @typedef {{sentence: string, places: string[]}} Line */
 /** The buttons, with the places that each hides. @type {Map<any, string[]>} */
@@ -23,14 +23,13 @@ export async function showLook(toggle) {
   buttons.clear();
   // What is about many places, or all of them, stays in sight.
   const single = lines.filter(({ places }) => places.length === 1);
-  const rest = new Set(single.slice(SHOWN));
-  $("look-list").replaceChildren(...lines.filter((line) => !rest.has(line)).map((line) => row(line, toggle)));
-  fold("look-more", "look-rest", [...rest], toggle);
-  $("look-more-title").textContent = some(rest.size, "more finding");
-  const listed = unrecognised.slice(0, LISTED).map((place) => ({ sentence: place, places: [place] }));
-  fold("look-lost", "look-unknown", listed, toggle);
-  const more = unrecognised.length - listed.length;
-  if (more) $("look-unknown").append(element("li", "soft small", `… and ${number(more)} more, in the tree below.`));
+  const rest = single.slice(SHOWN);
+  const folded = new Set(rest);
+  $("look-list").replaceChildren(...lines.filter((line) => !folded.has(line)).map((line) => row(line, toggle)));
+  fold("look-more", "look-rest", rest, UNFOLDED, toggle);
+  $("look-more-title").textContent = some(rest.length, "more finding");
+  const unknown = unrecognised.map((place) => ({ sentence: place, places: [place] }));
+  fold("look-lost", "look-unknown", unknown, LISTED, toggle);
   $("look").hidden = false;
 }
 
@@ -46,11 +45,14 @@ export function clearLook() {
   $("look").hidden = true;
 }
 
-/** @param {string} details @param {string} list @param {Line[]} lines @param {(places: string[]) => void} toggle */
-function fold(details, list, lines, toggle) {
+/** @param {string} details @param {string} list @param {Line[]} lines @param {number} most that are listed
+ * @param {(places: string[]) => void} toggle */
+function fold(details, list, lines, most, toggle) {
   $(details).hidden = !lines.length;
   $(details).open = false;
-  $(list).replaceChildren(...lines.map((line) => row(line, toggle)));
+  const more = lines.length - most;
+  const last = more > 0 ? [element("li", "soft small", `… and ${number(more)} more, in the tree below.`)] : [];
+  $(list).replaceChildren(...lines.slice(0, most).map((line) => row(line, toggle)), ...last);
 }
 
 /** @param {Line} line @param {(places: string[]) => void} toggle */

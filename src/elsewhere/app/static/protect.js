@@ -4,6 +4,7 @@ import { post, upload } from "./api.js";
 import { $, all, button, option, picker, quiet, trouble } from "./dom.js";
 import { askKind, forgetKinds, listenToKinds, showKind, why } from "./kinds.js";
 import { listenToMore, offerDistances, showMore } from "./more.js";
+import { clearMap, listenToMap, markMap, showMap } from "./map.js";
 import { clearLook, markLook, showLook } from "./look.js";
 import { aimed, drawable, ground, locationOf, ofHistory, state, unit } from "./state.js";
 import { NAMES, Ticks } from "./ticks.js";
@@ -39,6 +40,7 @@ export function listenToProtect(onChange) {
   picker("choose-taxonomy", "taxonomy-file", ([file]) => own("taxonomies", file));
   listenToKinds(correct);
   listenToMore({ choose, offer: offerOwn });
+  listenToMap((places) => toggle(places, null));
   $("shipped").onclick = () => changeTaxonomy(null);
   $("profile").onchange = () => choose({ target: $("profile").value || null, mismatch: false });
   for (const radio of all("input[name=by]")) radio.onchange = () => choose({ by: radio.value });
@@ -90,6 +92,7 @@ export function uproot() {
   forgetKinds();
   showUnsure([], () => {});
   clearLook();
+  clearMap();
   clearSearch();
   tree.show([], state.counts);
   search();
@@ -134,7 +137,7 @@ export async function plant() {
 
 /** What the history tells, with buttons that tick. */
 export async function tellLook() {
-  await showLook((places) => toggle(places, null));
+  await Promise.all([showLook((places) => toggle(places, null)), showMap()]);
   markLook(state.ticks);
 }
 
@@ -311,6 +314,7 @@ function showTicks(keepers = []) {
   tree.mark(ticks);
   markUnsure(ticks);
   markLook(ticks);
+  markMap(presets["preset:all"] ?? []);
   for (const preset of $("presets").children) {
     preset.ariaPressed = String(ticks.state(presets[preset.dataset.preset]) === "true");
   }
