@@ -12,8 +12,9 @@ import { number, printable, some } from "./words.js";
  */
 
 const [WIDTH, HEIGHT] = [400, 300];
-/** Dots nearer than so many units are one. */
-const CELL = 16;
+/** Dots nearer than so many units are one. They are looked for in cells of that size, and in those around. */
+const CELL = 14;
+const AROUND = [-1, 0, 1].flatMap((right) => [-1, 0, 1].map((down) => [right, down]));
 /** Degrees of latitude that the picture shows at least and at most. */
 const [NEAREST, FARTHEST] = [0.004, 260];
 const KM_PER_DEGREE = 111.2;
@@ -143,9 +144,10 @@ function merged() {
   for (const place of places) {
     const [x, y] = [WIDTH / 2 + (place.x - view.x) * east, HEIGHT / 2 - (place.y - view.y) * north];
     if (x < 0 || x > WIDTH || y < 0 || y > HEIGHT) continue;
-    const key = `${Math.floor(x / CELL)} ${Math.floor(y / CELL)}`;
-    const dot = cells.get(key);
-    if (!dot) cells.set(key, { places: [place], x, y, count: place.count, element: null });
+    const [column, row] = [Math.floor(x / CELL), Math.floor(y / CELL)];
+    const near = AROUND.map(([right, down]) => cells.get(`${column + right} ${row + down}`));
+    const dot = near.find((one) => one && Math.hypot(one.x - x, one.y - y) < CELL);
+    if (!dot) cells.set(`${column} ${row}`, { places: [place], x, y, count: place.count, element: null });
     else {
       dot.places.push(place);
       dot.count += place.count;
