@@ -213,7 +213,10 @@ NAMES = ["مقهى الفيروز", "東京駅", "Кафе «Сова»", "a" * 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_for_everybody(browser: Browser, address: str, tmp_path: Path, theme: Literal["light", "dark"]) -> None:
     """Axe finds nothing, neither contrast below AA nor a missing name; and nothing is cut at any width."""
-    path = table(tmp_path, {name: 1 + at for at, name in enumerate(NAMES)})
+    path = tmp_path / "history.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        rows = [(name, 1 + at, 48.2 + at / 50, 16.4) for at, name in enumerate(NAMES)]
+        csv.writer(file).writerows([("location", "count", "latitude", "longitude"), *rows])
     # Axe comes as a script, which the page's own policy keeps out.
     context = browser.new_context(color_scheme=theme, bypass_csp=True)
     page = context.new_page()
@@ -235,9 +238,40 @@ def test_for_everybody(browser: Browser, address: str, tmp_path: Path, theme: Li
     context.close()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("what", [*SAMPLES, "large"])
+def test_every_screen(
+    browser: Browser, address: str, tmp_path: Path, what: str, theme: Literal["light", "dark"]
+) -> None:
+    """The samples, and 20,000 places with a map of them, from loading to a release and to what cannot be met."""
+    context = browser.new_context(color_scheme=theme, bypass_csp=True)
+    context.set_default_timeout(60_000)
+    page = context.new_page()
+    page.goto(address)
+    if what in SAMPLES:
+        page.get_by_role("button", name=SAMPLES[what][0]).click()
+    else:
+        kinds = ("Clinic", "Museum", "Casino", "Qqq")
+        rows = (f"{kinds[at % 4]} {at},{1 + at % 9},{at % 173 / 170},{at % 211 / 70}\n" for at in range(20_000))
+        (tmp_path / "large.csv").write_text("location,count,latitude,longitude\n" + "".join(rows))
+        page.set_input_files("#file", tmp_path / "large.csv")
+        expect(page.locator("#map-dots circle").first).to_be_visible()
+    page.get_by_role("button", name=re.compile("^Hide ")).first.click()
+    settled(page)
+    looks_right(page, tmp_path / "hidden")
+    page.get_by_role("radio", name="kinds of place").check()
+    page.get_by_role("radio", name="Avoid").check()
+    page.locator("#profile").select_option("commuter")
+    expect(page.locator("#see")).to_have_attribute("aria-busy", "false")
+    expect(page.locator("#outcome-words")).to_have_text(re.compile("moved|removed|enough|instead|anyway"))
+    looks_right(page, tmp_path / "avoided")
+    context.close()
+
+
 def looks_right(page: Page, pictures: Path) -> None:
     """The pictures are for a person to look at; pytest keeps those of the last runs."""
-    for width in (360, 800, 1600):
+    for width in (360, 390, 800, 1280):
         page.set_viewport_size({"width": width, "height": 900})
         # What is out of sight is not drawn, nor what has just come into sight.
         page.evaluate("() => (bars.scrollIntoView(), new Promise((drawn) => setTimeout(drawn, 200)))")
