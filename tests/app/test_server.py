@@ -670,6 +670,14 @@ def test_a_file_is_verified(client: Client, history: str) -> None:
     assert check(release, {"goal": "hide"})["hint"] == "Tick what the file must not show."
 
 
+def test_a_track_is_read_with_its_options(client: Client) -> None:
+    """Ten minutes are a stay of five, but not of twenty."""
+    rows = "".join(f"2024-05-01T10:{minute:02}:00Z,52.5,13.4\n" for minute in range(11))
+    track = f"time,latitude,longitude\n{rows}".encode()
+    assert client.upload("track.csv", track, radius="50m")["size"] == 1
+    assert "you were nowhere for 20 min" in client.upload("track.csv", track, stay="20min")["error"]
+
+
 def test_users_to_pick_from(client: Client) -> None:
     rows = b"user,location,count\nben,Cafe,1\nanna,Cafe,3\nanna,Park,4\n"
     refused = client.upload("many.csv", rows)

@@ -41,7 +41,7 @@ from typing import Any
 Schema = dict[str, Any]
 
 #: The options of `elsewhere.read` that a query may have.
-READING = ("format", "locations", "location_column", "count_column", "user_column", "user")
+READING = ("format", "locations", "location_column", "count_column", "user_column", "user", "stay", "radius")
 
 _TEXT: Schema = {"type": "string"}
 _MAYBE_TEXT: Schema = {"type": ["string", "null"]}

@@ -246,7 +246,7 @@ def file_name(name: str) -> str:
 
 def _users_in(held: InMemoryFile, reading: Mapping[str, Any]) -> dict[str, int]:
     """The users of a table with the most visits; none if they can't be listed."""
-    named = {key: value for key, value in reading.items() if key != "locations"}
+    named = {key: value for key, value in reading.items() if key == "format" or key.endswith("_column")}
     try:
         users = read_users(held, **named)
     except InputError:  # positions over time have no locations to count

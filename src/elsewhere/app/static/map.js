@@ -156,7 +156,7 @@ function merged() {
   const found = [...cells.values()].sort((one, other) => other.count - one.count);
   const most = Math.sqrt(found[0]?.count ?? 1);
   found.forEach((dot, at) => {
-    const radius = 4 + (8 * Math.sqrt(dot.count)) / most;
+    const radius = 3 + (7 * Math.sqrt(dot.count)) / most;
     const [x, y] = [dot.x, dot.y].map((value) => value.toFixed(1));
     dot.element = shape("circle", { cx: x, cy: y, r: radius.toFixed(1), tabindex: at ? "-1" : "0" });
     dot.element.append(shape("title", {}));
