@@ -630,8 +630,9 @@ def _loaded(folder: Path, content: bytes) -> ew.Policy:
     return ew.Policy.load(folder / "taken.toml")
 
 
-def test_a_release_continues_an_earlier_one(client: Client, history: str) -> None:
+def test_a_release_continues_an_earlier_one(client: Client) -> None:
     """Another one of the same name is another question; what is no release is refused."""
+    history = client.upload("history.parquet", table(HISTORY))["id"]
     for most in (20, 21):
         content = f"location,count\nMuseum,{most}\n".encode()
         lower = client.send("api/releases", content, name="old.csv").json(interface.TABLE)["id"]

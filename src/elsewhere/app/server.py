@@ -20,8 +20,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from elsewhere import __version__, looking
-from elsewhere.app import curves, kinds, maps, queries
+from elsewhere import __version__
+from elsewhere.app import curves, kinds, maps, queries, views
 from elsewhere.app.bodies import MOST_QUESTION, body, json_in, query, question_in, reading_options
 from elsewhere.app.checks import check_file
 from elsewhere.app.connections import MOST_CONNECTIONS, Connection
@@ -48,7 +48,6 @@ from elsewhere.model.errors import ElsewhereError
 from elsewhere.model.question import METHODS
 from elsewhere.model.taxonomy import PRESET, Taxonomy
 from elsewhere.policy import Policy
-from elsewhere.profiles import StoredProfile
 
 _PROGRESS_EVERY = 0.1
 _MEDIA = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -128,7 +127,7 @@ class _Service:
                     {"id": PRESET + name, "name": name.replace("-", " ").capitalize(), "description": text}
                     for name, text in presets
                 ],
-                "profiles": [_profile_json(it) for it in self._session.profiles.values()],
+                "profiles": [views.profile(it) for it in self._session.profiles.values()],
                 "limits": {"upload_bytes": UPLOAD_BYTES, "seconds": queries.SECONDS},
                 "methods": METHODS,
                 "distances": list(DISTANCES),
@@ -191,11 +190,11 @@ class _Service:
         return JSONResponse(await self._long.do(lambda: check_file(self._session, opened, question, at)))
 
     async def history(self, request: Request) -> Response:
-        return JSONResponse(_history_json(self._open(request)))
+        return JSONResponse(views.history(self._open(request)))
 
     async def look(self, request: Request) -> Response:
         opened = self._open(request)
-        return JSONResponse(await self._quick.do(lambda: _look_json(opened)))
+        return JSONResponse(await self._quick.do(lambda: views.look(opened)))
 
     async def map(self, request: Request) -> Response:
         return JSONResponse({"places": maps.places(self._open(request))})
@@ -306,7 +305,7 @@ class _Service:
     async def _opened(self, work: Awaitable[OpenHistory]) -> dict[str, Any]:
         """The history that is read, and on the session then, or what is wrong with it."""
         try:
-            return {"history": _history_json(self._session.put(await work))}
+            return {"history": views.history(self._session.put(await work))}
         except Exception as error:
             return _said(error)
 
@@ -322,34 +321,6 @@ class _Service:
         while True:
             await asyncio.sleep(FORGOTTEN_AFTER / 20)
             self._session.forget_old()
-
-
-def _history_json(opened: OpenHistory) -> dict[str, Any]:
-    history = opened.history.histogram
-    return {
-        "id": opened.id,
-        "name": opened.name,
-        "format": opened.history.format,
-        "size": history.size,
-        "length": history.length,
-        "notes": list(opened.history.notes),
-        "locations": [{"name": location, "count": count} for location, count in history.items()],
-        "question": opened.question,
-    }
-
-
-def _look_json(opened: OpenHistory) -> dict[str, Any]:
-    found = looking.look(opened.history)
-    told = [(line.sentence, [place.name for place in line.places]) for line in looking.lines(found)]
-    return {
-        "lines": [{"sentence": sentence, "places": places} for sentence, places in told],
-        "unrecognised": [place.name for place in found.unrecognised],
-    }
-
-
-def _profile_json(stored: StoredProfile) -> dict[str, Any]:
-    about = stored.description if stored.warning is None else f"{stored.description} Warning: {stored.warning}."
-    return {"name": stored.name, "label": stored.label, "description": about, "length": stored.profile.length}
 
 
 async def _static(request: Request) -> Response:

@@ -1,7 +1,7 @@
 // The bar that stays in sight: what is hidden, what that changes, and a button that saves.
 
 import { $ } from "./dom.js";
-import { state, unit } from "./state.js";
+import { aimed, state, unit } from "./state.js";
 import { sentences, some } from "./words.js";
 
 export function showBar() {
@@ -9,7 +9,9 @@ export function showBar() {
   $("bar").hidden = !history;
   const hidden = ticks.places.size
     ? `Hidden: ${some(ticks.places.size, unit())} with ${some(ticks.visits(counts), "visit")}`
-    : "Nothing is hidden yet";
+    : aimed() && answer?.possible
+      ? null
+      : "Nothing is hidden yet";
   // How noticeable that is stands above; here is little room.
   const [changed] = answer?.possible ? answer.plain.split(":") : [null];
   $("bar-words").textContent = history ? sentences(hidden, changed) : "";
