@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 # One more than there are cores: some tests wait for other programs most of the time.
 WORKERS = $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 
-.PHONY: demo test suite check bench dist clean
+.PHONY: demo test suite check bench docs dist clean
 
 demo: $(VENV)/.installed
 	$(BIN)/elsewhere demo
@@ -23,6 +23,10 @@ check: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.installed-dev
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs site
+	@echo "Open site/index.html."
 
 # The sdist and the wheel, checked as an index checks them, and the wheel as a user installs it: with all extras, in an
 # environment of its own, where the examples of the README have to print what it says.
@@ -53,5 +57,5 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
