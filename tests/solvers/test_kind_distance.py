@@ -16,7 +16,7 @@ from elsewhere.model.question import Question
 from elsewhere.paper import brute_force
 from tests.support.instances import DISTANCES, bumpy, constraints, histograms, wild
 
-_QUICK = settings(max_examples=30, suppress_health_check=list(HealthCheck), derandomize=True)
+_QUICK = settings(max_examples=30, suppress_health_check=list(HealthCheck))
 
 Goal = Literal["resemble", "avoid"]
 

@@ -20,7 +20,7 @@ from elsewhere.solvers import one_call
 from tests.support.instances import DISTANCES, Instance, targetings
 
 Goal = Literal["resemble", "avoid"]
-_SETTINGS = settings(max_examples=40, suppress_health_check=list(HealthCheck), derandomize=True)
+_SETTINGS = settings(max_examples=40, suppress_health_check=list(HealthCheck))
 
 
 class Calls:
