@@ -105,6 +105,15 @@ def test_users_own_quality_function(goal: Goal, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("goal", ["resemble", "avoid"])
+def test_ranges_that_are_narrowed_to_values_that_are_not_allowed(goal: Goal) -> None:
+    asked: dict[str, Any] = {
+        "histogram": ew.Histogram({"a": 1, "b": 2, "c": 3}), "target": {"a": 1}, "visited_only": True,
+        "max_quality_loss": 0.0, "quality": wild, "kinds": {}, "candidates": [],
+    }  # fmt: skip
+    check_against_brute_force(goal, "js", asked)
+
+
+@pytest.mark.parametrize("goal", ["resemble", "avoid"])
 @settings(_QUICK, max_examples=60)
 @given(data=st.data())
 def test_least_quality_loss_that_meets_a_distance(goal: Goal, data: st.DataObject) -> None:
