@@ -17,6 +17,7 @@ from elsewhere.app.session import Session
 from tests.support.browser import CHROMIUM
 from tests.support.client import serving
 
+expect.set_options(timeout=60_000)
 with_land = pytest.mark.skipif(
     find_spec("global_land_mask") is None and os.environ.get("CI") != "true", reason="there is no global-land-mask"
 )
