@@ -275,7 +275,8 @@ def resemble(
         that of the farthest member.
     size
         ``"original"`` gives the release the size of the history (the default). ``"target"`` gives it the size of the
-        target, which is then not scaled.
+        target, which is then not scaled. ``"free"``, with the history as `lower`, keeps all visits and adds as few as
+        meet `max_distance`, which is then required; `added` of the result says where.
     aim
         What is optimised. ``"near"``: the privacy distance, within `max_quality_loss`. ``"least-loss"``: the quality
         loss, among the releases that meet `max_distance`. Default: ``"near"`` if `max_quality_loss` is given, else
@@ -401,7 +402,7 @@ def resemble(
             forbidden=forbidden,
             candidates=candidates,
             search=SearchLimits(time_limit, gap, memory_limit),
-            aim=chosen_aim("resemble", max_quality_loss, max_distance, aim, method),
+            aim=chosen_aim("resemble", max_quality_loss, max_distance, aim, method, size),
             key=None if key is None else as_key(key),
         )
     )
@@ -472,7 +473,8 @@ def avoid(
         that of the nearest of the others.
     size
         ``"original"`` gives the release the size of the history (the default). ``"target"`` gives it the size of the
-        target, which is then not scaled.
+        target, which is then not scaled. ``"free"``, with the history as `lower`, keeps all visits and adds as few as
+        meet `min_distance`, which is then required; `added` of the result says where.
     aim
         What is optimised. ``"far"``: the privacy distance, within `max_quality_loss`. ``"least-loss"``: the quality
         loss, among the releases that meet `min_distance`. Default: ``"far"`` if `max_quality_loss` is given, else
@@ -575,7 +577,7 @@ def avoid(
             forbidden=forbidden,
             candidates=candidates,
             search=SearchLimits(time_limit, gap, memory_limit),
-            aim=chosen_aim("avoid", max_quality_loss, min_distance, aim, method),
+            aim=chosen_aim("avoid", max_quality_loss, min_distance, aim, method, size),
             key=None if key is None else as_key(key),
         )
     )
@@ -705,6 +707,8 @@ def frontier(
 
     if not isinstance(goal, str) or goal not in ("resemble", "avoid"):
         raise InputError(f"goal is {quote(goal)}; it must be 'resemble' or 'avoid'", ("goal",))
+    if size == "free":
+        raise InputError("a frontier cannot have a free size; use resemble or avoid", ("size",))
     taxonomy = informed(taxonomy, histogram)
     limits = [nonnegative("budgets", budget) for budget in as_list("budgets", budgets, "limits")]
     most = max(limits, default=0.0)

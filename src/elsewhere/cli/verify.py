@@ -27,6 +27,7 @@ _GOAL_FROM = ("policy", "max_distance", "min_distance")
 @click.option("--max-quality-loss", type=float, metavar="NUMBER", help="Require at most this quality loss.")
 @click.option("--max-distance", type=float, metavar="C", help="Require at most this distance from the target.")
 @click.option("--min-distance", type=float, metavar="C", help="Require at least this distance from the target.")
+@options.add_only
 @options.aim("near", "far")
 @click.option(
     "--redistribute",

@@ -276,8 +276,8 @@ def _with_smoothing(problem: Problem, quality: DistanceLike, privacy: DistanceLi
 def _sized(question: Question, weights: Floats) -> tuple[Floats, float, int]:
     """The target's weights as they are compared with, their sum, and the size of the release."""
     total = float(weights.sum())
-    if question.size == "original":
-        size = question.history.size
+    if question.size != "target":
+        size = question.released_size
         # Counts that have the right size already stay as they are, to the last digit.
         scaled = weights * (size / total) if size / total < math.inf else weights / total * size
         return scaled, float(size), size
