@@ -404,8 +404,7 @@ def _check_goal(values: Mapping[str, Any]) -> None:
     if values["size"] == "free":
         for key in ("lower", "levels"):
             if values[key] is not None:
-                why = "where the history itself is the lower bound" if key == "lower" else "which compares place by place"
-                raise InputError(f"{key} cannot be combined with a free size, {why}", (key,))
+                raise InputError(f"{key} cannot be combined with a free size, which only adds visits", (key,))
     if values["method"] == "drawn" and values["levels"] is not None:
         raise InputError(f"levels cannot be combined with method='drawn' for {goal}", ("levels", "method"))
     if aim == "least-loss" and values["method"] == "heuristic":

@@ -92,6 +92,8 @@ def verify(history: str, release: str, **given: Any) -> None:
         say(_not_the_best(question, better))
     elif claims is not None and claims.certificate is not None:
         say(f"The certificate in the report holds: it proves a bound of {check.bound:.6g}.")
+        if policy.size == "free" and check.optimal:
+            say("No release with fewer added visits meets the privacy distance.")
 
 
 def _policy(given: dict[str, Any], report: dict[str, Any] | None) -> Policy:

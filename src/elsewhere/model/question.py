@@ -348,9 +348,7 @@ def chosen_aim(
     return "least-loss" if aim == "least-loss" else _DISTANCE_AIMS[goal]
 
 
-def check_free(
-    goal: Goal, max_quality_loss: float | None, distance_limit: float | None, aim: Any, method: Any
-) -> None:
+def check_free(goal: Goal, max_quality_loss: float | None, distance_limit: float | None, aim: Any, method: Any) -> None:
     """Raise if what is asked does not go with a free size, where as few visits as possible are added."""
     limit = DISTANCE_LIMITS[goal]
     if distance_limit is None:

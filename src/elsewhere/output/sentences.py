@@ -13,7 +13,7 @@ GUESSES_TITLE = "What a stranger could still guess"
 #: Where the scale of a distance ends, if it does.
 _SCALES = {"js": 1, "variational": 2}
 #: Places that a list of things to do names.
-_MOST_LISTED = 20
+_MOST_LISTED = 50
 
 
 def in_words(result: Sanitized, quality: str, privacy: str) -> list[str]:
@@ -35,8 +35,8 @@ def in_words(result: Sanitized, quality: str, privacy: str) -> list[str]:
 
 def _to_do(result: Sanitized) -> list[str]:
     """What to do, so that the release comes true."""
-    added = result.added
-    lines = [f"To do: {plural(sum(added.values()), 'more visit')}, added to the {result.question.history.size:,} you made."]
+    added, made = result.added, result.question.history.size
+    lines = [f"To do: {plural(sum(added.values()), 'more visit')}, beside the {made:,} that you made."]
     for name, count in islice(added.items(), _MOST_LISTED):
         lines.append(f"- {plural(count, 'more visit')} to {printable(name)}")
     if len(added) > _MOST_LISTED:
@@ -48,7 +48,7 @@ def _to_do(result: Sanitized) -> list[str]:
 def _proof(result: Sanitized) -> str:
     if result.question.size == "free":
         if result.status == "optimal":
-            return "Proven: fewer added visits do not meet the privacy distance, and no other place for them is better."
+            return "Proven: fewer added visits do not meet the privacy distance, and no other way to add these is better."
         return "Not proven: a release with fewer added visits may meet the privacy distance."
     if result.question.method == "drawn":
         more = "the proven least" if result.gap < 1e-12 else f"{result.gap:.3g} above the proven least"

@@ -30,7 +30,7 @@ from elsewhere.solvers.knapsack import Solution
 #: What rounding may do to a bound, relative to the numbers in it.
 _ROUNDING = 1e-9
 #: Sizes that are looked at one by one before the search is given up.
-_MOST_LOOKS = 20_000
+_MOST_LOOKS = 2_000
 
 
 class Sizes(NamedTuple):

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from elsewhere.model.arrays import Floats, Ints
+from elsewhere.model.arrays import Floats
 from elsewhere.model.problem import Problem
 
 #: Ranges of sizes that are looked at before the check is given up.
@@ -30,13 +30,12 @@ class Ranges:
     def __init__(self, problem: Problem, wanted: float, tolerance: float) -> None:
         privacy = problem.privacy
         assert privacy is not None
-        low, high, reference = problem.lower, problem.upper, privacy.reference
+        self.low, self.high = problem.lower, problem.upper
+        self.target = privacy.reference / privacy.reference_size
         if privacy.tree is not None:
             tops = privacy.tree.parent < 0
-            low, high, reference = (privacy.tree.sums(of)[tops] for of in (low, high, reference))
-        self.low: Ints = low
-        self.high: Ints = high
-        self.target: Floats = reference / privacy.reference_size
+            self.low, self.high = privacy.tree.sums(self.low)[tops], privacy.tree.sums(self.high)[tops]
+            self.target = privacy.tree.sums(self.target)[tops]
         self.distance = privacy.distance
         self.sign = -1.0 if problem.goal == "avoid" else 1.0
         self.wanted = self.sign * wanted
