@@ -328,7 +328,8 @@ def resemble(
         No histogram satisfies the constraints. Its `needed_quality_loss` is the least limit that would.
     PrivacyNotMet
         No release within `max_quality_loss` meets `max_distance`. The error has the best one as `best`, and
-        `needed_quality_loss`. It is raised, too, if none of 15 draws can be met.
+        `needed_quality_loss`. It is raised, too, if none of 15 draws can be met, or no number of added visits; `best`
+        then adds none.
 
     See Also
     --------
@@ -370,6 +371,12 @@ def resemble(
     >>> r = resemble(bob, frugal, max_distance=0.04)
     >>> dict(r.histogram), round(r.quality_loss, 7), round(r.privacy_distance, 7)
     ({'a': 8, 'b': 4, 'c': 4, 'd': 2, 'e': 12, 'f': 10, 'g': 7, 'h': 3}, 0.0085008, 0.0397449)
+
+    Close enough, with every visit kept and as few as possible added:
+
+    >>> r = resemble(bob, frugal, max_distance=0.04, size="free", lower=bob)
+    >>> r.added, round(r.privacy_distance, 7), r.status
+    ({'b': 4, 'c': 2, 'a': 1}, np.float64(0.0387192), 'optimal')
 
     As near as some tourist, at some of the places of tourists:
 
@@ -526,7 +533,7 @@ def avoid(
         No histogram satisfies the constraints. Its `needed_quality_loss` is the least limit that would.
     PrivacyNotMet
         No release within `max_quality_loss` meets `min_distance`. The error has the best one as `best`, and
-        `needed_quality_loss`.
+        `needed_quality_loss`. It is raised, too, if no number of added visits meets it; `best` then adds none.
 
     See Also
     --------

@@ -48,8 +48,8 @@ def _to_do(result: Sanitized) -> list[str]:
 def _proof(result: Sanitized) -> str:
     if result.question.size == "free":
         if result.status == "optimal":
-            return "Proven: fewer added visits do not meet the privacy distance, and no other way to add these is better."
-        return "Not proven: a release with fewer added visits may meet the privacy distance."
+            return "Proven: fewer added visits do not meet the distance, and no other way to add these is better."
+        return "Not proven: fewer added visits may meet the distance."
     if result.question.method == "drawn":
         more = "the proven least" if result.gap < 1e-12 else f"{result.gap:.3g} above the proven least"
         return f"Drawn at random: the quality loss is {more}."
