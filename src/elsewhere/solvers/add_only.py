@@ -61,9 +61,10 @@ class Sizes(NamedTuple):
         if not grows.any():
             return math.nan
         if self.problem.goal == "avoid":
-            alone = np.zeros(len(self.target))
-            best = self._terms(alone).sum() - self._terms(alone) + self._terms(alone + 1.0)
-            return float(np.where(grows, best, -math.inf).max())
+            empty, full = self._terms(shares), self._terms(shares + 1.0)
+            if np.isinf(empty).any() or np.isinf(full[grows]).any():
+                return math.inf
+            return float(empty.sum() + (full - empty)[grows].max())
         shares[grows] = self.target[grows]
         shares[np.flatnonzero(grows)[0]] += 1.0 if not shares.any() else 0.0
         return float(self._terms(shares / shares.sum()).sum())
