@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from elsewhere.model.distances import DistanceLike, find_distance, slack
+from elsewhere.model.distances import DistanceLike, slack
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram, Profile, TableLike, TargetLike, as_target
 from elsewhere.model.smoothing import SmoothedJS
@@ -141,7 +141,9 @@ class Question:
             if self.method == "heuristic":
                 raise InputError("method='heuristic' cannot search for the least quality loss", ("method",))
         if self.size == "free":
-            object.__setattr__(self, "lower", self._kept_visits())
+            from elsewhere.model.free_size import kept_visits
+
+            object.__setattr__(self, "lower", kept_visits(self))
         nonnegative("gap", self.search.gap)
         nonnegative("memory_limit", self.search.memory_limit)
         if self.search.time_limit is not None:
@@ -193,41 +195,6 @@ class Question:
             )
         object.__setattr__(self, "distance_limit", limit)
         object.__setattr__(self, "aim", "least-loss")
-
-    def _kept_visits(self) -> Histogram:
-        """The visits that a release of free size keeps; raises unless they are all of the history's."""
-        if self.goal == "hide":
-            raise InputError("hide removes visits, so it cannot have size='free', which only adds some", ("size",))
-        limited = None if self.max_quality_loss == math.inf else self.max_quality_loss
-        check_free(self.goal, limited, self.distance_limit, self.aim, self.method)
-        for argument in ("quality", "privacy"):
-            given = getattr(self, argument)
-            of_kinds = argument == "privacy" and isinstance(given, KindDistance)
-            if not of_kinds and not isinstance(given, str):
-                raise InputError(f"with a free size, {argument} must be the name of a distance", (argument,))
-        privacy = find_distance(self.privacy)
-        if privacy.ratio is None:
-            raise InputError(
-                f"privacy is {privacy.name!r}, which compares counts; with a free size it must be 'js', 'jeffreys' or "
-                "'variational', which compare shares",
-                ("privacy",),
-            )
-        if as_list("forbidden", self.forbidden, "histograms"):
-            raise InputError("forbidden cannot be combined with a free size", ("forbidden",))
-        if self.search.time_limit is not None or self.search.gap:
-            name = "gap" if self.search.time_limit is None else "time_limit"
-            raise InputError(f"{name} cannot be combined with a free size, whose search is always exact", (name,))
-        if self.lower is None:
-            raise InputError("size='free' only adds visits; give the history as lower, too", ("size", "lower"))
-        kept = as_histogram(self.lower)
-        for name, count in self.history.items():
-            if kept[name] < count:
-                raise InputError(
-                    f"size='free' only adds visits, but lower has {kept[name]} of the {count} at {quote(name)}; give "
-                    "the history as lower",
-                    ("size", "lower"),
-                )
-        return kept
 
     @property
     def released_size(self) -> int:
