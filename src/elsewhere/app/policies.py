@@ -25,8 +25,8 @@ def as_question(session: Session, opened: OpenHistory, policy: Policy, loaded: M
     beyond += ["max_quality_loss"] if policy.goal == "hide" and policy.max_quality_loss is not None else []
     if policy.mechanism == "shared":
         raise InputError("the policy has mechanism = 'shared', which takes many users; use it for a batch")
-    if isinstance(policy.lower, Mapping):
-        beyond.append("lower")
+    beyond += ["lower"] if isinstance(policy.lower, Mapping) else []
+    beyond += ["size"] if policy.size == "free" else []
     if beyond:
         raise InputError(
             f"the page cannot apply {name_list(beyond)}; run the policy with: elsewhere {policy.goal} --policy FILE"
