@@ -28,8 +28,8 @@ _READING = (
     click.option(
         "--format",
         metavar="FORMAT",
-        help="Read HISTORY as csv, json, jsonl, parquet, foursquare, takeout, timeline, swarm, browser, records, gpx, "
-        "kml, tcx, overland, polarsteps, geojson, owntracks, geolife or tracks. Default: recognise the format.",
+        help="Read HISTORY as csv, json, jsonl, parquet, sheet, foursquare, takeout, timeline, swarm, browser, "
+        "records, gpx, kml, tcx, overland, polarsteps, geojson, owntracks, geolife or tracks. Default: recognise it.",
     ),
     click.option(
         "--locations",

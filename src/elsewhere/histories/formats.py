@@ -13,6 +13,7 @@ from elsewhere.histories import (
     json_lines,
     json_table,
     parquet,
+    sheets,
     swarm,
     takeout,
     timeline,
@@ -26,7 +27,7 @@ from elsewhere.model.errors import InputError
 from elsewhere.text import closest, quote
 
 _EXPORTS = (takeout.EXPORT, timeline.EXPORT, swarm.EXPORT)
-_TABLES = (parquet.FORMAT, json_lines.FORMAT, json_table.FORMAT, foursquare.FORMAT, delimited.FORMAT)
+_TABLES = (sheets.FORMAT, parquet.FORMAT, json_lines.FORMAT, json_table.FORMAT, foursquare.FORMAT, delimited.FORMAT)
 _TRACKS = (
     records.FORMAT,
     gpx.FORMAT,
