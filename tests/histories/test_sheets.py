@@ -59,11 +59,7 @@ def ods(path: Path, rows: list[list[str | float]]) -> Path:
     """The smallest one of LibreOffice."""
     lines = []
     for row in rows:
-        cells = [
-            f'<table:table-cell office:value-type="{"string" if isinstance(cell, str) else "float"}" '
-            f'office:value="{cell}"><text:p>{cell}</text:p></table:table-cell>'
-            for cell in row
-        ]
+        cells = [f"<table:table-cell {_kind(cell)}><text:p>{cell}</text:p></table:table-cell>" for cell in row]
         lines.append(f"<table:table-row>{''.join(cells)}</table:table-row>")
     spaces = " ".join(f'xmlns:{name}="{_OPEN.format(name)}"' for name in ("office", "table", "text"))
     kind = "application/vnd.oasis.opendocument.spreadsheet"
@@ -79,6 +75,10 @@ def ods(path: Path, rows: list[list[str | float]]) -> Path:
         for name, content in parts.items():
             archive.writestr(name, content)
     return path
+
+
+def _kind(cell: str | float) -> str:
+    return 'office:value-type="string"' if isinstance(cell, str) else f'office:value-type="float" office:value="{cell}"'
 
 
 @pytest.fixture
