@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 from elsewhere.histories import read
@@ -130,7 +129,7 @@ class Plan:
             covered.check_known()
         known = plan._known(histogram.index).union(plan.counted(histogram).index)
         for name in plan.policy.spared:
-            if not known.positions(name):
+            if not known.covered(name):
                 raise InputError(f"the spared location {quote(name)} is not in the history{closest(name, known.names)}")
         if plan._comparison is not None and not plan.policy.allow_mismatch:
             plan._comparison.match(plan.counted(histogram).index).check()
@@ -167,7 +166,7 @@ class Plan:
                 continue
             if own is None and self.shipped.knows(name):
                 kind = self._below(self.shipped, name, history.index)
-                covered[name] = locations | kind.difference(*map(known.match, self.policy.spared))
+                covered[name] = locations | kind.difference(self._spared(known))
             elif not locations:
                 kinds = () if own is None else (node.name for _, node in own.tree())
                 covered.unknown[name] = closest(name, [*known.names, *kinds])
@@ -177,7 +176,7 @@ class Plan:
         """The kinds that hold covered places, and those of the same names."""
         kinds = dict(zip(history.locations, self.counted_names(history.locations), strict=True))
         bins = self.counted(history).index.union(self._beyond)
-        spared = {*chain.from_iterable(map(bins.match, self.policy.spared))}
+        spared = self._spared(bins)
         beyond = self._covered(NameIndex(()))
         found = Covered(
             (name, beyond[name].union(bins.match(name), (kinds[at] for at in places if at in kinds)) - spared)
@@ -458,7 +457,7 @@ class Plan:
         known = self._known(history)
         others = [name for name in history.names if NameIndex(list(self.policy.kinds)).position(name) < 0]
         for name in self.policy.kinds:
-            meant = "" if known.positions(name) else closest(name, others)
+            meant = "" if known.covered(name) else closest(name, others)
             if meant:
                 raise InputError(f"kinds names {quote(name)}, which is not in the history{meant}", ("kinds",))
 
@@ -468,12 +467,17 @@ class Plan:
     def _covered(self, history: NameIndex) -> Covered:
         """The locations of the history, and of what the policy adds to it, that each sensitive name covers."""
         known = self._known(history)
-        spared = set(chain.from_iterable(map(known.match, self.policy.spared)))
+        spared = self._spared(known)
         return Covered((name, self._matched(name, history, known) - spared) for name in self.policy.sensitive)
+
+    def _spared(self, known: NameIndex) -> set[str]:
+        """The known locations that are kept even though a sensitive name covers them."""
+        return {known.names[at] for name in self.policy.spared for at in known.covered(name)}
 
     def _matched(self, name: str, history: NameIndex, known: NameIndex) -> frozenset[str]:
         """The known locations that a name means: a place of that name, and what is below a node or a preset."""
-        matched, taxonomy = frozenset(known.match(name)), self._taxonomy_of(name)
+        matched = frozenset(known.names[at] for at in known.covered(name))
+        taxonomy = self._taxonomy_of(name)
         return matched if taxonomy is None else matched | self._below(taxonomy, name, history)
 
     def _below(self, taxonomy: Taxonomy, name: str, history: NameIndex) -> frozenset[str]:

@@ -51,6 +51,8 @@ _TIMES = (
     "time timestamp datetime date when trackedat recordedat loggedat createdat utctime utc gpstime timestampms "
     "epoch unixtime tst ts t zeit zeitstempel heure horodatage fecha hora data ora tijd 時刻 日時 时间"
 )
+#: What a column is called that has the minutes from UTC to local time.
+_OFFSETS = "offset timezoneoffset"
 _SEPARATORS = re.compile(r"[\s_-]+")
 
 #: How many rows of a text file tell whether a column holds numbers.
@@ -73,6 +75,24 @@ class Columns:
         """The columns with the latitude and the longitude, if there is one of each."""
         taken = (self.location, self.count, self.user)
         return coordinate_columns([name for name in self.names if name not in taken])
+
+    @property
+    def moments(self) -> list[str]:
+        """The columns that tell when a visit was: the time, or a date and a time of the day, and the offset from UTC.
+
+        There are none if no column is called like a time; of several, the one with the more usual name tells it.
+        """
+        free = [name for name in self.names if name not in (self.location, self.count, self.user)]
+        times = time_columns(free)
+        if not times:
+            return []
+        days = [name for name in free if _key(name) == "date" and name != times[0]]
+        offsets = [name for name in free if _key(name) in _OFFSETS.split()]
+        return [times[0], *days[:1], *offsets[:1]]
+
+    def is_offset(self, name: str) -> bool:
+        """Whether a column has the minutes from UTC to local time."""
+        return _key(name) in _OFFSETS.split()
 
     def required_user(self) -> str:
         if self.user is None:
@@ -133,10 +153,15 @@ def find_positions(
     where = coordinate_columns(names)
     if where is None:
         return None
-    # Of several columns with times the one that is called by the more usual name.
-    times = sorted((_TIMES.split().index(_key(name)), name) for name in names if _key(name) in _TIMES.split())
+    times = time_columns(names)
     whose = _known(names, "user") if user is None else called(names, user)
-    return PositionColumns(*where, times[0][1] if times else None, whose)
+    return PositionColumns(*where, times[0] if times else None, whose)
+
+
+def time_columns(names: Iterable[str]) -> list[str]:
+    """The columns with times, those that are called by a more usual name first."""
+    known = _TIMES.split()
+    return [name for _, name in sorted((known.index(_key(name)), name) for name in names if _key(name) in known)]
 
 
 class PlaceColumns(NamedTuple):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
+from datetime import date
 from os import PathLike
 from typing import get_args
 
-from elsewhere.histories.coordinates import Coordinates
+from elsewhere.histories.calendar import calendar_of
+from elsewhere.histories.coordinates import Coordinates, Spots, add_spots
 from elsewhere.histories.documents import Document, Source, opened
 from elsewhere.histories.formats import Format, recognised
 from elsewhere.histories.labels import Labels, parse_labels, with_kinds
@@ -25,6 +27,7 @@ from elsewhere.histories.units import metres, seconds
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram
 from elsewhere.model.names import NameIndex, merge_spellings, spelling_note
+from elsewhere.model.parts import split, with_part
 from elsewhere.model.taxonomy import Types
 from elsewhere.text import as_sentence, name_list, plural, quote
 
@@ -44,6 +47,8 @@ class History:
     coordinates: Mapping[str, Coordinates] = field(default_factory=dict)
     #: Hours at locations, where the file has positions over time.
     hours: Mapping[str, float] = field(default_factory=dict)
+    #: The coordinates of all visits to a location, each once: those of a chain's branches may differ.
+    spots: Mapping[str, tuple[Coordinates, ...]] = field(default_factory=dict)
 
 
 def read(
@@ -60,6 +65,10 @@ def read(
     radius: str | float | None = None,
     max_gap: str | float | None = None,
     places: Source | None = None,
+    start: str | date | None = None,
+    until: str | date | None = None,
+    by: str | Collection[str] | None = None,
+    time_zone: str | None = None,
 ) -> History:
     r"""Read a history from a file, a folder or a zip; the format is recognised by the content.
 
@@ -100,13 +109,24 @@ def read(
     places
         Places with names: a table with the columns name, latitude and longitude, and perhaps category, or GeoJSON, GPX
         or KML. A place of a track, or of a Timeline, gets the name of the nearest one within `radius`.
+    start, until
+        Count only the visits that begin from `start` on and until `until`: dates such as ``"2023-03-31"``, whose whole
+        day counts, or times such as ``"2023-03-31T18:00"``, in the local time of the visit.
+    by
+        What a location is: the ``"place"`` (the default), or a bin of it and of the time when the visit began:
+        ``"place,daypart"`` for night, morning, afternoon and evening, six hours each from midnight,
+        ``"place,weekend"`` for weekdays and weekends, or ``"place,daypart,weekend"``. A bin is called ``"Clinic ·
+        evening"``; what is asked of the place holds for all its bins.
+    time_zone
+        The time zone of visits whose local time the file does not tell, such as ``"Europe/Berlin"``. Default: what the
+        longitude of the place tells, otherwise UTC.
 
     Returns
     -------
     History
         The `histogram`, the `format` that was recognised, `notes`: what was left out, merged or guessed, `types`: what
-        the file says about locations, `coordinates`: where they are, and `hours`: how long a track was there. The verbs
-        accept a `History`.
+        the file says about locations, `coordinates`: where they are, `hours`: how long a track was there, and `spots`:
+        all coordinates of visits. The verbs accept a `History`.
 
     Raises
     ------
@@ -136,10 +156,14 @@ def read(
         None if radius is None else metres(radius, "radius"),
         None if max_gap is None else seconds(max_gap, "max_gap"),
         None if places is None else _gazetteer(places),
+        calendar_of(start, until, by, time_zone),
     )
     with opened(path) as documents:
         reader, chosen = recognised(documents, format)
         reading = _counts(reader, chosen, options)
+        if options.calendar is not None:
+            options.calendar.check(bool(reading.counts))
+            reading.notes.extend(options.calendar.notes())
         if not reading.counts:
             raise InputError("it has no visits")
         history = _history(reading, reader.name)
@@ -157,28 +181,28 @@ def relabelled(history: History, labels: Source | Labels) -> History:
     known = labels if isinstance(labels, Labels) else read_labels(labels)
     counts: Counter[str] = Counter()
     types: dict[str, tuple[str, ...]] = {}
-    coordinates: dict[str, Coordinates] = {}
+    spots: Spots = {}
     hours: dict[str, float] = {}
     kinds: dict[str, str] = {}
-    unlabelled = []
+    unlabelled = dict[str, None]()
     for location, count in history.histogram.items():
-        row = known.of(location)
+        place, part = split(location)
+        row = known.of(place)
         if not row.label and not row.kind:
-            unlabelled.append(location)
-        label = row.label or location
+            unlabelled[place] = None
+        label = with_part(row.label or place, part)
         counts[label] += count
         for type_ in history.types.get(location, ()):
             add_type(types, label, type_)
-        if location in history.coordinates:
-            coordinates.setdefault(label, history.coordinates[location])
+        add_spots(spots, label, *history.spots.get(location, ()))
         if location in history.hours:
             hours[label] = hours.get(label, 0.0) + history.hours[location]
         if row.kind:
             kinds.setdefault(label, row.kind)
     notes = [*history.notes, *known.notes]
     if unlabelled:
-        notes.append(f"{plural(len(unlabelled), 'location')} without a label: {name_list(unlabelled)}.")
-    made = _history(Reading(counts, notes, types, coordinates, hours), history.format)
+        notes.append(f"{plural(len(unlabelled), 'location')} without a label: {name_list([*unlabelled])}.")
+    made = _history(Reading(counts, notes, types, spots, hours), history.format)
     return replace(made, types=with_kinds(made.histogram, made.types, kinds))
 
 
@@ -295,7 +319,7 @@ def _of_tables(reader: TableFormat, documents: list[Document], options: Options)
     tracks: list[Track] = []
     counts: Counter[str] = Counter()
     notes: list[str] = []
-    coordinates: dict[str, Coordinates] = {}
+    spots: Spots = {}
     for document in documents:
         with document.named(), reader.open(document) as table:
             track = track_in(table, options)
@@ -306,9 +330,9 @@ def _of_tables(reader: TableFormat, documents: list[Document], options: Options)
                 if getattr(options, name) is not None:
                     raise InputError(f"{name} is for positions over time, but the table has locations", (name,))
             notes += [*table.notes, *columns_of(table, options).notes(table.numeric)]
-            counts.update(count_visits(table, options, whole, coordinates))
+            counts.update(count_visits(table, options, whole, spots))
     if not tracks:
-        return Reading(counts, list(dict.fromkeys(notes)), coordinates=coordinates)
+        return Reading(counts, list(dict.fromkeys(notes)), spots=spots)
     if len(tracks) < len(documents):
         raise InputError("some of the tables have positions and others locations; give one kind of them")
     for other in tracks[1:]:
@@ -345,7 +369,7 @@ def _check(reader: Format, options: Options) -> None:
     """Whether the format understands the options."""
     for option in fields(options):
         given = getattr(options, option.name)
-        if given is not None and option.name not in reader.options:
+        if given is not None and option.name not in (*reader.options, "calendar"):
             used = f"; it uses {', '.join(reader.options)}" if reader.options else ""
             raise InputError(
                 f"the format {reader.name} does not use {option.name}{used}", (option.name, *reader.options)
@@ -384,11 +408,13 @@ def _history(reading: Reading, name: str) -> History:
     for location, said in reading.types.items():
         for type_ in said:
             add_type(types, known.find(location) or location, type_)
-    coordinates: dict[str, Coordinates] = {}
-    for location, at in reading.coordinates.items():
-        coordinates.setdefault(known.find(location) or location, at)
+    spots: Spots = {}
+    for location, all_at in reading.spots.items():
+        add_spots(spots, known.find(location) or location, *all_at)
+    first = {location: next(iter(all_at)) for location, all_at in spots.items()}
     hours: dict[str, float] = {}
     for location, long in reading.hours.items():
         at_all = known.find(location) or location
         hours[at_all] = hours.get(at_all, 0.0) + long
-    return History(Histogram(merged), name, tuple(notes), types, coordinates, hours)
+    everywhere = {location: tuple(all_at) for location, all_at in spots.items()}
+    return History(Histogram(merged), name, tuple(notes), types, first, hours, everywhere)
