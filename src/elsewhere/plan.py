@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 from elsewhere.histories import read
+from elsewhere.histories.coordinates import Coordinates
+from elsewhere.histories.zones import check_located, inside, read_zone
 from elsewhere.model.arrays import Floats
 from elsewhere.model.comparison import Comparison, Match, check_known, totals_by_kind
 from elsewhere.model.constraints import visited_in
@@ -68,6 +70,9 @@ class Plan:
         self._given_popularity = None if given is None else Popularity.of(given)
         self._key: Key | None = None
         self._lower, self._upper = _bounds(policy, policy.lower), _bounds(policy, policy.upper)
+        self._zones = {f"zone {zone}": read_zone(zone, policy.folder) for zone in policy.sensitive_zones}
+        #: Where the visits to each place of the history were.
+        self._spots: Mapping[str, Collection[Coordinates]] = {}
         self._forbidden = [read(policy._at(name)).histogram for name in policy.forbidden]
         self._check_kinds()
 
@@ -113,7 +118,12 @@ class Plan:
     def about(self, history: TableLike) -> Plan:
         """Return the same plan, knowing what the export of `history` says about its locations."""
         types: Types = getattr(history, "types", None) or {}
-        return self._changed(_types=(*self._types, types)) if types else self
+        spots = (getattr(history, "spots", None) or {}) if self._zones else {}
+        return (
+            self._changed(_types=(*self._types, types) if types else self._types, _spots=spots)
+            if types or spots
+            else self
+        )
 
     def question(self, history: TableLike) -> Question:
         """Return what the policy asks of `history`, with the locations that each sensitive name covers.
@@ -170,7 +180,16 @@ class Plan:
             elif not locations:
                 kinds = () if own is None else (node.name for _, node in own.tree())
                 covered.unknown[name] = closest(name, [*known.names, *kinds])
+        if self._zones:
+            self._add_zones(covered, history, self._spared(known))
         return covered if self.policy.by == "name" else self._kinds_with(covered, history)
+
+    def _add_zones(self, covered: Covered, history: Histogram, spared: set[str]) -> None:
+        """Cover the places of the history that are in zones. Of each other place it must be known where it is."""
+        settled = covered.locations | spared
+        check_located(self._spots, (name for name in history if name not in settled))
+        for name, zone in self._zones.items():
+            covered[name] = inside(self._spots, [zone]) - spared
 
     def _kinds_with(self, covered: Covered, history: Histogram) -> Covered:
         """The kinds that hold covered places, and those of the same names."""
@@ -179,7 +198,11 @@ class Plan:
         spared = self._spared(bins)
         beyond = self._covered(NameIndex(()))
         found = Covered(
-            (name, beyond[name].union(bins.match(name), (kinds[at] for at in places if at in kinds)) - spared)
+            (
+                name,
+                beyond.get(name, frozenset()).union(bins.match(name), (kinds[at] for at in places if at in kinds))
+                - spared,
+            )
             for name, places in covered.items()
         )
         found.unknown = {name: meant for name, meant in covered.unknown.items() if not found[name]}
@@ -278,6 +301,7 @@ class Plan:
 
     def covered(self, locations: Sequence[str]) -> Covered:
         """Return which of the `locations` of many users each sensitive name covers, in all spellings."""
+        self.policy.check_many()
         index = NameIndex(locations)
         return Covered((name, places.intersection(locations)) for name, places in self._covered(index).items())
 

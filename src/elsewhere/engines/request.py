@@ -64,6 +64,7 @@ class Request:
             raise InputError(
                 "key_file is for a policy with method = 'drawn' only, or with mechanism = 'shared'", ("key_file",)
             )
+        self.policy.check_many()
         if self.policy.mechanism == "shared":
             check_sharing(self.keys, self.personal is not None, self.since is not None)
         if self.since is not None and self.policy.lower is not None:
