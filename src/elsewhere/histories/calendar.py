@@ -7,6 +7,7 @@ says nothing about its zone is local as it is written. A moment of which nothing
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
@@ -22,6 +23,8 @@ from elsewhere.text import plural, quote
 _BY = ("place", *PARTS)
 #: How the research files of Foursquare write a time.
 _FOURSQUARE = "%a %b %d %H:%M:%S %z %Y"
+#: Seconds or smaller units; fewer digits are a date.
+_NUMBER = re.compile(r"\s*-?\d{9,}(?:\.\d*)?\s*", re.ASCII)
 _ARGUMENTS = ("start", "until", "by")
 
 
@@ -174,7 +177,9 @@ def _parsed(moment: Any) -> datetime | None:
         return moment
     if isinstance(moment, date):
         return datetime.combine(moment, time.min)
-    if isinstance(moment, str):
+    if isinstance(moment, bool):
+        return None
+    if isinstance(moment, str) and not _NUMBER.fullmatch(moment):
         text = moment.strip()
         for read in (datetime.fromisoformat, lambda it: datetime.strptime(it, _FOURSQUARE)):
             try:
