@@ -99,7 +99,8 @@ def test_local_time(moment: Any, at: Any, offset: Any, zone: str | None, local: 
 
 
 def test_what_is_no_time() -> None:
-    for moment in (None, "", "soon", "2023-02-30", True, {}, float("nan"), 1e300, [1]):
+    nonsense: tuple[Any, ...] = (None, "", "soon", "2023-02-30", True, {}, float("nan"), 1e300, [1])
+    for moment in nonsense:
         calendar = Calendar(by=("daypart",))
         assert calendar.part(moment) is None
         assert calendar.untimed == 1
@@ -127,7 +128,7 @@ def test_every_format_tells_times(tmp_path: Path) -> None:
         }
         hour = "06" if "timeline" in name else "03"  # what the others have is in UTC
         first, second = (
-            bins(EXPORTS / name, **options, **period)  # type: ignore[arg-type]
+            bins(EXPORTS / name, **options, **period)
             for period in ({"until": f"2023-03-06T{hour}:29:59"}, {"start": f"2023-03-06T{hour}:30"})
         )
         assert sum(first.values()) + sum(second.values()) == whole.histogram.size, name

@@ -166,8 +166,7 @@ def test_a_place_that_may_be_inside(tmp_path: Path) -> None:
 
 
 def test_a_batch_has_no_zones() -> None:
-    import pyarrow as pa
-
+    pa: Any = import_module("pyarrow")
     table = pa.table({"user": ["a"], "location": ["home"], "latitude": [12.34], "longitude": [-45.67]})
     with pytest.raises(ew.InputError, match="sensitive_zones needs the coordinates of a single history; a batch"):
         ew.batch(ew.Policy("hide", sensitive_zones=(CLINIC,)), table)
