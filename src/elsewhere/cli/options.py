@@ -29,7 +29,8 @@ _READING = (
         "--format",
         metavar="FORMAT",
         help="Read HISTORY as csv, json, jsonl, parquet, sheet, foursquare, takeout, timeline, swarm, browser, "
-        "records, gpx, kml, tcx, overland, polarsteps, geojson, owntracks, geolife or tracks. Default: recognise it.",
+        "chrome, youtube, spotify, netflix, records, gpx, kml, tcx, overland, polarsteps, geojson, owntracks, geolife "
+        "or tracks. Default: recognise it.",
     ),
     click.option(
         "--locations",

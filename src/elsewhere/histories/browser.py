@@ -51,7 +51,7 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
     for url, times, moment in (
         _visits_in_memory(documents[0], timed) if path is None else _visits(path.resolve(), timed)
     ):
-        site: str | None = _site(url)
+        site: str | None = site_of(url)
         if not site:
             elsewhere += times
             continue
@@ -59,7 +59,7 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
             site = calendar.bin(site, moment, visits=times)
         if site is not None:
             counts[site] += times
-    notes = [f"Left out {plural(elsewhere, 'visit')} to addresses that are not web sites."] if elsewhere else []
+    notes = left_out(elsewhere)
     if path is None and documents[0].head[_VERSIONS] == _THROUGH_A_LOG:
         notes.append("If the browser was running, its newest visits are missing: close it, and load the file again.")
     return Reading(counts, notes)
@@ -155,7 +155,7 @@ def _sound() -> Iterator[None]:
         raise InputError(f"it is not a valid database ({one_line(error)})") from None
 
 
-def _site(url: object) -> str:
+def site_of(url: object) -> str:
     """The host of a web address without its www; nothing if it is no web address."""
     try:
         parts = urlsplit(url if isinstance(url, str) else "")
@@ -163,6 +163,11 @@ def _site(url: object) -> str:
     except ValueError:
         host = None
     return (host or "").removeprefix("www.")
+
+
+def left_out(elsewhere: int) -> list[str]:
+    """A sentence about visits to something else than sites, if there are any."""
+    return [f"Left out {plural(elsewhere, 'visit')} to addresses that are not web sites."] if elsewhere else []
 
 
 EXPORT = Export("browser", lambda document: document.head.startswith(b"SQLite format 3\0"), _read)

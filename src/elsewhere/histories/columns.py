@@ -184,6 +184,23 @@ def find_places(names: Sequence[str]) -> PlaceColumns:
     return PlaceColumns(found[0] or "", found[1] or "", found[2] or "", found[3])
 
 
+def names_without_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The columns of a table that has no header, given its first line and some more; none if that is not clear.
+
+    It is clear if the line has no known name, and either names in one column of which the first comes again, or a name
+    and a count in each line. A year may head a column.
+    """
+    known = " ".join((*(line for lines in _KNOWN.values() for line in lines), *_COORDINATES, _TIMES, "id label kind"))
+    if any(_key(name) in known.split() for name in first) or any(len(row) not in (0, len(first)) for row in rows):
+        return []
+    if len(first) == 1:
+        return ["location"] if first in rows else []
+    numeric = numeric_columns(["0", "1"], [first, *rows]) if len(first) == 2 else []
+    if len(numeric) != 1 or first[int(numeric[0])].strip() in map(str, range(1900, 2100)):
+        return []
+    return ["count", "location"] if numeric == ["0"] else ["location", "count"]
+
+
 def find_user(names: Sequence[str], user: str | None = None) -> str:
     """The column with the users of a table that may have no locations."""
     found = _known(names, "user") if user is None else called(names, user)
@@ -231,7 +248,10 @@ def _missing(names: Sequence[str], role: str) -> InputError:
     if not names:
         return InputError("the table has no columns")
     argument = f"{role}_column"
-    return InputError(f"no {role} column is known; choose one of {name_list(names)} with {argument}", (argument,))
+    told = f"no {role} column is known; choose one of {name_list(names)} with {argument}"
+    if role == "location":
+        told += ", or add a first line with the names of the columns if there is none"
+    return InputError(told, (argument,))
 
 
 def _key(name: str) -> str:

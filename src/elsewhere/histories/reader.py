@@ -63,10 +63,14 @@ class Export:
     locations: tuple[Locations, ...] = ()
     #: Whether it may have positions instead of visits.
     has_positions: bool = False
+    #: Whether it is written as a table.
+    is_table: bool = False
+    more_options: tuple[str, ...] = ()
 
     @property
     def options(self) -> tuple[str, ...]:
-        return (*(("locations",) if self.locations else ()), *(TRACK_OPTIONS if self.has_positions else ()))
+        positions = TRACK_OPTIONS if self.has_positions else ()
+        return (*(("locations",) if self.locations else ()), *positions, *self.more_options)
 
 
 @dataclass(frozen=True)

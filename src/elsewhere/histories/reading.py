@@ -78,9 +78,10 @@ def read(
         The file, folder or zip. ``"-"`` is standard input; an `InMemoryFile` is in memory already. A list of them is
         one history in several files, such as the zips of one Takeout.
     format
-        The name of the format: csv, json, jsonl, parquet, sheet, foursquare, takeout, timeline, swarm, browser, or one
-        with positions over time: records, gpx, kml, tcx, overland, polarsteps, geojson, owntracks, geolife, or tracks
-        for a folder or a zip with several of them. Default: recognise it.
+        The name of the format: csv, json, jsonl, parquet, sheet, foursquare, takeout, timeline, swarm, browser,
+        chrome, youtube, spotify, netflix, or one with positions over time: records, gpx, kml, tcx, overland,
+        polarsteps, geojson, owntracks, geolife, or tracks for a folder or a zip with several of them. Default:
+        recognise it.
     locations
         What an export's location is: the ``"name"`` of the place, its ``"category"`` or its ``"id"``. Default: depends
         on the export.

@@ -21,7 +21,10 @@ _IPHONE = re.compile(rb'^\[\s*\{[^}]*"(?:startTime|endTime|visit|activity|timeli
 
 
 def _recognises(document: Document) -> bool:
-    return document.is_json and bool(_ANDROID.search(document.beginning) or _IPHONE.search(document.beginning))
+    beginning = document.beginning
+    if not document.is_json or b'"msPlayed"' in beginning:  # what Spotify played has an end, too
+        return False
+    return bool(_ANDROID.search(beginning) or _IPHONE.search(beginning))
 
 
 class _Visit(NamedTuple):
