@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 import elsewhere as ew
-from tests.support.exports import EXPORTS
+from tests.support.exports import EXPORTS, MEDIA
 
-MEDIA = Path(__file__).parents[1] / "fixtures" / "media"
 ONCE = "Counted 1 repeated {} only once."
 PLAYED = {"The Lanterns": 2, "Choir of St. Brendan": 1}
 READ: dict[str, tuple[str, dict[str, int], tuple[str, ...]]] = {

@@ -190,8 +190,7 @@ def names_without_header(first: Sequence[str], rows: Sequence[Sequence[str]]) ->
     It is clear if the line has no known name, and either names in one column of which the first comes again, or a name
     and a count in each line. A year may head a column.
     """
-    known = " ".join((*(line for lines in _KNOWN.values() for line in lines), *_COORDINATES, _TIMES, "id label kind"))
-    if any(_key(name) in known.split() for name in first) or any(len(row) not in (0, len(first)) for row in rows):
+    if _has_known(first) or any(len(row) not in (0, len(first)) for row in rows):
         return []
     if len(first) == 1:
         return ["location"] if first in rows else []
@@ -249,9 +248,16 @@ def _missing(names: Sequence[str], role: str) -> InputError:
         return InputError("the table has no columns")
     argument = f"{role}_column"
     told = f"no {role} column is known; choose one of {name_list(names)} with {argument}"
-    if role == "location":
+    if role == "location" and not _has_known(names):
         told += ", or add a first line with the names of the columns if there is none"
     return InputError(told, (argument,))
+
+
+def _has_known(names: Iterable[str]) -> bool:
+    """Whether any of the names is that of a column that somebody has."""
+    lines = (*(line for lines in _KNOWN.values() for line in lines), *_COORDINATES, _TIMES, "id label kind")
+    known = " ".join(lines).split()
+    return any(_key(name) in known for name in names)
 
 
 def _key(name: str) -> str:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from elsewhere.histories.columns import called
 from elsewhere.histories.delimited import open_table
 from elsewhere.histories.documents import Document
 from elsewhere.histories.options import Options
@@ -58,13 +59,14 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
 
 def _titles(document: Document, user: str | None, users: set[str]) -> Iterator[_Title]:
     with open_table(document) as table:
-        wanted = [name for name in ("Title", *_OPTIONAL) if name in table.columns]
+        titles = called(table.columns, "Title")
+        wanted = [titles, *(name for name in _OPTIONAL if name in table.columns)]
         for columns, where in table.batches([table.columns.index(name) for name in wanted]):
             values = dict(zip(wanted, columns, strict=True))
             profiles, times, extras = (values.get(name) for name in _OPTIONAL)
-            rows = range(len(values["Title"]))
+            rows = range(len(values[titles]))
             for at in rows if profiles is None else rows_of_user(profiles, where, users, user):
-                title = values["Title"][at]
+                title = values[titles][at]
                 if not title.strip():
                     raise InputError(f"{where(at)} has an empty title")
                 time = times[at].strip() if times else None
