@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from datetime import date
 from os import PathLike
 from typing import get_args
 
 from elsewhere.histories.calendar import calendar_of
-from elsewhere.histories.coordinates import Coordinates, Spots, add_spots
+from elsewhere.histories.coordinates import Spots, add_spots
 from elsewhere.histories.documents import Document, Source, opened
 from elsewhere.histories.formats import Format, recognised
+from elsewhere.histories.history import History, history_of
 from elsewhere.histories.labels import Labels, parse_labels, with_kinds
 from elsewhere.histories.options import Locations, Options
 from elsewhere.histories.reader import TRACK_OPTIONS, Export, Reading, TableFormat, TrackFormat
@@ -25,30 +26,9 @@ from elsewhere.histories.tracks.reading import reading_of
 from elsewhere.histories.tracks.table import places_in, track_in
 from elsewhere.histories.units import metres, seconds
 from elsewhere.model.errors import InputError
-from elsewhere.model.histogram import Histogram
-from elsewhere.model.names import NameIndex, merge_spellings, spelling_note
+from elsewhere.model.names import merge_spellings
 from elsewhere.model.parts import split, with_part
-from elsewhere.model.taxonomy import Types
-from elsewhere.text import as_sentence, name_list, plural, quote
-
-
-@dataclass(frozen=True)
-class History:
-    """The histogram in a file, and what else the file says. The verbs accept a `History`."""
-
-    histogram: Histogram
-    #: The name of the format that was recognised.
-    format: str
-    #: Sentences for the reader: what was left out, merged or guessed.
-    notes: tuple[str, ...] = ()
-    #: What the file says about locations beside their names, such as home or a category; `kinds` uses it.
-    types: Types = field(default_factory=dict)
-    #: Latitude and longitude of locations, where the file has them: those of a location's first visit.
-    coordinates: Mapping[str, Coordinates] = field(default_factory=dict)
-    #: Hours at locations, where the file has positions over time.
-    hours: Mapping[str, float] = field(default_factory=dict)
-    #: The coordinates of all visits to a location, each once: those of a chain's branches may differ.
-    spots: Mapping[str, tuple[Coordinates, ...]] = field(default_factory=dict)
+from elsewhere.text import name_list, plural, quote
 
 
 def read(
@@ -167,7 +147,7 @@ def read(
             reading.notes.extend(options.calendar.notes())
         if not reading.counts:
             raise InputError("it has no visits")
-        history = _history(reading, reader.name)
+        history = history_of(reading, reader.name)
         return history if labels is None else relabelled(history, labels)
 
 
@@ -203,7 +183,7 @@ def relabelled(history: History, labels: Source | Labels) -> History:
     notes = [*history.notes, *known.notes]
     if unlabelled:
         notes.append(f"{plural(len(unlabelled), 'location')} without a label: {name_list([*unlabelled])}.")
-    made = _history(Reading(counts, notes, types, spots, hours), history.format)
+    made = history_of(Reading(counts, notes, types, spots, hours), history.format)
     return replace(made, types=with_kinds(made.histogram, made.types, kinds))
 
 
@@ -395,27 +375,3 @@ def _table(path: Source, name: str | None) -> Iterator[Table]:
             raise InputError(f"it is in the format {reader.name}; give a table")
         with reader.open(chosen[0]) as table:
             yield table
-
-
-def _history(reading: Reading, name: str) -> History:
-    for location in reading.counts:
-        # Half a character, which JSON can spell, could not be written to any release.
-        if not location.isascii() and any("\ud800" <= letter <= "\udfff" for letter in location):
-            raise InputError(f"the location {quote(location)} is not valid Unicode")
-    merged, spellings = merge_spellings(reading.counts)
-    notes = reading.notes + [as_sentence(spelling_note(spellings))] * bool(spellings)
-    known = NameIndex(list(merged))
-    types: dict[str, tuple[str, ...]] = {}
-    for location, said in reading.types.items():
-        for type_ in said:
-            add_type(types, known.find(location) or location, type_)
-    spots: Spots = {}
-    for location, all_at in reading.spots.items():
-        add_spots(spots, known.find(location) or location, *all_at)
-    first = {location: next(iter(all_at)) for location, all_at in spots.items()}
-    hours: dict[str, float] = {}
-    for location, long in reading.hours.items():
-        at_all = known.find(location) or location
-        hours[at_all] = hours.get(at_all, 0.0) + long
-    everywhere = {location: tuple(all_at) for location, all_at in spots.items()}
-    return History(Histogram(merged), name, tuple(notes), types, first, hours, everywhere)

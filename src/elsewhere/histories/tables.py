@@ -69,6 +69,7 @@ def count_visits(
     totals: dict[str, Number] = {}
     visits: Counter[str] = Counter()
     users: set[str] = set()
+    seen: set[tuple[str, tuple[Any, Any]]] = set()
     for rows in _rows(table, options, with_coordinates=spots is not None):
         if rows.users is not None:
             _check_one(users, rows.users, options.user)
@@ -82,7 +83,7 @@ def count_visits(
             names, where = list(bins.values()), [where[at] for at in bins] if where else []
             counts = None if counts is None else [counts[at] for at in bins]
         if spots is not None:
-            _add_spots(spots, names, where)
+            _add_spots(spots, seen, names, where)
         if counts is None:
             visits.update(names)
         else:
@@ -106,10 +107,16 @@ def _bins(names: list[str], rows: _Rows, counts: Sequence[float] | None, calenda
     return bins
 
 
-def _add_spots(spots: Spots, names: list[str], coordinates: list[tuple[Any, Any]]) -> None:
+def _add_spots(
+    spots: Spots, seen: set[tuple[str, tuple[Any, Any]]], names: list[str], coordinates: list[tuple[Any, Any]]
+) -> None:
+    """Note where visits were; most rows repeat others, which were `seen`, and are not read again."""
     pairs: Iterable[tuple[str, tuple[Any, Any]]] = zip(names, coordinates, strict=False)
     try:
-        pairs = dict.fromkeys(pairs)  # few of which are read, as most rows repeat others
+        if seen.issuperset(pairs):
+            return
+        pairs = dict.fromkeys(zip(names, coordinates, strict=False))
+        seen.update(pairs)
     except TypeError:  # a list, say, in the place of a number
         pairs = zip(names, coordinates, strict=False)
     for name, at in pairs:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from elsewhere.files import read_bounded
 from elsewhere.histories.coordinates import Coordinates, in_degrees
-from elsewhere.histories.reading import History
+from elsewhere.histories.history import History
 from elsewhere.histories.units import metres
 from elsewhere.model.errors import InputError
 from elsewhere.text import name_list, one_line, plural, quote
