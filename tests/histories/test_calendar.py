@@ -257,6 +257,7 @@ def test_on_the_command_line(run: Run, visits: Path) -> None:
     code, out, err = run("hide", str(visits), "--by", "place,daypart", "--sensitive", "Clinic", "--until", "2023-03-05")
     assert (code, out) == (0, "location,count\ncafe · evening,2\ncafe · morning,2\n")
     assert "Clinic covers 2 locations with 2 visits: Clinic · evening (1), Clinic · night (1)" in err
+    assert "Nobody has measured this for bins of place and time; " in err
     Path("release.csv").write_text(out)
     options = ["--by", "place,daypart", "--sensitive", "Clinic", "--until", "2023-03-05"]
     assert run("verify", str(visits), "release.csv", *options)[0] == 0
