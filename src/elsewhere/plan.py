@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from elsewhere.histories import read
 from elsewhere.histories.coordinates import Coordinates
-from elsewhere.histories.zones import check_located, inside, read_zone
+from elsewhere.histories.zones import Zone, check_located, inside, read_zone
 from elsewhere.model.arrays import Floats
 from elsewhere.model.comparison import Comparison, Match, check_known, totals_by_kind
 from elsewhere.model.constraints import visited_in
@@ -70,7 +70,6 @@ class Plan:
         self._given_popularity = None if given is None else Popularity.of(given)
         self._key: Key | None = None
         self._lower, self._upper = _bounds(policy, policy.lower), _bounds(policy, policy.upper)
-        self._zones = {f"zone {zone}": read_zone(zone, policy.folder) for zone in policy.sensitive_zones}
         #: Where the visits to each place of the history were.
         self._spots: Mapping[str, Collection[Coordinates]] = {}
         self._forbidden = [read(policy._at(name)).histogram for name in policy.forbidden]
@@ -364,6 +363,11 @@ class Plan:
                 other.__dict__.pop(name, None)
         vars(other).update(attributes)
         return other
+
+    @cached_property
+    def _zones(self) -> dict[str, Zone]:
+        """The zones, by what they are called among the sensitive names."""
+        return {f"zone {zone}": read_zone(zone, self.policy.folder) for zone in self.policy.sensitive_zones}
 
     @cached_property
     def _wanted(self) -> Mapping[str, Any] | None:

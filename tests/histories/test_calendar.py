@@ -176,9 +176,17 @@ def test_browsers(tmp_path: Path) -> None:
         )
 
 
+def test_a_taxonomy_of_bins(visits: Path, tmp_path: Path) -> None:
+    (tmp_path / "own.csv").write_text("id,name,parent_id\n1,Private,\n2,Clinic · night,1\n")
+    plan = ew.Policy("hide", sensitive=("Private",), taxonomy=str(tmp_path / "own.csv")).plan()
+    assert plan.question(ew.read(visits, by="place,daypart")).covered.locations == {"Clinic · night"}
+
+
 def test_dates_beside_times(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("location,count,date,time\ncafe,2,2023-03-04,9:05\ngym,1,2023-03-04,21:00:00\n")
     assert bins(tmp_path / "a.csv", by="place,daypart") == {"cafe · morning": 2, "gym · evening": 1}
+    (tmp_path / "n.csv").write_text("location,timestamp\ncafe,1677963600\n")
+    assert not any("Ignored" in note for note in ew.read(tmp_path / "n.csv", until="2024-01-01").notes)
     (tmp_path / "a.csv").write_text("location,date,timestamp\ncafe,2023-03-01,2023-03-04T21:00\n")
     assert bins(tmp_path / "a.csv", by="place,daypart", start="2023-03-04") == {"cafe · evening": 1}
 

@@ -165,6 +165,13 @@ def test_a_place_that_may_be_inside(tmp_path: Path) -> None:
             ew.Policy("hide", sensitive_zones=zones).plan().sanitize(nowhere)
 
 
+def test_another_zone_for_the_same_plan() -> None:
+    history = ew.read(TRACKS / "monday.gpx", places=PLACES)
+    plan = ew.Policy("hide", sensitive_zones=("0,0,1m",)).plan().about(history)
+    moved = plan.with_choices({"sensitive_zones": (CLINIC,)})
+    assert moved.covered_in(history.histogram).locations == {"Northside Fertility Clinic"}
+
+
 def test_a_batch_has_no_zones() -> None:
     pa: Any = import_module("pyarrow")
     table = pa.table({"user": ["a"], "location": ["home"], "latitude": [12.34], "longitude": [-45.67]})

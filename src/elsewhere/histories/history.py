@@ -31,7 +31,7 @@ class History:
     #: Hours at locations, where the file has positions over time.
     hours: Mapping[str, float] = field(default_factory=dict)
     #: The coordinates of all visits to a location, each once: those of a chain's branches may differ.
-    spots: Mapping[str, tuple[Coordinates, ...]] = field(default_factory=dict)
+    spots: Mapping[str, tuple[Coordinates, ...]] = field(default_factory=dict, repr=False)
 
 
 def history_of(reading: Reading, name: str) -> History:

@@ -310,7 +310,9 @@ def _of_tables(reader: TableFormat, documents: list[Document], options: Options)
             for name in TRACK_OPTIONS:
                 if getattr(options, name) is not None:
                     raise InputError(f"{name} is for positions over time, but the table has locations", (name,))
-            notes += [*table.notes, *columns_of(table, options).notes(table.numeric)]
+            found = columns_of(table, options)
+            read_too = [] if options.calendar is None else found.moments
+            notes += [*table.notes, *found.notes(name for name in table.numeric if name not in read_too)]
             counts.update(count_visits(table, options, whole, spots))
     if not tracks:
         return Reading(counts, list(dict.fromkeys(notes)), spots=spots)

@@ -159,21 +159,30 @@ def check_located(spots: Spots, names: Iterable[str]) -> None:
 
 def _read_area(path: Path, given: str) -> Area:
     try:
-        content = json.loads(read_bounded(path, _MOST_BYTES).decode("utf-8-sig"))
+        content = read_bounded(path, _MOST_BYTES)
+    except ValueError as error:
+        raise InputError(f"the zones in {quote(given)}: {one_line(error)}") from None
     except OSError as error:
         raise InputError(
             f"the zone {quote(given)} is neither LAT,LON,RADIUS, such as 52.5186,13.3763,300m, nor a GeoJSON file "
             f"({one_line(error)})",
             ("sensitive_zones",),
         ) from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"the zones in {quote(given)} are not valid JSON ({one_line(error)})") from None
+    return parse_area(given, content)
+
+
+def parse_area(name: str, content: bytes) -> Area:
+    """The polygons in the content of a GeoJSON file; `name` is how errors call the file."""
     try:
-        polygons = list(_polygons(content))
-    except ValueError as error:
-        raise InputError(f"the zones in {quote(given)}: {error}") from None
+        parsed = json.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"the zones in {quote(name)} are not valid JSON ({one_line(error)})") from None
+    try:
+        polygons = list(_polygons(parsed))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"the zones in {quote(name)}: {error}") from None
     if not polygons:
-        raise InputError(f"the zones in {quote(given)}: it has no polygon")
+        raise InputError(f"the zones in {quote(name)}: it has no polygon")
     return Area(polygons)
 
 

@@ -306,14 +306,16 @@ class Taxonomy:
 
     def _find_nodes(self, location: str) -> Collection[str]:
         """The nodes of a location: if the taxonomy has types that are said of it, those count and not the name."""
-        key = place_of(name_key(location))
+        whole = name_key(location)
+        key = place_of(whole)
         for said in self._types.of(key):
             if NO_KIND in said:
                 return ()
             # All that a place may be, to be on the safe side: two venues may have one name.
             if nodes := dict.fromkeys(chain.from_iterable(map(self._nodes_of_type, said))):
                 return tuple(nodes)
-        return self._nodes_of_name(key)
+        # A taxonomy of one's own may have the bins of place and time themselves.
+        return self._by_key.get(whole) or self._nodes_of_name(key)
 
     def _nodes_of_type(self, type_: str) -> Collection[str]:
         return self._by_key.get(name_key(type_), ())
