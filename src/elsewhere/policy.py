@@ -121,6 +121,9 @@ class Policy:
     folder: Path = field(default=Path(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        for key in (*_LISTS, "levels"):
+            if isinstance(value := getattr(self, key), list):
+                object.__setattr__(self, key, tuple(value))
         _check(asdict(self))
 
     @classmethod
@@ -199,7 +202,8 @@ class Policy:
                 weights = self.weights(what)
                 told = (sorted(weights.items()), weights.spread if isinstance(weights, Profile) else None)
                 contents[what] = sha256(repr(told).encode()).hexdigest()
-        contents["sensitive_zones"] = [_content_hash(self._at(zone)) for zone in self.sensitive_zones if is_file(zone)]
+        if zones := [self._at(zone) for zone in self.sensitive_zones if is_file(zone)]:
+            contents["sensitive_zones"] = list(map(_content_hash, zones))
         contents["forbidden"] = [_content_hash(self._at(name)) for name in self.forbidden]
         return {**self.chosen(), "contents": contents}
 

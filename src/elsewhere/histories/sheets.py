@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from importlib import import_module
 from io import BytesIO
 from typing import Any
 
+from elsewhere.extras import load
 from elsewhere.histories.columns import numeric_columns
 from elsewhere.histories.documents import ZIP, Document
 from elsewhere.histories.reader import TableFormat
@@ -33,11 +33,7 @@ def open_table(document: Document) -> Iterator[Table]:
 
 def _rows(document: Document) -> list[list[Any]]:
     """The cells of the first sheet; those that are empty are ""."""
-    try:
-        calamine = import_module("python_calamine")
-    except ImportError:
-        needed = "it is a spreadsheet: save it as CSV, or install what reads it with pip install 'elsewhere[sheets]'"
-        raise InputError(needed) from None
+    calamine = load("python_calamine", "spreadsheets need python-calamine, unless you save them as CSV", "sheets")
     with document.open() as file:
         content = file.read()
     try:
