@@ -114,7 +114,5 @@ def test_broken_sheets(tmp_path: Path) -> None:
 
 def test_without_the_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "python_calamine", None)
-    with pytest.raises(
-        ew.InputError, match=r"unless you save them as CSV; .* pip install 'elsewhere\[sheets\]'"
-    ):
+    with pytest.raises(ew.InputError, match=r"unless you save them as CSV; .* pip install 'elsewhere\[sheets\]'"):
         ew.read(xlsx(tmp_path / "a.xlsx", [["place"], ["café"]]))
