@@ -233,7 +233,7 @@ class Plan:
             policy.redistribute,
             sensitive,
             policy.visited_only,
-            self._lower,
+            history if policy.size == "free" else self._lower,
             self._upper,
             self._forbidden,
             self._candidates,
@@ -300,7 +300,6 @@ class Plan:
 
     def covered(self, locations: Sequence[str]) -> Covered:
         """Return which of the `locations` of many users each sensitive name covers, in all spellings."""
-        self.policy.check_many()
         index = NameIndex(locations)
         return Covered((name, places.intersection(locations)) for name, places in self._covered(index).items())
 
