@@ -149,8 +149,8 @@ def _checked_options(goal: Goal, path: options.Paths, given: dict[str, Any]) -> 
     from elsewhere.release_files import release_format
 
     options.check_paths(path, given, ("output", "report", "plot", "save_policy"))
-    if goal == "hide" and not given["sensitive"] and given["policy"] is None:
-        raise InputError("there is nothing to hide; name sensitive places with --sensitive")
+    if goal == "hide" and not given["sensitive"] and not given["sensitive_zones"] and given["policy"] is None:
+        raise InputError("there is nothing to hide; name sensitive places with --sensitive or --sensitive-zone")
     if given["output"] is not None:
         release_format(given["output"])
     policy = options.chosen_policy(goal, given)

@@ -123,6 +123,8 @@ def check_many(policy: Policy) -> None:
     """Raise if the policy takes one user."""
     if policy.size == "free":
         raise InputError("the policy has size = 'free', which takes one history; a batch does not support it")
+    if policy.sensitive_zones:
+        raise InputError("sensitive_zones needs the coordinates of a single history; a batch reads names only")
 
 
 def check_choices(columns: Iterable[str], besides: Collection[str] = ()) -> list[str]:

@@ -49,7 +49,7 @@ def sensitive_in(question: Question, index: NameIndex) -> Flags:
         given = Selection(name for locations in given.values() for name in locations)
     sensitive = np.zeros(len(index.names), dtype=np.bool_)
     for name in _names("sensitive", given):
-        at = index.positions(name)
+        at = index.covered(name)
         if not at and not isinstance(given, Selection):
             where = "matches nothing" if is_pattern(name) else "is not"
             kind = "pattern" if is_pattern(name) else "location"

@@ -226,7 +226,7 @@ class Question:
         if isinstance(self.sensitive, Covered):
             return self.sensitive
         problem = self.problem
-        found = ((name, problem.names.positions(name)) for name in self.sensitive)
+        found = ((name, problem.names.covered(name)) for name in self.sensitive)
         return Covered(
             (name, frozenset(problem.locations[at] for at in places if problem.sensitive[at])) for name, places in found
         )
