@@ -31,6 +31,7 @@ from elsewhere.text import plural, quote
 from elsewhere.verification.bounds import Multipliers, better_exists
 from elsewhere.verification.exchanges import best_exchange, loss_after_exchanges
 from elsewhere.verification.smoothed_bounds import SmoothedView, better_smoothed
+from elsewhere.verification.kind_bounds import KindMultipliers
 from elsewhere.verification.tree_bounds import TreeMultiplier, better_on_tree
 
 #: How far a figure may be from the one recomputed, relative to its size plus one.
@@ -336,12 +337,7 @@ def _check_certificate(
     if sign * ((dual if most == math.inf else certified) - bound) > _tolerance(dual) + rounding:
         check.problems.append(f"the bound {claims.bound:.10g} is weaker than the certificate's {check.bound:.10g}")
     if not check.problems:
-        # The part of the bound that a search has proven and the multipliers have not.
-        better = better_exists(view, least, sign * bound, _tolerance(bound))
-        if better:
-            check.problems.append(f"a histogram with a better objective than the bound {claims.bound:.10g} exists")
-        if claims.status == "optimal":
-            check.optimal = None if better is None else not better
+        _say_whether_better(claims, better_exists(view, least, sign * bound, _tolerance(bound)), check)
 
 
 def _check_tree_certificate(
@@ -352,19 +348,30 @@ def _check_tree_certificate(
         check.problems.append(f"the certificate has the invalid quality multiplier {certificate.quality_multiplier!r}")
         return
     measure = problem.quality if problem.privacy is None else problem.privacy
+    bound, certified = sign * measure.to_total(claims.bound), sign * measure.to_total(certificate.bound)
+    by_kind = KindMultipliers.of(problem, certificate.quality_multiplier)
+    if by_kind is not None and certified <= by_kind.bound + _tolerance(by_kind.bound):
+        check.bound = measure.from_total(sign * by_kind.bound)
+        better = None if check.problems else by_kind.better(bound, _tolerance(bound))
+        if check.problems or better is not None:
+            _say_whether_better(claims, better, check)
+            return
+    # What the totals of kinds do not prove, or leave open, the tree may.
     view = TreeMultiplier(problem, certificate.quality_multiplier, most)
     check.bound = measure.from_total(sign * view.bound)
-    bound, certified = sign * measure.to_total(claims.bound), sign * measure.to_total(certificate.bound)
     rounding = _tolerance(view.bound) + TOLERANCE * 1e-3 * view.rounding
     if certified > view.bound + rounding:
         check.problems.append(f"the certificate proves {check.bound:.10g}, not {certificate.bound:.10g}")
     if not check.problems:
-        # The part of the bound that a search has proven and the multiplier has not.
-        better = better_on_tree(view, bound, _tolerance(bound))
-        if better:
-            check.problems.append(f"a histogram with a better objective than the bound {claims.bound:.10g} exists")
-        if claims.status == "optimal":
-            check.optimal = None if better is None else not better
+        _say_whether_better(claims, better_on_tree(view, bound, _tolerance(bound)), check)
+
+
+def _say_whether_better(claims: Sanitized, better: bool | None, check: Check) -> None:
+    """The part of the bound that a search has proven and the multipliers have not."""
+    if better:
+        check.problems.append(f"a histogram with a better objective than the bound {claims.bound:.10g} exists")
+    if claims.status == "optimal":
+        check.optimal = None if better is None else not better
 
 
 def _check_smoothed_certificate(
@@ -382,11 +389,7 @@ def _check_smoothed_certificate(
         check.problems.append(f"the certificate proves {check.bound:.10g}, not {certificate.bound:.10g}")
         return
     bound = measure.to_total(claims.bound)
-    better = better_smoothed(view, bound, _tolerance(bound))
-    if better:
-        check.problems.append(f"a histogram with a better objective than the bound {claims.bound:.10g} exists")
-    if claims.status == "optimal":
-        check.optimal = None if better is None else not better
+    _say_whether_better(claims, better_smoothed(view, bound, _tolerance(bound)), check)
 
 
 def _check_exchanges(problem: Problem, counts: Ints, claims: Sanitized, check: Check) -> None:
