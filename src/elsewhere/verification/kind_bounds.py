@@ -1,7 +1,7 @@
 """Bounds where privacy is a matter of the totals of kinds and quality one of locations: each kind is a bin.
 
 Of all splits of a total the one of least quality loss is best. Quality terms are convex, so that its loss is a sum of
-the smallest steps. The sum of so many smallest steps is never above the loss of a split, whatever the terms are: a bound
+the smallest steps. So many smallest steps never sum to more than the loss of a split, whatever the terms are: a bound
 holds in any case.
 """
 
@@ -18,6 +18,8 @@ from elsewhere.verification.bounds import better_exists, first_count
 #: With more counts, or larger ones, there are no such bounds: of larger ones rounding hides the steps.
 _MOST_COUNTS = 20_000_000
 _LARGEST = 1 << 40
+#: So many sums are tried for the best bound.
+_MOST_SUMS = 4_000_000
 #: How the price of a visit is looked for: in steps that grow, and then by so many of another kind.
 _FIRST_STEP, _LARGEST_STEP = 1e-6, 1e12
 _STEPS = 60
@@ -90,10 +92,29 @@ class KindMultipliers:
             return None
         return KindMultipliers(problem, quality, *ranges, top)
 
-    @property
-    def bound(self) -> float:
-        """No histogram within the constraints has a sum of the minimised terms below this."""
-        return self.dual_bound(self._least)
+    def bound(self, most: float) -> float:
+        """No histogram within the constraints has a sum of the minimised terms below this, if any has at most `most`.
+
+        This is the best bound for the multiplier of quality unless that takes too many sums.
+        """
+        dual = self.dual_bound(self._least)
+        allowance = most - dual
+        size, above = np.zeros(1, np.int64), np.zeros(1)
+        tried = 0
+        for kind, least in enumerate(self._least.tolist()):
+            own = slice(self._start[kind], self._start[kind + 1])
+            reduced = self._cost[own] - self.size * self._total[own] - least
+            near = np.flatnonzero(reduced <= allowance)
+            tried += len(size) * len(near)
+            if tried > _MOST_SUMS:
+                return dual
+            sizes = np.add.outer(size, self._total[own][near]).ravel()
+            sums = np.add.outer(above, reduced[near]).ravel()
+            order = np.lexsort((sums, sizes))
+            order = order[(sums[order] <= allowance) & (sizes[order] <= self.problem.size)]
+            order = order[np.append(True, np.diff(sizes[order]) > 0)] if len(order) else order
+            size, above = sizes[order], sums[order]
+        return dual + float(above[size == self.problem.size].min(initial=max(allowance, 0.0)))
 
     @property
     def number(self) -> float:

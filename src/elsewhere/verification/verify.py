@@ -30,8 +30,8 @@ from elsewhere.model.taxonomy import Taxonomy, informed
 from elsewhere.text import plural, quote
 from elsewhere.verification.bounds import Multipliers, better_exists
 from elsewhere.verification.exchanges import best_exchange, loss_after_exchanges
-from elsewhere.verification.smoothed_bounds import SmoothedView, better_smoothed
 from elsewhere.verification.kind_bounds import KindMultipliers
+from elsewhere.verification.smoothed_bounds import SmoothedView, better_smoothed
 from elsewhere.verification.tree_bounds import TreeMultiplier, better_on_tree
 
 #: How far a figure may be from the one recomputed, relative to its size plus one.
@@ -294,7 +294,7 @@ def _check_claims(question: Question, counts: Ints, claims: Sanitized, check: Ch
             elif problem.tree is not None and problem.goal == "hide" and not len(problem.forbidden):
                 _check_exchanges(problem, counts, claims, check)
             elif problem.tree is not None:
-                _check_tree_certificate(problem, claims, claims.certificate, sign, most, check)
+                _check_tree_certificate(problem, claims, claims.certificate, objective, sign, most, check)
             else:
                 _check_certificate(problem, counts, claims, claims.certificate, sign, most, check)
     elif claims.status == "optimal":
@@ -341,7 +341,13 @@ def _check_certificate(
 
 
 def _check_tree_certificate(
-    problem: Problem, claims: Sanitized, certificate: Certificate, sign: float, most: float, check: Check
+    problem: Problem,
+    claims: Sanitized,
+    certificate: Certificate,
+    objective: float,
+    sign: float,
+    most: float,
+    check: Check,
 ) -> None:
     """The bound that the multiplier proves over a tree, and what is claimed beyond it."""
     if not 0.0 <= certificate.quality_multiplier < math.inf:
@@ -350,8 +356,9 @@ def _check_tree_certificate(
     measure = problem.quality if problem.privacy is None else problem.privacy
     bound, certified = sign * measure.to_total(claims.bound), sign * measure.to_total(certificate.bound)
     by_kind = KindMultipliers.of(problem, certificate.quality_multiplier)
-    if by_kind is not None and certified <= by_kind.bound + _tolerance(by_kind.bound):
-        check.bound = measure.from_total(sign * by_kind.bound)
+    proven = math.nan if by_kind is None else by_kind.bound(sign * measure.to_total(objective))
+    if by_kind is not None and certified <= proven + _tolerance(proven):
+        check.bound = measure.from_total(sign * proven)
         better = None if check.problems else by_kind.better(bound, _tolerance(bound))
         if check.problems or better is not None:
             _say_whether_better(claims, better, check)
