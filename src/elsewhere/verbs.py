@@ -376,7 +376,7 @@ def resemble(
 
     >>> r = resemble(bob, frugal, max_distance=0.04, size="free", lower=bob)
     >>> r.added, round(r.privacy_distance, 7), r.status
-    ({'b': 4, 'c': 2, 'a': 1}, np.float64(0.0387192), 'optimal')
+    ({'b': 4, 'c': 2, 'a': 1}, 0.0387192, 'optimal')
 
     As near as some tourist, at some of the places of tourists:
 

@@ -169,7 +169,9 @@ def figures(problem: Problem, counts: Ints) -> tuple[float, float | None]:
 
 def _total(measure: Measure, counts: Ints) -> float:
     kind = KINDS[measure.distance.name]
-    return measure.from_total(terms.total(kind, measure.reference, counts, measure.reference_size, measure.size))
+    # Interpreted, the sum is a number of NumPy's.
+    total = float(terms.total(kind, measure.reference, counts, measure.reference_size, measure.size))
+    return measure.from_total(total)
 
 
 def bounded(problem: Problem, choices: Choices, counts: Ints, limits: Limits) -> Solution:
