@@ -25,7 +25,7 @@ class Answer(NamedTuple):
 
 
 class Answers:
-    """Answers by question: a plan and a histogram. Those of releases have passed their check. Threads may share them."""
+    """Answers by question: a plan and a histogram; threads share them. Those of releases have passed their check."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, Answer] = {}
