@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 # One more than there are cores: some tests wait for other programs most of the time.
 WORKERS = $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 
-.PHONY: demo test suite check bench clean
+.PHONY: demo test suite check bench fuzz docs dist clean
 
 demo: $(VENV)/.installed
 	$(BIN)/elsewhere demo
@@ -24,6 +24,30 @@ check: $(VENV)/.installed-dev
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks
 
+MINUTES ?= 10
+fuzz: $(VENV)/.installed-dev
+	$(BIN)/python -m tools.fuzz $(MINUTES)
+
+docs: $(VENV)/.installed-dev
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs site
+	@echo "Open site/index.html."
+
+# The sdist and the wheel, checked as an index checks them, and the wheel as a user installs it: with all extras, in an
+# environment of its own, where the examples of the README have to print what it says.
+dist: TRIAL = dist/trial/bin/python
+dist: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,release]'
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
+	$(PYTHON) -m venv dist/trial
+	$(TRIAL) -m pip install --quiet --disable-pip-version-check "$$(ls dist/*.whl)[all]"
+	$(BIN)/cyclonedx-py environment --output-reproducible --output-file dist/sbom.json $(TRIAL)
+	$(TRIAL) -m pip install --quiet --disable-pip-version-check hypothesis pytest
+	$(TRIAL) -m pytest -q -p no:cacheprovider tests/test_docs.py -k README
+	rm -rf dist/trial
+
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "elsewhere needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
@@ -37,5 +61,5 @@ $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -21,7 +21,8 @@ _SOLVE = f"{_COMPILE}; import elsewhere as ew; print(dict(ew.hide(dict(a=3, b=1)
 #: Every command, and what it says on standard error where it needs an extra.
 _COMMANDS = {
     "hide h.csv --sensitive clinic -o r.csv": "Removed 2 visits to 1 sensitive place.",
-    "hide h.csv --sensitive clinic -o r.parquet": "Proven: no release within these limits is better.",
+    "hide h.csv --sensitive clinic -o r.parquet": "pip install 'elsewhere[parquet]'",
+    "hide h.json --sensitive clinic -o r.json": "Proven: no release within these limits is better.",
     "look h.csv": "",
     "verify h.csv r.csv --sensitive clinic": "The release satisfies every constraint.",
     "resemble h.csv --target tourist --max-quality-loss 0.1 -o r.csv": "Proven:",
@@ -36,7 +37,7 @@ _COMMANDS = {
     "taxonomy show": "",
     "taxonomy presets": "",
     "batch policy.toml u.csv -o releases": "pip install 'elsewhere[batch]'",
-    "batch shared.toml u.csv -o releases": "pip install 'elsewhere[shared]'",
+    "batch shared.toml u.csv -o releases": "pip install 'elsewhere[batch]'",
     "batch policy.toml u.csv -o releases --engine spark": "pip install 'elsewhere[spark]'",
     "evaluate u.csv u.csv": "pip install 'elsewhere[evaluate]'",
     "audit u.csv --sensitive clinic": "pip install 'elsewhere[audit]'",
@@ -140,6 +141,7 @@ def test_every_command_on_a_bare_installation(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     (home / "h.csv").write_text("location,count\ncafe,7\nclinic,2\ngym,3\n")
+    (home / "h.json").write_text('[{"location": "cafe", "count": 7}, {"location": "clinic", "count": 2}]')
     (home / "other.csv").write_text("location,count\ngym,3\n")
     (home / "u.csv").write_text("user,location,count\nann,cafe,7\nann,clinic,2\nbob,gym,3\n")
     (home / "policy.toml").write_text('goal = "hide"\nsensitive = ["clinic"]\n')

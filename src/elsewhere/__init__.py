@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from elsewhere.verbs import avoid, frontier, hide, resemble
     from elsewhere.verification.verify import Check, verify
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 #: Where each public name is; a module is imported when one of its names is first used.
 _HOMES = {

@@ -117,6 +117,9 @@ class Policy:
     folder: Path = field(default=Path(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        for key in (*_LISTS, "levels"):
+            if isinstance(value := getattr(self, key), list):
+                object.__setattr__(self, key, tuple(value))
         _check(asdict(self))
 
     @classmethod

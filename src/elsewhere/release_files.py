@@ -7,10 +7,10 @@ import io
 import json
 import os
 from collections.abc import Iterable
-from importlib import import_module
 from pathlib import Path
 from typing import TypeAlias
 
+from elsewhere.extras import load_parquet
 from elsewhere.model.errors import InputError
 from elsewhere.text import quote
 
@@ -50,7 +50,7 @@ def _json(rows: Rows) -> bytes:
 
 
 def _parquet(rows: Rows) -> bytes:
-    pa, pq = import_module("pyarrow"), import_module("pyarrow.parquet")  # heavy, and seldom needed
+    pa, pq = load_parquet()
     locations, counts = [location for location, _ in rows], [count for _, count in rows]
     _utf8("".join(locations))
     schema = pa.schema(

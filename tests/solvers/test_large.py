@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from benchmarks.data import skewed, uniform
 from benchmarks.rivals import highs
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 import elsewhere as ew
 from elsewhere.paper import ah, lho, rh
@@ -33,18 +35,20 @@ def profile(histogram: ew.Histogram, seed: int) -> dict[str, float]:
 
 @pytest.mark.parametrize("goal", ["resemble", "avoid"])
 @pytest.mark.parametrize("quality", DISTANCES)
-def test_as_good_as_highs(quality: str, goal: Goal) -> None:
+@settings(max_examples=2)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_as_good_as_highs(quality: str, goal: Goal, seed: int) -> None:
     privacy = DISTANCES[(DISTANCES.index(quality) * 3 + (goal == "avoid")) % len(DISTANCES)]
     if goal == "avoid" and privacy in ("jeffreys", "neyman", "pearson"):
         privacy = "js"  # no bin is at an infinite distance that a linear program could not say
-    histogram = skewed(30, 120, seed=DISTANCES.index(quality))
-    target = profile(histogram, seed=1)
+    histogram = skewed(15, 60, seed)
+    target = profile(histogram, seed)
     rival = highs(goal, histogram, target, LIMITS[quality], quality, privacy)
     verb = ew.resemble if goal == "resemble" else ew.avoid
     result = verb(histogram, target, max_quality_loss=LIMITS[quality], quality=quality, privacy=privacy)
     assert result.status == "optimal"
     assert result.privacy_distance is not None
-    assert rival.keeps(LIMITS[quality])
+    assume(rival.keeps(LIMITS[quality]))  # it allows itself some 1e-6 beyond
     assert result.privacy_distance == pytest.approx(rival.privacy_distance, rel=1e-5, abs=1e-6)
     lead = rival.privacy_distance - result.privacy_distance
     assert (lead if goal == "avoid" else -lead) <= 1e-9, "HiGHS has a better solution"

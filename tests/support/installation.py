@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import zipfile
-from importlib.metadata import distribution
+from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -22,20 +22,21 @@ def bare_installation(folder: Path) -> Path:
     [built] = folder.glob("*.whl")
     with zipfile.ZipFile(built) as archive:
         archive.extractall(packages)
-    for name in _dependencies("elsewhere"):
+    [metadata] = packages.glob("elsewhere-*.dist-info")
+    for name in _dependencies(Distribution.at(metadata)):
         _link(name, packages)
     return folder / "venv" / "bin" / "python"
 
 
-def _dependencies(project: str) -> set[str]:
+def _dependencies(project: Distribution) -> set[str]:
     """The distributions that a project needs without its extras, and those that they need."""
     found: set[str] = set()
     waiting = [project]
     while waiting:
-        for requirement in map(Requirement, distribution(waiting.pop()).requires or ()):
+        for requirement in map(Requirement, waiting.pop().requires or ()):
             if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
                 if requirement.name not in found:
-                    waiting.append(requirement.name)
+                    waiting.append(distribution(requirement.name))
                 found.add(requirement.name)
     return found
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from elsewhere.attacks.features import Features
 from elsewhere.attacks.result import Rate
+from elsewhere.extras import load
 from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.errors import InputError
 
@@ -161,10 +162,7 @@ def enough(what: str, ones: str, one: Ints | Flags, others: str, other: Ints | F
 
 def check_learners() -> None:
     """Raise unless the libraries that attackers learn with are there."""
-    try:
-        import_module("sklearn")
-    except ImportError:
-        raise InputError("audit needs scikit-learn; install it with: pip install 'elsewhere[audit]'") from None
+    load("sklearn", "audit needs scikit-learn", "audit")
 
 
 def _mean(judged: list[tuple[float, float]], labels: Flags) -> Rate:

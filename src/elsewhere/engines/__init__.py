@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from elsewhere.engines.shortages import check_address_space, memory_errors
+from elsewhere.extras import load
 from elsewhere.model.errors import InputError
 from elsewhere.policy import Policy
 from elsewhere.text import quote
@@ -107,11 +108,13 @@ def batch(
         The private summary, a dictionary: how many users there were, how many got a release, why others did not, and
         how many users and visits each sensitive name hid. Its `releases` and `outcomes` are Arrow tables.
     """
+    if engine not in ("local", "spark"):
+        raise InputError(f"engine is {quote(engine)}; it is 'local' or 'spark'", ("engine",))
+    if engine == "spark":
+        load("pyspark", "the engine needs PySpark", "spark")
     from elsewhere.engines.request import Request
 
     check_address_space()
-    if engine not in ("local", "spark"):
-        raise InputError(f"engine is {quote(engine)}; it is 'local' or 'spark'", ("engine",))
     asked = Policy.load(policy) if isinstance(policy, str | os.PathLike) else policy
     request = Request(
         asked, input, output, report, personal, user_column, location_column, count_column, rows_are_visits,

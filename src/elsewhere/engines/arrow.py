@@ -5,7 +5,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, TypeAlias
 
-pa: Any = import_module("pyarrow")
+from elsewhere.extras import load
+
+pa: Any = load("pyarrow", "tables of many users need pyarrow", "batch")
 pc: Any = import_module("pyarrow.compute")
 pa_csv: Any = import_module("pyarrow.csv")
 pa_fs: Any = import_module("pyarrow.fs")

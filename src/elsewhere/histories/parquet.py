@@ -8,6 +8,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
+from elsewhere.extras import load_parquet
 from elsewhere.histories.documents import Document
 from elsewhere.histories.reader import TableFormat
 from elsewhere.histories.tables import Batch, Table
@@ -19,7 +20,7 @@ _BATCH = 1 << 16
 
 @contextmanager
 def open_table(document: Document) -> Iterator[Table]:
-    arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")  # heavy, and seldom needed
+    arrow, parquet = load_parquet()
     try:
         with document.open() as source, parquet.ParquetFile(source) as file:
             schema = file.schema_arrow

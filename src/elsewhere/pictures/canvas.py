@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from elsewhere.model.errors import InputError
+from elsewhere.extras import load
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,11 +43,9 @@ NO_GLYPH = "\N{WHITE SQUARE}"
 @contextmanager
 def settings() -> Iterator[None]:
     """Matplotlib's defaults with a few changes, whatever the user's style is, which is put back afterwards."""
-    try:
-        import matplotlib
-        from matplotlib.font_manager import fontManager
-    except ImportError:
-        raise InputError("a picture needs matplotlib; install it with: pip install 'elsewhere[plot]'") from None
+    matplotlib = load("matplotlib", "a picture needs matplotlib", "plot")
+    from matplotlib.font_manager import fontManager
+
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         installed = set(fontManager.get_font_names())

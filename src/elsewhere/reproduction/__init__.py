@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from elsewhere.extras import load
 from elsewhere.model.errors import InputError
 from elsewhere.reproduction.claims import Claim
 from elsewhere.text import closest, quote
@@ -96,10 +97,5 @@ def _chosen(only: Iterable[str], known: Iterable[str]) -> list[str]:
 
 
 def _check_libraries() -> None:
-    try:
-        import matplotlib  # noqa: F401
-        import scipy  # noqa: F401
-    except ImportError:
-        raise InputError(
-            "reproduce needs SciPy and Matplotlib; install them with: pip install 'elsewhere[reproduce]'"
-        ) from None
+    for module in ("matplotlib", "scipy"):
+        load(module, f"reproduce needs {module}", "reproduce")

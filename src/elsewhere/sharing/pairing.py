@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from elsewhere.extras import load
 from elsewhere.model.arrays import Flags, Floats, Ints
-from elsewhere.model.errors import InputError
 from elsewhere.sharing.block import Block, Release
 from elsewhere.solvers import pairs
 
@@ -50,10 +50,7 @@ class Pairing(NamedTuple):
 
 def check_solver() -> None:
     """Raise unless the library is there that pairs are found with."""
-    try:
-        import scipy  # noqa: F401
-    except ImportError:
-        raise InputError("mechanism = 'shared' needs SciPy; install it with: pip install 'elsewhere[shared]'") from None
+    load("scipy", "mechanism = 'shared' needs SciPy", "shared")
 
 
 def paired(block: Block) -> Pairing:

@@ -9,11 +9,11 @@ import os
 import re
 import sys
 from collections.abc import Iterable
-from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from elsewhere.extras import load_parquet
 from elsewhere.files import read_bounded
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram
@@ -103,7 +103,7 @@ def _read_json(content: bytes) -> tuple[list[str], list[tuple[Any, Any]], list[s
 
 
 def _read_parquet(content: bytes) -> tuple[list[str], list[tuple[Any, Any]], list[str]]:
-    arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")  # heavy, and seldom needed
+    arrow, parquet = load_parquet()
     try:
         with parquet.ParquetFile(io.BytesIO(content), read_dictionary=["location"]) as file:
             table, metadata = file.read(), file.metadata

@@ -6,7 +6,6 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from elsewhere.engines.outcome import check_keys
 from elsewhere.engines.plans import LISTS, check_choices
 from elsewhere.engines.rows import is_list
 from elsewhere.engines.users import EARLIER
+from elsewhere.extras import load
 from elsewhere.histories.columns import Columns, called, called_if_any, find_columns, find_user
 from elsewhere.model.errors import InputError
 from elsewhere.text import name_list, one_line, plural, quote
@@ -167,10 +167,7 @@ def opened(settings: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _duckdb() -> Any:
-    try:
-        return import_module("duckdb")
-    except ModuleNotFoundError:
-        raise InputError("the local engine needs DuckDB; install it with: pip install 'elsewhere[batch]'") from None
+    return load("duckdb", "the local engine needs DuckDB", "batch")
 
 
 @contextmanager
