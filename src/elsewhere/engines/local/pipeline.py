@@ -47,7 +47,7 @@ from elsewhere.text import quote
 #: Rows of a part, unless the caller says another number.
 PART_ROWS = 1 << 20
 #: Rows that a worker gets at a time: a user of its own takes long if there is anything to search.
-_PLAIN_ROWS, _TARGETED_ROWS, _SEARCHED_ROWS = 1 << 17, 1 << 15, 1 << 10
+_PLAIN_ROWS, _TARGETED_ROWS, _SEARCHED_ROWS = 1 << 17, 1 << 14, 1 << 10
 #: Seconds after which results are kept that are not enough for a part yet.
 _CHECKPOINT_SECONDS = 5.0
 
