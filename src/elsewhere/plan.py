@@ -288,7 +288,8 @@ class Plan:
         """The places of kinds that are often sensitive, or the kinds that hold one, unless they are candidates."""
         if self.policy.goal == "hide":
             return frozenset()
-        delicate = self.shipped.often_sensitive(history.index.union(self._places_beyond).names)
+        others = [name for name in self._places_beyond.names if history.index.position(name) < 0]
+        delicate = self.shipped.often_sensitive([*history.index.names, *others])
         if self.policy.by == "kind":
             delicate = frozenset(self.counted_names([name for name in delicate if name in history]))
         candidates = NameIndex(self._candidates)

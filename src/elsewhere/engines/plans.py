@@ -39,7 +39,7 @@ class Group(NamedTuple):
 class Plans:
     """The plan of everybody, and those of users with choices of their own."""
 
-    def __init__(self, everybody: Plan, allow_unchanged: bool = False) -> None:
+    def __init__(self, everybody: Plan, allow_unchanged: bool = False, answers: Answers | None = None) -> None:
         check_many(everybody.policy)
         self.everybody = everybody
         self.allow_unchanged = allow_unchanged
@@ -47,7 +47,7 @@ class Plans:
         #: For each name that was seen the sensitive names of everybody's policy that cover it, by number.
         self._covering: dict[str, tuple[int, ...]] = {}
         #: What users were told who were asked alone.
-        self.answers = Answers()
+        self.answers = Answers() if answers is None else answers
 
     def of(self, users: Users) -> list[Group]:
         """All users, by plan."""
