@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
-from elsewhere.histories.coordinates import Coordinates, Spots, add_spots, in_degrees
+from elsewhere.histories.coordinates import Coordinates, Spots, add_spots, in_degrees, tells_position
 from elsewhere.histories.documents import Document
 from elsewhere.histories.options import Locations, Options
 from elsewhere.histories.reader import Export, Reading
@@ -96,7 +96,8 @@ def _coordinates(place: Any) -> Coordinates | None:
 
 def _location(venue: dict[str, Any], wanted: Locations) -> str | None:
     if wanted != "category":
-        return first_text(venue, wanted)
+        text = first_text(venue, wanted)
+        return None if text is None or tells_position(text) else text
     categories = part(venue, "categories", list) or []
     primary = [it for it in categories if isinstance(it, dict) and it.get("primary")]
     return next((name for it in primary + categories if (name := first_text(it, "name"))), None)

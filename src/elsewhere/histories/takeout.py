@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from elsewhere.histories.coordinates import Coordinates, Spots, add_spots, in_e7
+from elsewhere.histories.coordinates import Coordinates, Spots, add_spots, in_e7, tells_position
 from elsewhere.histories.documents import Document
 from elsewhere.histories.options import Options
 from elsewhere.histories.reader import Export, Reading
@@ -69,11 +69,13 @@ def _visits(keys: tuple[str, ...], document: Document) -> Iterator[_Visit]:
         if visit is None:
             continue
         place, duration = (part(visit, key, dict) or {} for key in ("location", "duration"))
-        location = first_text(place, *keys)
+        # An address may be a position, which would get into a release.
+        names = (first_text(place, key) for key in keys)
+        location = next((name for name in names if name is not None and not tells_position(name)), None)
         # Google has used two forms of times.
         start, end = (first_text(duration, f"{it}Timestamp", f"{it}TimestampMs") for it in ("start", "end"))
         identity = (first_text(place, "placeId") or location, instant(start), instant(end))
-        is_named = first_text(place, keys[0]) is not None
+        is_named = location == first_text(place, keys[0])
         at = in_e7(place.get("latitudeE7"), place.get("longitudeE7"))
         yield _Visit(location, is_named, semantic_type(place), at, start, identity)
 

@@ -125,3 +125,37 @@ def test_a_release_has_no_coordinates(tmp_path: Path) -> None:
         release = tmp_path / f"release.{kind}"
         ew.hide(history, sensitive={"place 3"}).save(release)
         assert not any(degrees in release.read_bytes() for degrees in (b"12.3", b"45.6"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "12.3401 -45.6702",
+        "(12.3401, -45.6702)",
+        "12.3401;-45.6702",
+        "12,3401 -45,6702",
+        "N 12.3401 W 45.6702",
+        "12.3401° N, 45.6702° W",
+        "12°20'24\"N 45°40'12\"W",
+        "N12 20.406 W45 40.212",
+        "POINT(-45.6702 12.3401)",
+        "Dropped pin (12.34, -45.67)",
+        "lat 12.3401 lon -45.6702",
+        "https://maps.google.com/?q=12.3401%2C-45.6702",
+        "67V28GRH+2W",
+        "///filled.count.soap",
+    ],
+)
+def test_a_position_is_no_name(tmp_path: Path, name: str) -> None:
+    pins = [
+        {"type": "Feature", "properties": {"name": called}, "geometry": {"type": "Point", "coordinates": at}}
+        for called, at in ((name, [-45.6702, 12.3403]), ("Pier 39, Gate 4.5", [-45.0, 12.0]))
+    ]
+    places = tmp_path / "places.geojson"
+    places.write_text(json.dumps({"type": "FeatureCollection", "features": pins}))
+    assert set(ew.read(places).histogram) == {"place 1", "Pier 39, Gate 4.5"}
+    assert set(ew.read(TRACKS / "monday.gpx", places=places).histogram) == set(ew.read(TRACKS / "monday.gpx").histogram)
+    place = {"name": name, "address": name, "placeId": "ChIJ1", "latitudeE7": 123403000, "longitudeE7": -456702000}
+    month = tmp_path / "month.json"
+    month.write_text(json.dumps({"timelineObjects": [{"placeVisit": {"location": place}}]}))
+    assert dict(ew.read(month).histogram) == {"ChIJ1": 1}

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from elsewhere.histories.coordinates import Coordinates, in_text
+from elsewhere.histories.coordinates import Coordinates, tells_position
 from elsewhere.model.arrays import Floats
 
 #: Positions that are less exact than this many metres, such as those of a distant mast, are left out.
@@ -117,12 +117,12 @@ class Track:
 
 
 def name_of(text: Any) -> str:
-    """A name for a place, or "" if there is none. A pair of coordinates is no name: it would get into a release.
+    """A name for a place, or "" if there is none. A text with a position is no name: it would get into a release.
 
     >>> name_of(" Blue Lantern "), name_of("12.34, -45.67"), name_of(None)
     ('Blue Lantern', '', '')
     """
-    return text.strip() if isinstance(text, str) and in_text(text) is None else ""
+    return text.strip() if isinstance(text, str) and not tells_position(text) else ""
 
 
 def epoch(time: Any) -> float | None:
