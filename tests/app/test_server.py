@@ -39,7 +39,7 @@ from elsewhere.model.question import Question
 from elsewhere.solve import solve
 from elsewhere.verification.verify import Check, check_release
 from tests.support.client import TOKEN, Client, Reply, serving
-from tests.support.exports import EXPORTS
+from tests.support.exports import EXPORTS, MEDIA
 
 #: Names that a shell, a command or a table could take for something else.
 HISTORY = {
@@ -686,6 +686,16 @@ def test_users_to_pick_from(client: Client) -> None:
     assert refused["users"] == [{"name": "anna", "visits": 7}, {"name": "ben", "visits": 1}]
     assert client.upload("many.csv", rows, user="anna")["size"] == 7
     assert client.upload("many.csv", rows, user="carl")["users"] == []
+    activity = (MEDIA / "ViewingActivity.csv").read_bytes()
+    assert client.upload("ViewingActivity.csv", activity)["users"] == [
+        {"name": "Ada", "visits": 3},
+        {"name": "Ben", "visits": 1},
+    ]
+    times = ("10:00", "10:30")
+    moved = "".join(f"{user},1,1,2023-01-01T{time}Z\n" for user in ("ann", "bob") for time in times)
+    positions = f"user,lat,lon,time\n{moved}cy,1,1,2023-01-01T10:00Z\n".encode()
+    listed = client.upload("positions.csv", positions)["users"]
+    assert listed == [{"name": "ann", "visits": 1}, {"name": "bob", "visits": 1}, {"name": "cy", "visits": 0}]
 
 
 @pytest.mark.parametrize("ending", ["csv", "json", "parquet"])

@@ -143,3 +143,14 @@ def test_a_header_that_nobody_knows(tmp_path: Path, content: str, why: str) -> N
     (tmp_path / "a.csv").write_text(content)
     with pytest.raises(ew.InputError, match=why):
         ew.read(tmp_path / "a.csv")
+
+
+def test_profiles_of_netflix_in_several_files(tmp_path: Path) -> None:
+    """They are not the mistake of one of the files, which would only be skipped."""
+    header = "Profile Name,Start Time,Duration,Attributes,Title,Supplemental Video Type\n"
+    files = [tmp_path / f"{name}.csv" for name in ("Ada", "Ben")]
+    for path in files:
+        path.write_text(f"{header}{path.stem},2023-03-06 08:15:00,00:30:00,,Low Tide,\n")
+    with pytest.raises(ew.InputError, match="rows of several users; choose one with user, such as 'Ada', 'Ben'"):
+        ew.read(files)
+    assert dict(ew.read(files, user="Ben").histogram) == {"Low Tide": 1}

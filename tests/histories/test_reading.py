@@ -644,3 +644,23 @@ def test_databases_that_are_wrong(tmp_path: Path) -> None:
     refuses("not a valid database", write(tmp_path / "cut", whole[:5000]))
     write(tmp_path / "cut-wal", b"not a log")
     refuses("not a valid database", tmp_path / "cut")
+
+
+@pytest.mark.parametrize(
+    ("header", "rows"),
+    [
+        ("location,user", ["cafe,{user}"]),
+        ("latitude,longitude,time,user", ["1,1,2023-01-01T10:00Z,{user}", "1,1,2023-01-01T10:30Z,{user}"]),
+    ],
+)
+def test_users_of_several_files(tmp_path: Path, header: str, rows: list[str]) -> None:
+    """Two people are never one history, and the one who is wanted may be in any of the files."""
+    files = [
+        write(tmp_path / f"{user}.csv", "\n".join([header, *rows]).format(user=user)) for user in ("ann", "bob", "ann2")
+    ]
+    with pytest.raises(ew.InputError, match="several users; choose one with user, such as 'ann', 'ann2', 'bob'"):
+        ew.read(files)
+    assert ew.read(files, user="ann").histogram.size == 1
+    assert ew.read([files[0], files[0]]).histogram.length == 1
+    with pytest.raises(ew.InputError, match="it has no user 'cy', only 'ann', 'ann2', 'bob'"):
+        ew.read(files, user="cy")

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import Any, Generic, TypeVar
 
 from elsewhere import profiles
-from elsewhere.histories import History, InMemoryFile, read, read_users, read_weights, relabelled
+from elsewhere.histories import History, InMemoryFile, read, read_weights, relabelled, visits_by_user
 from elsewhere.model.errors import ElsewhereError, InputError
 from elsewhere.model.kinds import Kind
 from elsewhere.model.result import Sanitized
@@ -245,13 +245,9 @@ def file_name(name: str) -> str:
 
 
 def _users_in(held: InMemoryFile, reading: Mapping[str, Any]) -> dict[str, int]:
-    """The users of a table with the most visits; none if they can't be listed."""
+    """The users of a file with the most visits."""
     named = {key: value for key, value in reading.items() if key == "format" or key.endswith("_column")}
-    try:
-        users = read_users(held, **named)
-    except InputError:  # positions over time have no locations to count
-        return {}
-    visits = {user: counts.total() for user, counts in users.items()}
+    visits = visits_by_user(held, **named)
     return dict(sorted(visits.items(), key=lambda item: (-item[1], item[0]))[:_MOST_USERS])
 
 

@@ -4,6 +4,7 @@ from elsewhere.histories.documents import InMemoryFile
 from elsewhere.histories.history import History
 from elsewhere.histories.label_table import LabelTable, label_table
 from elsewhere.histories.reading import read, read_labels, read_users, read_weights, relabelled
+from elsewhere.histories.users import visits_by_user
 from elsewhere.histories.zones import in_zones
 
 __all__ = [
@@ -17,4 +18,5 @@ __all__ = [
     "read_users",
     "read_weights",
     "relabelled",
+    "visits_by_user",
 ]

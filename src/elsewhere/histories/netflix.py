@@ -29,6 +29,7 @@ _OPTIONAL = ("Profile Name", "Start Time", "Supplemental Video Type")
 
 
 class _Title(NamedTuple):
+    profile: str
     name: str
     time: str | None
     #: Whether it is a trailer or the like.
@@ -49,12 +50,21 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
             counted = options.bin(title.name, title.time)
             if counted is not None:
                 counts[counted] += 1
+    # Here and not file by file, where it would be the mistake of a single file.
     check_user(options.user, users)
     if extras:
         notes.append(f"Left out {plural(extras, 'trailer')} and the like.")
     if repeats.number:
         notes.append(f"Counted {plural(repeats.number, 'repeated title')} only once.")
     return Reading(counts, notes)
+
+
+def _users(documents: Sequence[Document]) -> Counter[str]:
+    return Counter(
+        title.profile
+        for title in items_of_all(documents, lambda document: _titles(document, None, set()), [])
+        if not title.is_extra
+    )
 
 
 def _titles(document: Document, user: str | None, users: set[str]) -> Iterator[_Title]:
@@ -72,7 +82,9 @@ def _titles(document: Document, user: str | None, users: set[str]) -> Iterator[_
                 time = times[at].strip() if times else None
                 identity = (title, time, profiles[at] if profiles else None)
                 is_extra = bool(extras and extras[at].strip())
-                yield _Title(_series(title), f"{time}Z" if time else None, is_extra, identity)
+                yield _Title(
+                    profiles[at] if profiles else "", _series(title), f"{time}Z" if time else None, is_extra, identity
+                )
 
 
 def _series(title: str) -> str:
@@ -91,4 +103,5 @@ EXPORT = Export(
     _read,
     is_table=True,
     more_options=("user",),
+    users=_users,
 )

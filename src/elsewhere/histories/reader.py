@@ -66,6 +66,8 @@ class Export:
     #: Whether it is written as a table.
     is_table: bool = False
     more_options: tuple[str, ...] = ()
+    #: Counts the visits of each user, if it may have several.
+    users: Callable[[Sequence[Document]], Mapping[str, int]] | None = None
 
     @property
     def options(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from elsewhere.histories.labels import Labels, parse_labels, with_kinds
 from elsewhere.histories.options import Locations, Options
 from elsewhere.histories.reader import TRACK_OPTIONS, Export, Reading, TableFormat, TrackFormat
 from elsewhere.histories.shapes import add_type, items_of_all
-from elsewhere.histories.tables import Table, columns_of, count_by_user, count_visits, real, whole
+from elsewhere.histories.tables import Table, check_user, columns_of, count_by_user, count_visits, real, whole
 from elsewhere.histories.tracks.gazetteer import Gazetteer
 from elsewhere.histories.tracks.points import Track
 from elsewhere.histories.tracks.reading import reading_of
@@ -300,9 +300,10 @@ def _of_tables(reader: TableFormat, documents: list[Document], options: Options)
     counts: Counter[str] = Counter()
     notes: list[str] = []
     spots: Spots = {}
+    users: set[str] = set()
     for document in documents:
         with document.named(), reader.open(document) as table:
-            track = track_in(table, options)
+            track = track_in(table, options, users)
             if track is not None:
                 tracks.append(track)
                 continue
@@ -312,7 +313,8 @@ def _of_tables(reader: TableFormat, documents: list[Document], options: Options)
             found = columns_of(table, options)
             read_too = [] if options.calendar is None else found.moments
             notes += [*table.notes, *found.notes(name for name in table.numeric if name not in read_too)]
-            counts.update(count_visits(table, options, whole, spots))
+            counts.update(count_visits(table, options, whole, spots, users))
+    check_user(options.user, users)
     if not tracks:
         return Reading(counts, list(dict.fromkeys(notes)), spots=spots)
     if len(tracks) < len(documents):

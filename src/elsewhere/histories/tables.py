@@ -61,21 +61,24 @@ def count_visits(
     options: Options,
     parse: Callable[[list[Any]], list[Number]],
     spots: Spots | None = None,
+    users: set[str] | None = None,
 ) -> dict[str, Number]:
     """The sum of the numbers of each location, over the rows of one user if there are users.
 
-    If `spots` are given, the coordinates that the rows of each location have are added to them.
+    If `spots` are given, the coordinates that the rows of each location have are added to them. If `users` are given,
+    those of the table are added to them, and whoever asks has to check them.
     """
     totals: dict[str, Number] = {}
     visits: Counter[str] = Counter()
-    users: set[str] = set()
+    own_users: set[str] = set()
     seen: set[tuple[str, tuple[Any, Any]]] = set()
     for rows in _rows(table, options, with_coordinates=spots is not None):
         if rows.users is not None:
-            _check_one(users, rows.users, options.user)
+            own_users.update(rows.users)
+            check_several(options.user, own_users)
             if options.user is not None:
                 rows = rows.of(options.user)
-        names = _names(rows.locations, rows.where, "location")
+        names = names_in(rows.locations, rows.where, "location")
         counts = None if rows.counts is None else _numbers(names, rows.counts, rows.where, parse)
         where = rows.coordinates
         if options.calendar is not None:
@@ -89,7 +92,10 @@ def count_visits(
         else:
             for name, count in zip(names, counts, strict=True):
                 totals[name] = totals.get(name, 0) + count
-    check_user(options.user, users)
+    if users is None:
+        check_user(options.user, own_users)
+    else:
+        users |= own_users
     for name, times in visits.items():
         totals[name] = totals.get(name, 0) + times
     return totals
@@ -125,15 +131,22 @@ def _add_spots(
 
 def rows_of_user(values: list[Any], where: Callable[[int], str], users: set[str], wanted: str | None) -> list[int]:
     """Which rows of a batch are those of the wanted user, if the column of users is this one; `users` learns of all."""
-    told = _names(values, where, "user")
-    _check_one(users, told, wanted)
+    told = names_in(values, where, "user")
+    users.update(told)
     return [at for at, user in enumerate(told) if wanted in (None, user)]
 
 
 def check_user(wanted: str | None, users: set[str]) -> None:
-    """Whether the wanted user is among those of a table."""
+    """Whether the users of all tables of a history are one, or the wanted one is among them."""
+    check_several(wanted, users)
     if wanted is not None and wanted not in users:
-        raise InputError(f"it has no user {quote(wanted)}, only {_some(users)}")
+        raise InputError(f"it has no user {quote(wanted)}" + (f", only {_some(users)}" if users else ""))
+
+
+def check_several(wanted: str | None, users: set[str]) -> None:
+    """Several users are an error unless one is wanted."""
+    if wanted is None and len(users) > 1:
+        raise InputError(f"it has the rows of several users; choose one with user, such as {_some(users)}", ("user",))
 
 
 def count_by_user(table: Table, options: Options) -> dict[str, Counter[str]]:
@@ -142,7 +155,7 @@ def count_by_user(table: Table, options: Options) -> dict[str, Counter[str]]:
     histories: dict[str, Counter[str]] = defaultdict(Counter)
     for rows in _rows(table, options):
         assert rows.users is not None
-        names = _names(rows.locations, rows.where, "location")
+        names = names_in(rows.locations, rows.where, "location")
         counts = repeat(1) if rows.counts is None else _numbers(names, rows.counts, rows.where, whole)
         for user, name, count in zip(rows.users, names, counts, strict=False):
             histories[user][name] += count
@@ -172,7 +185,7 @@ def text_rows(table: Table, key: str, value: str, optional: str) -> Iterator[tup
         columns = [*needed, None if more is None else table.columns.index(more)]
     for (keys, values, *others), where in table.batches([at for at in columns if at is not None]):
         last = _texts(others[0], where, optional) if others else repeat("")
-        yield from zip(_names(keys, where, key), _texts(values, where, value), last, strict=False)
+        yield from zip(names_in(keys, where, key), _texts(values, where, value), last, strict=False)
 
 
 def whole(values: list[Any]) -> list[int]:
@@ -224,7 +237,7 @@ def _rows(table: Table, options: Options, *, with_coordinates: bool = False) -> 
     for columns, where in table.batches([table.columns.index(name) for name in asked]):
         values = dict(zip(asked, columns, strict=True))
         counts = None if found.count is None else values[found.count]
-        users = None if found.user is None else _names(values[found.user], where, "user")
+        users = None if found.user is None else names_in(values[found.user], where, "user")
         coordinates = list(zip(*(values[name] for name in at), strict=True)) if at else []
         yield _Rows(values[found.location], counts, users, coordinates, _moments(found, moments, values), where)
 
@@ -251,18 +264,12 @@ def _minutes(value: Any) -> float | None:
         return None
 
 
-def _check_one(users: set[str], more: Iterable[str], wanted: str | None) -> None:
-    """Note the users of some more rows; several are an error unless one is wanted."""
-    users.update(more)
-    if wanted is None and len(users) > 1:
-        raise InputError(f"it has the rows of several users; choose one with user, such as {_some(users)}", ("user",))
-
-
 def _some(users: Iterable[str]) -> str:
     return name_list(sorted(users), 5)
 
 
-def _names(values: list[Any], where: Callable[[int], str], what: str) -> list[str]:
+def names_in(values: list[Any], where: Callable[[int], str], what: str) -> list[str]:
+    """The values as names; one that is blank or of another kind is an error."""
     try:
         if all(map(str.strip, set(values))):
             return values
