@@ -24,8 +24,8 @@ READ: dict[str, tuple[str, dict[str, int], tuple[str, ...]]] = {
         "youtube",
         {"Harbour Knots": 2, "St. Brendan Church": 1},
         (
-            "Left out 1 ad: advertisements.",
-            "Left out 1 item: searches or removed videos.",
+            "Left out 1 advertisement.",
+            "Left out 1 item without a channel, such as searches and removed videos.",
             ONCE.format("video"),
         ),
     ),
@@ -154,3 +154,28 @@ def test_profiles_of_netflix_in_several_files(tmp_path: Path) -> None:
     with pytest.raises(ew.InputError, match="rows of several users; choose one with user, such as 'Ada', 'Ben'"):
         ew.read(files)
     assert dict(ew.read(files, user="Ben").histogram) == {"Low Tide": 1}
+
+
+def test_what_both_histories_of_spotify_have_counts_once() -> None:
+    names = ("Streaming_History_Audio_2023_0.json", "StreamingHistory_music_0.json", "StreamingHistory_podcast_0.json")
+    extended, music, podcasts = (MEDIA / name for name in names)
+    for files in ([extended, music, podcasts], [music, podcasts, extended]):
+        history = ew.read(files)
+        assert history.histogram == ew.read(extended).histogram
+        assert "Counted 4 repeated items only once." in history.notes
+
+
+def test_spotify_counts_when_playing_began(tmp_path: Path) -> None:
+    play = {"endTime": "2023-03-06 00:01", "artistName": "Choir", "trackName": "Vespers", "msPlayed": 240000}
+    path = tmp_path / "StreamingHistory0.json"
+    path.write_text(json.dumps([play]))
+    assert dict(ew.read(path, by="place,daypart,weekend").histogram) == {"Choir · weekend evening": 1}
+    assert ew.read(path, until="2023-03-05").histogram.size == 1
+
+
+def test_every_season_of_a_series(tmp_path: Path) -> None:
+    titles = ["Stranger Things: Stranger Things 4: Chapter One", "Dark: Finale: Secrets", "Dark: Season 1: Secrets"]
+    path = tmp_path / "NetflixViewingHistory.csv"
+    rows = "".join(f'"{title}","3/6/23"\n' for title in [*titles, "Lantern: The Film: A Story"])
+    path.write_text(f"Title,Date\n{rows}")
+    assert dict(ew.read(path).histogram) == {"Stranger Things": 1, "Dark": 2, "Lantern: The Film: A Story": 1}

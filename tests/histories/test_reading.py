@@ -22,7 +22,8 @@ from typing import Any
 import pytest
 
 import elsewhere as ew
-from tests.support.exports import EXPORTS, chromium, firefox
+from tests.support.exports import EXPORTS, MEDIA, chromium, firefox
+from tests.support.tracks import TRACKS
 
 #: The two days that the made-up exports tell of, counted by eye.
 DAYS = {"HOME": 6, "WORK": 4, "STAT": 4, "CAFE": 2, "CLIN": 1, "GYM": 1, "CHUR": 1, "BAR": 1}
@@ -356,11 +357,11 @@ def test_folders_and_zips(tmp_path: Path, takeout: dict[str, bytes]) -> None:
     assert history.notes == ("Left out 1 check-in without a venue.",)
     assert ew.read(EXPORTS, format="timeline").histogram.size == 20  # of one person, twice
     refuses("several formats, takeout and timeline and swarm", EXPORTS)
-    refuses("it holds no export in the format takeout", zipped(tmp_path / "s", swarm), format="takeout")
+    refuses("it holds nothing in the format takeout", zipped(tmp_path / "s", swarm), format="takeout")
 
 
 def test_folders_and_zips_that_are_wrong(tmp_path: Path, takeout: dict[str, bytes]) -> None:
-    refuses("it holds no export in the format takeout or timeline or swarm", tmp_path)
+    refuses("it holds no export, no track and no table that can be read", tmp_path)
     month = next(name for name in takeout if "MARCH" in name)
     for name in ("../evil.json", "/etc/evil.json", "a\\..\\..\\evil.json", "C:\\evil.json", "a/../../b.txt"):
         refuses("points outside of it", zipped(tmp_path / "evil", {name: takeout[month], "fine.json": takeout[month]}))
@@ -664,3 +665,38 @@ def test_users_of_several_files(tmp_path: Path, header: str, rows: list[str]) ->
     assert ew.read([files[0], files[0]]).histogram.length == 1
     with pytest.raises(ew.InputError, match="it has no user 'cy', only 'ann', 'ann2', 'bob'"):
         ew.read(files, user="cy")
+
+
+@pytest.mark.parametrize(
+    ("names", "left", "form"),
+    [
+        (("f.csv", "spotify.zip"), "'f.csv'", "spotify"),
+        (("f.csv", "monday.gpx"), "'f.csv'", "gpx"),
+        (("monday.gpx", "march.json"), "'monday.gpx'", "takeout"),
+        (("march.json", "spotify.zip", "f.csv"), "'spotify.zip', 'f.csv'", "takeout"),
+        (("f.csv", "table.zip"), "'table.zip'", "csv"),
+    ],
+)
+def test_files_that_are_named_are_read_or_refused(tmp_path: Path, names: list[str], left: str, form: str) -> None:
+    write(tmp_path / "f.csv", "location,count\ncafe,3\n")
+    zipped(tmp_path / "spotify.zip", {"a.json": (MEDIA / "StreamingHistory_music_0.json").read_bytes()})
+    zipped(tmp_path / "table.zip", {"a.csv": b"location,count\ncafe,3\n"})
+    write(tmp_path / "monday.gpx", (TRACKS / "monday.gpx").read_text())
+    write(tmp_path / "march.json", (EXPORTS / "google_takeout_2023_MARCH.json").read_text(encoding="utf-8"))
+    told = f"nothing in {left} is in the format {form}, as the rest is; give files of one format"
+    with pytest.raises(ew.InputError, match=re.escape(told)):
+        ew.read([tmp_path / name for name in names])
+
+
+def test_what_is_named_but_empty_is_refused(tmp_path: Path) -> None:
+    table = write(tmp_path / "f.csv", "location,count\ncafe,3\n")
+    with pytest.raises(ew.InputError, match=r"empty\.csv: it is empty"):
+        ew.read([table, write(tmp_path / "empty.csv", "")])
+    with pytest.raises(ew.InputError, match=r"pictures: it holds nothing that can be read; leave it out"):
+        ew.read([table, zipped(tmp_path / "pictures", {"a.png": b"png"})])
+
+
+def test_a_folder_with_several_tables(tmp_path: Path) -> None:
+    for name in ("a.csv", "b.csv"):
+        write(tmp_path / name, "location,count\ncafe,3\n")
+    refuses("it holds 2 tables, 'a.csv', 'b.csv'; give those that you want one by one", tmp_path)

@@ -95,8 +95,21 @@ def test_the_first_sheet(tmp_path: Path) -> None:
         assert (history.format, dict(history.histogram)) == ("sheet", {"café": 8, "12": 2})
     with pytest.raises(ew.InputError, match=r"a\.xlsx: row 3 gives 'gym' the count 1\.5; counts must be whole"):
         ew.read(xlsx(tmp_path / "a.xlsx", [["place", "visits"], ["café", 7], ["gym", 1.5]]))
+    with pytest.raises(ew.InputError, match=r"a\.xlsx: row 3 gives 'gym' no count; counts must be numbers"):
+        ew.read(xlsx(tmp_path / "a.xlsx", [["place", "visits"], ["café", 7], ["gym", ""]]))
     with pytest.raises(ew.InputError, match="its first sheet is empty"):
         ew.read(xlsx(tmp_path / "a.xlsx", []))
+
+
+@pytest.mark.usefixtures("needs_reader")
+def test_without_a_header(tmp_path: Path) -> None:
+    """By the rule for text."""
+    history = ew.read(xlsx(tmp_path / "a.xlsx", [["café", 7], [12, 2], ["café", 1]]))
+    assert dict(history.histogram) == {"café": 8, "12": 2}
+    assert history.notes == ("The table has no header, so its columns were read as location and count.",)
+    assert dict(ew.read(ods(tmp_path / "a.ods", [["café"], ["gym"], ["café"]])).histogram) == {"café": 2, "gym": 1}
+    with pytest.raises(ew.InputError, match="choose one of 'café', '3', 'x' with location_column"):
+        ew.read(xlsx(tmp_path / "b.xlsx", [["café", 3, "x"], ["gym", 2, "y"]]))
 
 
 @pytest.mark.usefixtures("needs_reader")

@@ -200,6 +200,11 @@ def names_without_header(first: Sequence[str], rows: Sequence[Sequence[str]]) ->
     return ["count", "location"] if numeric == ["0"] else ["location", "count"]
 
 
+def without_header_note(names: Sequence[str]) -> str:
+    """What to tell the person about a table that is read without a header."""
+    return f"The table has no header, so its columns were read as {' and '.join(names)}."
+
+
 def find_user(names: Sequence[str], user: str | None = None) -> str:
     """The column with the users of a table that may have no locations."""
     found = _known(names, "user") if user is None else called(names, user)

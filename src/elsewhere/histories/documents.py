@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path, PureWindowsPath
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
@@ -105,6 +105,8 @@ class Document:
     among_others: bool = False
     #: Whether it is one of several that a person gives.
     is_given: bool = False
+    #: Which of several files, folders or zips that a person gives it is or belongs to.
+    source: str = ""
     #: Called with the number of bytes parsed since.
     on_progress: Callable[[int], None] | None = None
 
@@ -204,7 +206,11 @@ def opened(path: Source | Sequence[Source]) -> Iterator[list[Document]]:
         together: list[Document] = []
         for one in path:
             with one_sentence(one):
-                together += [replace(it, among_others=True, is_given=not it.among_others) for it in _at(one, stack)]
+                found = _at(one, stack)
+                if not found:
+                    raise InputError("it holds nothing that can be read; leave it out")
+            given = partial(replace, among_others=True, source=str(one))
+            together += [given(it, is_given=not it.among_others) for it in found]
         yield together
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 from typing import TypeAlias, TypeVar
 
 from elsewhere.histories import (
@@ -28,7 +29,7 @@ from elsewhere.histories.tracks import geojson, geolife, gpx, kml, overland, own
 from elsewhere.histories.tracks.points import Track
 from elsewhere.histories.unsupported import refuse_unsupported
 from elsewhere.model.errors import InputError
-from elsewhere.text import closest, quote
+from elsewhere.text import closest, name_list, quote
 
 _EXPORTS = (takeout.EXPORT, timeline.EXPORT, swarm.EXPORT)
 #: Exports of what somebody looked at, which count if there are no places.
@@ -63,7 +64,9 @@ def recognised(documents: list[Document], name: str | None) -> tuple[Format, lis
         )
     alone = [it for it in documents if not it.among_others]
     if not alone:
-        return _among(documents, name)
+        reader, chosen = _among(documents, name)
+        _check_all(documents, chosen, reader)
+        return reader, chosen
     if not alone[0].head:
         raise InputError("it is empty")
     if name is not None:
@@ -103,8 +106,25 @@ def _among(documents: list[Document], name: str | None) -> tuple[Format, list[Do
         tables = [it for it in readable if it.is_table]
         if len(tables) == 1:
             return recognised([replace(tables[0], among_others=False)], name)
-    wanted = name or " or ".join(reader.name for reader in _EXPORTS)
-    raise InputError(f"it holds no export in the format {wanted}{'' if name else ', no track and not one table'}")
+        if tables:
+            told = f"it holds {len(tables)} tables, {name_list([it.name for it in tables])}"
+            raise InputError(f"{told}; give those that you want one by one")
+    if name is not None:
+        raise InputError(f"it holds nothing in the format {name}")
+    raise InputError("it holds no export, no track and no table that can be read")
+
+
+def _check_all(documents: list[Document], chosen: list[Document], reader: Format) -> None:
+    """Whether something of every file, folder or zip that a person gave is read: none is left out without a word."""
+    used = {it.source for it in chosen}
+    left = [it for it in documents if it.source not in used]
+    for document in left:
+        with document.named():
+            if not document.head:
+                raise InputError("it is empty")
+    if left:
+        names = name_list(list(dict.fromkeys(PurePath(it.source).name for it in left)))
+        raise InputError(f"nothing in {names} is in the format {reader.name}, as the rest is; give files of one format")
 
 
 def _one_export(found: list[tuple[Export, list[Document]]]) -> tuple[Export, list[Document]] | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from elsewhere.histories.columns import called
@@ -24,13 +24,15 @@ _HEADER = re.compile(rb'"?(?:Profile Name"?,"?Start Time"?,.*"?Title"?,|Title"?,
 #: Where the name of a series ends: "Dark: Season 1: Secrets", in any language.
 _EPISODE = re.compile(r":\s+(?:[^\W\d_]+\s+\d+(?::|$)|(?:Limited Series|Miniseries)(?::|$))")
 
+#: Parts of a title that are looked at: the series may have some, the season and the episode.
+_MOST_PARTS = 6
 
 _OPTIONAL = ("Profile Name", "Start Time", "Supplemental Video Type")
 
 
 class _Title(NamedTuple):
     profile: str
-    name: str
+    title: str
     time: str | None
     #: Whether it is a trailer or the like.
     is_extra: bool
@@ -43,11 +45,13 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
     notes: list[str] = []
     users: set[str] = set()
     extras, repeats = 0, Repeats()
-    for title in items_of_all(documents, lambda document: _titles(document, options.user, users), notes):
+    titles = list(items_of_all(documents, lambda document: _titles(document, options.user, users), notes))
+    known = {name for title in titles if (name := _series(title.title)) != title.title}
+    for title in titles:
         if title.is_extra:
             extras += 1
         elif not repeats.has(*title.identity):
-            counted = options.bin(title.name, title.time)
+            counted = options.bin(_name(title.title, known), title.time)
             if counted is not None:
                 counts[counted] += 1
     # Here and not file by file, where it would be the mistake of a single file.
@@ -82,9 +86,8 @@ def _titles(document: Document, user: str | None, users: set[str]) -> Iterator[_
                 time = times[at].strip() if times else None
                 identity = (title, time, profiles[at] if profiles else None)
                 is_extra = bool(extras and extras[at].strip())
-                yield _Title(
-                    profiles[at] if profiles else "", _series(title), f"{time}Z" if time else None, is_extra, identity
-                )
+                profile = profiles[at] if profiles else ""
+                yield _Title(profile, title, f"{time}Z" if time else None, is_extra, identity)
 
 
 def _series(title: str) -> str:
@@ -92,9 +95,25 @@ def _series(title: str) -> str:
 
     >>> _series("Dark: Staffel 1: Geheimnisse"), _series("Mission: Impossible"), _series("Blade Runner: 2049")
     ('Dark', 'Mission: Impossible', 'Blade Runner: 2049')
+    >>> _series("Stranger Things: Stranger Things 4: Chapter One")
+    'Stranger Things'
     """
+    name, *season = title.split(": ", 2)
+    if len(season) == 2 and season[0].casefold().startswith(f"{name} ".casefold()):
+        return name
     found = _EPISODE.search(title)
     return title[: found.start()] if found and found.start() else title
+
+
+def _name(title: str, known: Collection[str]) -> str:
+    """The name of a series, or of a film; a season may have any name if other titles tell that it is a series.
+
+    >>> _name("Dark: Finale: Secrets", {"Dark"}), _name("Dark: The Film", {"Dark"})
+    ('Dark', 'Dark: The Film')
+    """
+    parts = title.split(": ", _MOST_PARTS)
+    begins = (": ".join(parts[:at]) for at in range(1, len(parts) - 1))
+    return next((begin for begin in begins if begin in known), _series(title))
 
 
 EXPORT = Export(

@@ -9,7 +9,7 @@ from io import BytesIO
 from typing import Any
 
 from elsewhere.extras import load
-from elsewhere.histories.columns import numeric_columns
+from elsewhere.histories.columns import SAMPLE, names_without_header, numeric_columns, without_header_note
 from elsewhere.histories.documents import ZIP, Document
 from elsewhere.histories.reader import TableFormat
 from elsewhere.histories.tables import Batch, Table
@@ -22,13 +22,18 @@ def open_table(document: Document) -> Iterator[Table]:
     numbered = [(line, row) for line, row in enumerate(_rows(document), 1) if any(value != "" for value in row)]
     if not numbered:
         raise InputError("its first sheet is empty")
-    header = [str(value).strip() for value in numbered[0][1]]
-    lines, rows = [line for line, _ in numbered[1:]], [row for _, row in numbered[1:]]
+    lines, rows = [line for line, _ in numbered], [[_value(value) for value in row] for _, row in numbered]
+    header, *texts = ([_text(value) for value in row] for row in rows[: SAMPLE + 1])
+    notes = []
+    if names := names_without_header(header, texts):
+        header, notes = names, [without_header_note(names)]
+    else:
+        lines, rows = lines[1:], rows[1:]
 
     def batches(wanted: list[int]) -> Iterator[Batch]:
-        yield Batch([[_value(row[at]) for row in rows] for at in wanted], partial(_where, lines))
+        yield Batch([[row[at] for row in rows] for at in wanted], partial(_where, lines))
 
-    yield Table(header, batches, numeric_columns(header, rows))
+    yield Table(header, batches, numeric_columns(header, rows), notes)
 
 
 def _rows(document: Document) -> list[list[Any]]:
@@ -48,6 +53,11 @@ def _value(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return None if value == "" else value
+
+
+def _text(value: Any) -> str:
+    """A cell of a line that may be the header."""
+    return "" if value is None else str(value).strip()
 
 
 def _where(lines: list[int], at: int) -> str:

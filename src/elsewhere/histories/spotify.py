@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from elsewhere.histories.documents import Document
@@ -37,19 +38,28 @@ class _Play(NamedTuple):
     title: str | None
     time: str | None
     long: float
+    #: Whether it is in the history of a year, whose ends are to the minute.
+    is_yearly: bool
 
 
 def _read(documents: Sequence[Document], options: Options) -> Reading:
     counts: Counter[str] = Counter()
     notes: list[str] = []
     short, unnamed, repeats = 0, 0, Repeats()
-    for play in items_of_all(documents, _plays, notes):
+    both: Counter[tuple[str, float]] = Counter()
+    for play in sorted(items_of_all(documents, _plays, notes), key=lambda play: play.is_yearly):
         if play.name is None:
             unnamed += 1
         elif play.long < _LEAST:
             short += 1
         elif not repeats.has(play.title, play.time, play.long):
-            counted = options.bin(play.name, play.time)
+            end = (play.time or "")[: len("2023-03-05 20:15")].replace("T", " "), play.long
+            if play.is_yearly and both[end]:  # it is in the extended history, which was read before
+                both[end] -= 1
+                repeats.number += 1
+                continue
+            both[end] += not play.is_yearly and play.time is not None
+            counted = options.bin(play.name, _begin(play))
             if counted is not None:
                 counts[counted] += 1
     if short:
@@ -69,7 +79,21 @@ def _plays(document: Document) -> Iterator[_Play]:
         time = first_text(item, "ts", "endTime")
         # The history of a year has times without a zone, in UTC.
         moment = None if time is None else f"{time.rstrip('Zz')}Z"
-        yield _Play(first_text(item, *_NAMES), first_text(item, *_TITLES), moment, _milliseconds(item))
+        name, title = (first_text(item, *keys) for keys in (_NAMES, _TITLES))
+        yield _Play(name, title, moment, _milliseconds(item), "msPlayed" in item)
+
+
+def _begin(play: _Play) -> str | None:
+    """When it began to play, if the end is a time.
+
+    >>> _begin(_Play("Choir", "Vespers", "2023-03-06 00:01Z", 240000, True))
+    '2023-03-05T23:57:00Z'
+    """
+    try:
+        began = datetime.fromisoformat(play.time or "") - timedelta(milliseconds=play.long)
+    except (ValueError, OverflowError):
+        return play.time
+    return f"{began.replace(tzinfo=None).isoformat()}Z"
 
 
 def _milliseconds(item: dict[str, Any]) -> float:

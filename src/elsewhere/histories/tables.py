@@ -9,6 +9,7 @@ import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date, time
 from decimal import Decimal, InvalidOperation
 from itertools import repeat
 from typing import Any, NamedTuple
@@ -290,7 +291,8 @@ def _name(value: Any, where: Callable[[int], str], at: int, what: str) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str):
-        raise InputError(f"{where(at)} has the {what} {quote(value)}, which is not a name")
+        shown = quote(str(value)) if isinstance(value, date | time) else quote(value)
+        raise InputError(f"{where(at)} has the {what} {shown}, which is not a name")
     return value
 
 
@@ -304,7 +306,8 @@ def _numbers(
             try:
                 parse([value])
             except ValueError as error:
-                told = f"{where(at)} gives {quote(names[at])} the count {quote(value)}"
+                count = "no count" if value is None else f"the count {quote(value)}"
+                told = f"{where(at)} gives {quote(names[at])} {count}"
                 raise InputError(f"{told}; {error}") from None
         raise
 

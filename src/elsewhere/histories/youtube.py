@@ -39,9 +39,10 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
             counted = options.bin(video.channel, video.time)
             if counted is not None:
                 counts[counted] += 1
-    for number, what, which in ((ads, "ad", "advertisements"), (unknown, "item", "searches or removed videos")):
-        if number:
-            notes.append(f"Left out {plural(number, what)}: {which}.")
+    if ads:
+        notes.append(f"Left out {plural(ads, 'advertisement')}.")
+    if unknown:
+        notes.append(f"Left out {plural(unknown, 'item')} without a channel, such as searches and removed videos.")
     if repeats.number:
         notes.append(f"Counted {plural(repeats.number, 'repeated video')} only once.")
     return Reading(counts, notes)
