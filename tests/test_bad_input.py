@@ -49,6 +49,8 @@ CASES: list[tuple[Callable[[], object], str]] = [
     (lambda: ew.hide({"cafe": 0}, []), "empty"),
     (lambda: ew.hide(H, {"Gyn"}), "'Gyn' is not in the histogram; did you mean 'gym'?"),
     (lambda: ew.hide(H, {"*gyn*"}), "the sensitive pattern '*gyn*' matches nothing in the histogram"),
+    (lambda: ew.hide(H, {"gym"}, quality="l2", candidates=[""]), "candidates has an empty name"),
+    (lambda: ew.hide(H, {"gym"}, quality="l2", candidates=[" \u200b"]), "candidates has an empty name"),
     (lambda: ew.hide(H, {"gym"}, candidates=["s*"]), "candidates has the pattern 's*'"),
     (lambda: ew.hide(H, {"gym"}, lower={"Cafe": 1, "cafe": 2}), "lower has two bounds for 'cafe'"),
     (lambda: ew.hide(H, "gym"), "sensitive is 'gym'; give a collection"),

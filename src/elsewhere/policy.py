@@ -17,6 +17,7 @@ from elsewhere.histories.zones import is_file
 from elsewhere.model.distances import find_distance
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import HasProfile, Profile, TargetLike
+from elsewhere.model.names import name_key
 from elsewhere.model.question import (
     DISTANCE_LIMITS,
     MEMORY_LIMIT,
@@ -362,6 +363,8 @@ def _check(values: Mapping[str, Any]) -> None:
     for key in _LISTS:
         if not isinstance(values[key], tuple) or not all(isinstance(item, str) for item in values[key]):
             raise InputError(f"{key} is {quote(values[key])}; it must be a list of strings", (key,))
+    if not all(map(name_key, values["candidates"])):
+        raise InputError("candidates has an empty name", ("candidates",))
     for key in _NUMBERS:
         if values[key] is not None:
             nonnegative(key, values[key])

@@ -665,9 +665,12 @@ def test_a_file_is_verified(client: Client, history: str) -> None:
     found = check(release, {**question, "ticked": ["Museum"]})
     assert not found["ok"]
     assert any("'Museum'" in sentence for sentence in found["sentences"])
-    found = check(release + b"\n", question)
-    assert not found["ok"]
-    assert "bytes differ" in found["sentences"][-1]
+    assert "does not meet what you chose" in found["sentences"][0]
+    for saved_again in (release + b"\n", release.replace(b"\n", b"\r\n"), b"\xef\xbb\xbf" + release):
+        found = check(saved_again, question)
+        assert not found["ok"]
+        assert found["sentences"][0].startswith("The counts in 'mine.csv' meet what you chose, but the file")
+        assert "bytes differ" in found["sentences"][-1]
     assert check(release, {"goal": "hide"})["hint"] == "Tick what the file must not show."
 
 

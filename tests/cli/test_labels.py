@@ -11,7 +11,7 @@ import pytest
 
 import elsewhere as ew
 from tests.support.command import Run, rows, run, write_table
-from tests.support.exports import EXPORTS, firefox
+from tests.support.exports import EXPORTS, MEDIA, firefox
 
 __all__ = ["run"]
 
@@ -146,6 +146,10 @@ def test_links(run: Run) -> None:
         "cafe.example": "https://cafe.example", "gym.example": "https://gym.example"
     }  # fmt: skip
     assert sites["gym.example"]["label"] == "gym.example"
+    sites = table(run("labels", str(MEDIA / "History.json"))[1])
+    assert all(row["map"] == f"https://{row['id']}" for row in sites.values())
+    for name in ("watch-history.json", "StreamingHistory_music_0.json", "NetflixViewingHistory.csv"):
+        assert {row["map"] for row in table(run("labels", str(MEDIA / name))[1]).values()} == {""}
 
 
 @pytest.mark.parametrize(

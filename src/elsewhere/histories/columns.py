@@ -13,6 +13,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import NamedTuple
 
+from elsewhere.histories.coordinates import tells_position
 from elsewhere.model.errors import InputError
 from elsewhere.model.names import name_key
 from elsewhere.text import closest, name_list, quote
@@ -179,6 +180,8 @@ def find_places(names: Sequence[str]) -> PlaceColumns:
     for what, known in (("name", _PLACE_NAMES), ("latitude", _LATITUDES), ("longitude", _LONGITUDES), ("", _KINDS)):
         ranks = sorted((known.split().index(_key(name)), name) for name in names if _key(name) in known.split())
         if not ranks and what:
+            if tell_position(names):
+                raise _missing(names, what)
             raise InputError(f"a table of places needs the column {what}; the columns are {name_list(names)}")
         found.append(ranks[0][1] if ranks else None)
     return PlaceColumns(found[0] or "", found[1] or "", found[2] or "", found[3])
@@ -217,6 +220,8 @@ def called(names: Sequence[str], wanted: str) -> str:
     """The column of that name, or the only one that is written like it."""
     found = called_if_any(names, wanted)
     if found is None:
+        if tell_position(names):
+            raise InputError(f"no column is called {quote(wanted)}; its first line has numbers instead of names")
         told = f"no column is called {quote(wanted)}; the columns are {name_list(names)}"
         raise InputError(f"{told}{closest(str(wanted), names)}")
     return found
@@ -248,9 +253,18 @@ def _known(names: Sequence[str], role: str, taken: Collection[str] = ()) -> str 
     return None
 
 
+def tell_position(names: Iterable[str]) -> bool:
+    """Whether the first line of a table may say where somebody was, so that no message may quote it."""
+    texts = list(map(str, names))
+    return not _has_known(texts) and (sum(map(_is_number, texts)) > 1 or any(map(tells_position, texts)))
+
+
 def _missing(names: Sequence[str], role: str) -> InputError:
     if not names:
         return InputError("the table has no columns")
+    if tell_position(names):
+        told = "its first line has numbers instead of the names of columns"
+        return InputError(f"{told}; add a first line such as location,count or latitude,longitude,time")
     argument = f"{role}_column"
     told = f"no {role} column is known; choose one of {name_list(names)} with {argument}"
     if role == "location" and not _has_known(names):

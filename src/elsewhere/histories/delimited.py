@@ -13,7 +13,13 @@ from itertools import chain, islice
 from operator import itemgetter
 from typing import Protocol, TypeAlias
 
-from elsewhere.histories.columns import coordinate_columns, names_without_header, numeric_columns, without_header_note
+from elsewhere.histories.columns import (
+    coordinate_columns,
+    names_without_header,
+    numeric_columns,
+    tell_position,
+    without_header_note,
+)
 from elsewhere.histories.documents import Document
 from elsewhere.histories.reader import TableFormat
 from elsewhere.histories.tables import Batch, Table
@@ -60,7 +66,7 @@ def open_table(document: Document) -> Iterator[Table]:
             header, first = names, (max(begin - 1, 0), [header, *first[1]])
             notes = [*notes, without_header_note(names)]
         numeric = numeric_columns(header, first[1])
-        quoted = coordinate_columns(header) is None
+        quoted = coordinate_columns(header) is None and not tell_position(header)
         yield Table(header, lambda wanted: batches(chain([first], chunks), len(header), wanted, quoted), numeric, notes)
 
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _GOOGLE_ID = re.compile(r"(?:ChIJ[\w-]{16}|GhIJ[\w-]{16}|E[g-j][\w-]{26})[\w-]*", re.ASCII)
 #: Ids of Foursquare and others: hexadecimal digits, with hyphens in a UUID, or only a number.
 _OTHER_ID = re.compile(r"[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9]+", re.IGNORECASE)
+#: Formats whose locations are sites, and those whose locations are artists, films and channels, which are on no map.
+_SITES, _MEDIA = ("browser", "chrome"), ("youtube", "spotify", "netflix")
 #: Places of a track that have a number instead of a name.
 _NUMBERED = re.compile(rf"{UNNAMED} [1-9][0-9]*")
 
@@ -112,14 +114,16 @@ def _is_unnamed(location: str, coordinates: Collection[str]) -> bool:
 
 
 def _is_id(location: str, form: str) -> bool:
-    if form in ("timeline", "browser"):
+    if form in ("timeline", *_SITES, *_MEDIA):
         return form == "timeline"
     return bool(_GOOGLE_ID.fullmatch(location) or _OTHER_ID.fullmatch(location))
 
 
 def _link(history: History, location: str, is_id: bool) -> str:
-    """Where to look a location up."""
-    if history.format == "browser":
+    """Where to look a location up; "" if no map knows it."""
+    if history.format in _MEDIA:
+        return ""
+    if history.format in _SITES:
         return f"https://[{location}]" if ":" in location else f"https://{quote(location)}"
     if at := history.coordinates.get(location):
         latitude, longitude = (f"{degrees:.7f}".rstrip("0").rstrip(".") for degrees in at)

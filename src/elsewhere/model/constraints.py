@@ -13,7 +13,7 @@ from elsewhere.model.arrays import Flags, Ints, exact_sum
 from elsewhere.model.distances import align
 from elsewhere.model.errors import Infeasible, InputError
 from elsewhere.model.histogram import Histogram
-from elsewhere.model.names import NameIndex, is_pattern
+from elsewhere.model.names import NameIndex, is_pattern, name_key
 from elsewhere.model.question import Covered, Question, as_float, as_list
 from elsewhere.model.taxonomy import Selection
 from elsewhere.text import closest, name_list, plural, quote
@@ -24,6 +24,8 @@ def union_of(question: Question, target: NameIndex | None) -> tuple[NameIndex, I
     history = question.history
     candidates = _names("candidates", question.candidates)
     for name in candidates:
+        if not name_key(name):
+            raise InputError("candidates has an empty name", ("candidates",))
         if is_pattern(name):
             raise InputError(f"candidates has the pattern {quote(name)}; name each candidate", ("candidates",))
     index = history.index.union(NameIndex(candidates)) if candidates else history.index
