@@ -27,8 +27,8 @@ HERE = Path(__file__).parent
 FAINT = "#9aa5b1"
 
 #: The example of the paper.
-HISTORY = dict(a=7, b=2, c=3, d=2, e=13, f=12, g=8, h=3)
-FRUGAL = dict(a=10, b=8, c=6, d=2, e=13, f=4, g=4, h=3)
+HISTORY = dict(zip("abcdefgh", (7, 2, 3, 2, 13, 12, 8, 3), strict=True))
+FRUGAL = dict(zip("abcdefgh", (10, 8, 6, 2, 13, 4, 4, 3), strict=True))
 #: One so small that all releases can be drawn, and a limit on its quality loss.
 FEW, OTHER, LIMIT = (5, 1, 2, 4), (2, 5, 3, 2), 0.05
 
@@ -82,7 +82,8 @@ def year_resembles() -> Figure:
 
 
 def year_avoids() -> Figure:
-    return ew.avoid(_sample("year"), profiles.stored("commuter"), max_quality_loss=0.02).plot()
+    at_most = {"Hospital": 187, "Pharmacy": 16, "Psychotherapist": 21}
+    return ew.avoid(_sample("year"), profiles.stored("commuter"), max_quality_loss=0.02, upper=at_most).plot()
 
 
 def year_frontier() -> Figure:
@@ -95,22 +96,24 @@ def year_frontier() -> Figure:
 def marginal() -> Figure:
     """hide: the next visit goes where it costs least."""
     kept = {place: count for place, count in HISTORY.items() if place not in "gh"}
-    steps = {
-        place: [1000 * (term(count / 50, (count + k) / 50) - term(count / 50, (count + k - 1) / 50)) for k in range(1, 6)]
-        for place, count in kept.items()
-    }
-    cheapest = sorted(cost for costs in steps.values() for cost in costs)[:11]
+    steps = [
+        [1000 * (term(count / 50, (count + k) / 50) - term(count / 50, (count + k - 1) / 50)) for k in range(1, 6)]
+        for count in kept.values()
+    ]
+    cheapest = sorted(cost for costs in steps for cost in costs)[:11]
     figure, axes = _sheet(7.2, 3.6)
-    for at, (place, costs) in enumerate(steps.items()):
+    for at, costs in enumerate(steps):
         taken = sum(cost <= cheapest[-1] for cost in costs)
         axes.plot([at] * 5, costs, color=FAINT, linewidth=1, zorder=1)
         axes.scatter([at] * taken, costs[:taken], 70, canvas.AFTER, zorder=2)
         axes.scatter([at] * (5 - taken), costs[taken:], 70, "white", edgecolor=FAINT, zorder=2)
         for k, cost in enumerate(costs, 1):
             axes.annotate(f"+{k}", (at, cost), (9, 0), textcoords="offset points", va="center", fontsize=8)
-    axes.axhline((cheapest[-1] + min(c for costs in steps.values() for c in costs if c > cheapest[-1])) / 2,
+    axes.axhline((cheapest[-1] + min(c for costs in steps for c in costs if c > cheapest[-1])) / 2,
                  color=canvas.SENSITIVE, linestyle="--", linewidth=1.2)  # fmt: skip
-    axes.annotate("dashed: the price. The 11 steps\nbelow it are taken.", (5.6, 3.1), ha="right", color=canvas.SENSITIVE)
+    axes.annotate(
+        "dashed: the price. The 11 steps\nbelow it are taken.", (5.6, 3.1), ha="right", color=canvas.SENSITIVE
+    )
     axes.set_xticks(range(6), [f"{place} ({count} visits)" for place, count in kept.items()])
     axes.set_xlim(-0.4, 5.6)
     axes.set_ylim(0, 4.6)
@@ -275,7 +278,9 @@ def tree() -> Figure:
 
 
 def _merge_leaves(kind: str) -> dict[int, list[tuple[float, float]]]:
-    (first, second), totals = EVENINGS[kind].values(), {total: [] for total in range(21)}  # type: ignore[var-annotated]
+    """The labels of every total of two locations."""
+    first, second = EVENINGS[kind].values()
+    totals: dict[int, list[tuple[float, float]]] = {total: [] for total in range(21)}
     kept, aimed = first[0] + second[0], first[1] + second[1]
     for x, y in product(range(21), repeat=2):
         if x + y <= 20:
