@@ -85,6 +85,6 @@ def _display(self: Any, node: nodes.math_block) -> None:
 
 
 def _mathml(node: nodes.Element, display: str) -> str:
-    """The formula, with primes where browsers expect them."""
-    formula = re.sub("'+", lambda found: "^{" + r"\prime" * len(found[0]) + "}", node.astext())
+    """The formula. A prime is a letter that is raised already: in a superscript, most fonts raise it twice."""
+    formula = re.sub("''?", lambda found: "\N{PRIME}\N{DOUBLE PRIME}"[len(found[0]) - 1], node.astext())
     return convert(formula, display=display)
