@@ -116,9 +116,9 @@ def sentences(found: Look) -> Iterator[str]:
             yield f"You seem to {does} at {place.name} ({place.visits:,} of {plural(visits, 'visit')}; {place.reason})."
     for place in found.sensitive:
         what = f"{plural(place.visits, 'visit')} to {place.name}"
-        yield f"It shows {what}: {place.kind} ({place.reason}), which may tell about {_told(place.presets)}."
+        yield f"It shows {what}: {place.kind} ({place.reason}), which may hint at {_told(place.presets)}."
     if not found.sensitive:
-        yield "No place is of a kind that is often sensitive, as far as the names tell."
+        yield "No name tells of a kind of place that is often sensitive."
     if found.unrecognised:
         lost = sum(place.visits for place in found.unrecognised)
         yield f"Not recognised: {plural(len(found.unrecognised), 'place')} with {plural(lost, 'visit')}."

@@ -59,7 +59,7 @@ def test_why_a_place_is_where_it_is(loaded: Page) -> None:
     expect(clinic).to_have_attribute("title", "Klinikum Nord\nKind: Hospital (the word 'klinikum')")
     expect(clinic).to_have_attribute("aria-description", "Kind: Hospital (the word 'klinikum')")
     expect(row(loaded, "Blue Lantern")).to_have_attribute(
-        "aria-description", "Kind: not known (nothing in the name tells)"
+        "aria-description", "Kind: not known (the name does not tell)"
     )
     clinic.focus()
     expect(loaded.locator("#kind-place")).to_have_text("Klinikum Nord")

@@ -218,7 +218,7 @@ def test_keys_in_folders_and_parts_that_are_lost(tmp_path: Path) -> None:
     ew.batch(HIDE, tmp_path / "more.parquet", tmp_path / "two", **asked)
     assert {path: path.read_bytes() for path in (tmp_path / "two").rglob("part-*")} == parts
     asked["since"] = pq.read_table(tmp_path / "one")
-    with pytest.raises(ew.InputError, match="begun with another input"):
+    with pytest.raises(ew.InputError, match="started with another input"):
         ew.batch(HIDE, tmp_path / "more.parquet", tmp_path / "two", **asked)
 
 

@@ -109,7 +109,7 @@ def batch(
         how many users and visits each sensitive name hid. Its `releases` and `outcomes` are Arrow tables.
     """
     if engine not in ("local", "spark"):
-        raise InputError(f"engine is {quote(engine)}; it is 'local' or 'spark'", ("engine",))
+        raise InputError(f"engine is {quote(engine)}; it must be 'local' or 'spark'", ("engine",))
     if engine == "spark":
         load("pyspark", "the engine needs PySpark", "spark")
     from elsewhere.engines.request import Request
@@ -131,7 +131,7 @@ def batch(
 
     for name, value, most in (("threads", 1 if threads is None else threads, _MOST_THREADS), ("memory", memory, 2**62)):
         if not isinstance(value, int) or not 1 <= value <= most:
-            raise InputError(f"{name} is {quote(value)}; it is a whole number from 1 to {most:,}", (name,))
+            raise InputError(f"{name} is {quote(value)}; it must be a whole number from 1 to {most:,}", (name,))
     return run_batch(request, threads or os.cpu_count() or 1, memory, progress)
 
 

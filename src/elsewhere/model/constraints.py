@@ -102,7 +102,7 @@ def _not_kept(index: NameIndex, lower: Ints, closed: Flags, sensitive: Flags) ->
     lost = np.flatnonzero(closed & (lower > 0))
     if sensitive[lost].any():
         lost = lost[sensitive[lost]]
-        why, remedy = "are sensitive now", "spare them, or start anew without the earlier release"
+        why, remedy = "are sensitive now", "spare them, or leave out the earlier release"
     else:
         why, remedy = "were never visited", "leave out visited_only to keep them"
     places = name_list([index.names[at] for at in lost.tolist()], 5)

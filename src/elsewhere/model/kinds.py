@@ -58,7 +58,7 @@ class Found(NamedTuple):
 
 #: Letters of a name that are looked at: more would be no name, and patterns take their time with it.
 _LONGEST = 300
-UNKNOWN = "nothing in the name tells"
+UNKNOWN = "the name does not tell"
 _BRAND, _WORD, _END = "the brand {}", "the word {}", "the end of the word {}"
 
 #: What a name is divided at; the first part says what the place is, the others mostly where.

@@ -213,7 +213,7 @@ class _Process:
         status = self._process.wait()
         how = f"was killed (signal {-status})" if status < 0 else f"ended (exit status {status})"
         return InputError(
-            f"a worker process {how}, perhaps for lack of memory; what is written so far stays: "
+            f"a worker process {how}, perhaps because memory ran out; what is written so far stays: "
             "run the same command again to resume, with fewer threads",
             ("threads",),
         )
