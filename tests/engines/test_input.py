@@ -477,7 +477,7 @@ ARGUMENTS: list[tuple[dict[str, Any], str]] = [
     ({"min_released": "99%"}, "min_released is '99%'"),
     ({"rows_are_visits": "no"}, "rows_are_visits is 'no'; it must be True or False"),
     ({"keys": "month"}, "keys is 'month'; give a list of columns"),
-    ({"keys": ("location",)}, "a key is called 'location'"),
+    ({"keys": ("location",)}, "the key 'location' has the name of"),
     ({"keys": ("/abs",), "partition_by": ("/abs",), "output": "x"}, "the column '/abs' cannot name a folder"),
     ({"keys": ("month",), "partition_by": ("month", "month")}, "which has a column twice"),
     ({"policy": 5}, "policy is 5; give a Policy or its file"),
