@@ -233,7 +233,9 @@ def test_avoid_is_the_least_loss_at_own_places_with_a_distance_of_others_that_th
     assert apart < (reach - c) * 1.95 / math.sqrt(60)
     # What another place of the profile would make possible, own ones do not.
     assert set(ew.avoid({"a": 4, "b": 3}, PROFILE, min_distance=0.65).histogram) == {"e"}
-    with pytest.raises(ew.PrivacyNotMet, match="the draw cannot be met at a quality loss of at most 1; no quality loss"):
+    with pytest.raises(
+        ew.PrivacyNotMet, match="the draw cannot be met at a quality loss of at most 1; no quality loss"
+    ):
         ew.avoid({"a": 4, "b": 3}, PROFILE, 1.0, min_distance=0.65, method="drawn", key=KEY)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from elsewhere import profiles
 from elsewhere.files import read_bounded, write_atomic
 from elsewhere.histories import read_weights
+from elsewhere.histories.zones import is_file
 from elsewhere.model.distances import find_distance
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import HasProfile, Profile, TargetLike
@@ -71,7 +72,7 @@ class Policy:
     goal: Goal
     #: Locations, patterns, nodes of the taxonomy, or presets such as "preset:health".
     sensitive: tuple[str, ...] = ()
-    #: Locations to keep even though `sensitive` covers them.
+    #: Locations to keep even though `sensitive` or `sensitive_zones` cover them.
     spared: tuple[str, ...] = ()
     #: A file, or "shipped".
     taxonomy: str | None = None
@@ -98,6 +99,8 @@ class Policy:
     mechanism: Mechanism = "single"
     #: A file with weights by location, or the name of a profile, for method = "drawn".
     popularity: str | None = None
+    #: The size of the release: that of the history or of the target, or "free": the history and as few more visits as
+    #: meet `max_distance` or `min_distance`.
     size: Size = "original"
     redistribute: int | None = None
     visited_only: bool = False
@@ -114,6 +117,9 @@ class Policy:
     time_limit: float | None = None
     gap: float = 0.0
     memory_limit: int = MEMORY_LIMIT
+    #: Zones in which every place of the history is sensitive: circles such as "52.5186,13.3763,300m" (latitude,
+    #: longitude, radius), or GeoJSON files with polygons.
+    sensitive_zones: tuple[str, ...] = ()
     folder: Path = field(default=Path(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -180,7 +186,7 @@ class Policy:
         if self.goal == "hide":
             return None
         limit = getattr(self, DISTANCE_LIMITS[self.goal])
-        return chosen_aim(self.goal, self.max_quality_loss, limit, self.aim, self.method)
+        return chosen_aim(self.goal, self.max_quality_loss, limit, self.aim, self.method, self.size)
 
     def at(self, folder: Path) -> Policy:
         """Return the same policy with its paths relative to `folder`."""
@@ -198,6 +204,8 @@ class Policy:
                 weights = self.weights(what)
                 told = (sorted(weights.items()), weights.spread if isinstance(weights, Profile) else None)
                 contents[what] = sha256(repr(told).encode()).hexdigest()
+        if zones := [self._at(zone) for zone in self.sensitive_zones if is_file(zone)]:
+            contents["sensitive_zones"] = list(map(_content_hash, zones))
         contents["forbidden"] = [_content_hash(self._at(name)) for name in self.forbidden]
         return {**self.chosen(), "contents": contents}
 
@@ -239,17 +247,17 @@ class Policy:
                 self.goal,
                 self.method,
                 self.chosen_aim,
-                hides=self.goal == "hide" or bool(self.sensitive),
+                hides=self.goal == "hide" or bool(self.sensitive or self.sensitive_zones),
                 hidden=None,
                 limit=self.max_quality_loss,
                 lower=continued or self.lower is not None,
                 kinds=kinds,
-                other_kinds=others,
+                other_kinds=others or bool(self.sensitive_zones),
                 popularity=not self.visited_only and (self.popularity is not None or self.by == "kind"),
                 unmeasured=unmeasured(
                     [self.quality] if self.goal == "hide" else [self.quality, self.privacy],
                     over_taxonomy=self.levels is not None,
-                    resized=self.redistribute is not None or self.size == "target",
+                    resized=self.redistribute is not None or self.size != "original",
                 ),
             )
         )
@@ -296,17 +304,18 @@ class Policy:
             lower=changed(self.lower),
             upper=changed(self.upper),
             forbidden=tuple(map(change, self.forbidden)),
+            sensitive_zones=tuple(change(zone) if is_file(zone) else zone for zone in self.sensitive_zones),
         )
 
 
 _TEXTS = ("taxonomy", "target", "quality", "privacy", "popularity")
-_LISTS = ("sensitive", "spared", "candidates", "forbidden")
+_LISTS = ("sensitive", "sensitive_zones", "spared", "candidates", "forbidden")
 _NUMBERS = ("max_quality_loss", "max_distance", "min_distance", "time_limit", "gap", "redistribute", "memory_limit")
 _CHOICES = {
     "goal": _GOALS,
     "method": ("optimal", "heuristic", "drawn"),
     "mechanism": ("single", "shared"),
-    "size": ("original", "target"),
+    "size": ("original", "target", "free"),
     "by": ("name", "kind"),
     "visited_only": (True, False),
     "allow_mismatch": (True, False),
@@ -401,7 +410,11 @@ def _check_goal(values: Mapping[str, Any]) -> None:
     if values["target"] is None:
         raise InputError(f"{goal} needs target", ("target",))
     limit = values[DISTANCE_LIMITS[goal]]
-    aim = chosen_aim(goal, values["max_quality_loss"], limit, values["aim"], values["method"])
+    aim = chosen_aim(goal, values["max_quality_loss"], limit, values["aim"], values["method"], values["size"])
+    if values["size"] == "free":
+        for key in ("lower", "levels"):
+            if values[key] is not None:
+                raise InputError(f"{key} cannot be combined with a free size, which only adds visits", (key,))
     if values["method"] == "drawn" and values["levels"] is not None:
         raise InputError(f"levels cannot be combined with method='drawn' for {goal}", ("levels", "method"))
     if aim == "least-loss" and values["method"] == "heuristic":

@@ -35,7 +35,8 @@ from elsewhere.searches import (
     searched,
     tabulated,
 )
-from elsewhere.solvers import exact, one_call, smooth_exact
+from elsewhere.solvers import add_only, exact, kind_totals, one_call, smooth_exact, tree_exact
+from elsewhere.solvers.choices import Shortage
 from elsewhere.solvers.knapsack import Limits, OutOfTime, SearchGaveUp, Solution, nothing_found
 from elsewhere.solvers.required_loss import unproven
 from elsewhere.text import name_list
@@ -48,6 +49,8 @@ _ADVICE_SECONDS = 0.1
 #: the time, that the answer itself may take.
 _ADVICE_GAP = 1e-10
 _ADVICE_SHARE = 8
+#: Points of a frontier that are tried in one compiled call: the tables are shared, but nothing is told in between.
+_POINTS_PER_CALL = 10
 #: Questions with no more bins and visits are small.
 _FEW_BINS, _FEW_VISITS = 300, 5000
 
@@ -83,7 +86,8 @@ def _is_small(question: Question) -> bool:
     """Whether a question may be interpreted; one that must end soon may not, unless nothing is searched for."""
     problem, limit = question.problem, question.search.time_limit
     in_time = limit is None or limit == 0.0 or limit > PATIENCE
-    return in_time and len(problem.original) <= _FEW_BINS and problem.size <= _FEW_VISITS
+    size = question.history.size if question.size == "free" else problem.size
+    return in_time and len(problem.original) <= _FEW_BINS and size <= _FEW_VISITS
 
 
 def _solve(question: Question, explain: bool) -> Sanitized:
@@ -93,6 +97,8 @@ def _solve(question: Question, explain: bool) -> Sanitized:
         return _hidden(question, problem, limits)
     if question.method == "drawn":
         return _drawn_to_meet(question, limits)
+    if question.size == "free":
+        return _fewest_added(question, limits)
     if question.aim == "least-loss":
         return _just_enough(question, limits)
     if problem.smoothed:
@@ -113,7 +119,7 @@ def _best(question: Question, limits: Limits) -> Sanitized:
         return _sanitized(question, problem, solution)
     known = known_counts(problem, limits)
     choices = tabulated(problem, limits, known)
-    return _sanitized(question, problem, searched(problem, choices, known, limits), choices)
+    return _sanitized(question, problem, searched(problem, choices, known, limits), choices.short_of)
 
 
 def _nearest(question: Question, limits: Limits) -> Sanitized:
@@ -121,7 +127,7 @@ def _nearest(question: Question, limits: Limits) -> Sanitized:
     problem = question.problem
     known = known_counts(problem, limits)
     choices = tabulated(problem, limits, known)
-    return _sanitized(question, problem, approximate(problem, choices, known, limits), choices, proven=False)
+    return _sanitized(question, problem, approximate(problem, choices, known, limits), choices.short_of, proven=False)
 
 
 @interruptible
@@ -130,8 +136,8 @@ def solve_frontier(
 ) -> Frontier:
     """The answers for many budgets, of which the question has the largest as its limit.
 
-    Tables are shared, and the multipliers of one budget are the first guess for the next. For the least quality loss
-    the budgets are privacy distances to be met. `on_point` hears of each point when it is found, from the largest
+    Each is what `solve` finds for its budget, with tables that are made once. For the least quality loss the budgets
+    are privacy distances to be met. `on_point` hears of each point when it is found, from the largest
     budget on; a search that was ended may improve on it later, and a question that is not small repeats points.
     """
     return soonest(lambda: _solve_frontier(question, budgets, on_point), _is_small(question))
@@ -155,24 +161,30 @@ def _solve_frontier(
             known = align(problem.names, point.histogram.index, point.histogram.counts)
             found[budget] = point
         return Frontier([found[budget] for budget in budgets], budgets)
-    choices = tabulated(problem, limits, known)
     solutions: dict[float, Solution] = {}
-    guess = (-1.0, 0.0)
-    for budget in sorted(set(budgets), reverse=True):
-        limits = _limits(question)
-        solutions[budget] = solution = searched(problem.within(budget), choices, known, limits, guess)
-        guess = (solution.cost_multiplier, solution.size_multiplier)
-        if on_point is not None:
-            on_point(_sanitized(question.within(budget), problem.within(budget), solution, choices))
+    short_of: dict[float, Shortage] = {}
+    choices: AnyChoices | None = None
+    falling = sorted(set(budgets), reverse=True)
+    for first in range(0, len(falling), _POINTS_PER_CALL):
+        some = falling[first : first + _POINTS_PER_CALL]
+        totals = [problem.within(budget).budget for budget in some]
+        for budget, solution in zip(some, one_call.attempts(problem, totals, limits), strict=True):
+            tighter, short_of[budget] = problem.within(budget), ""
+            if solution is None:
+                limits = _limits(question)
+                choices = tabulated(tighter, limits, known, wider=choices)
+                solution, short_of[budget] = searched(tighter, choices, known, limits), choices.short_of
+            solutions[budget] = solution
+            if on_point is not None:
+                on_point(_sanitized(question.within(budget), tighter, solution, short_of[budget]))
     answers: dict[float, Sanitized] = {}
     for budget in sorted(solutions):
-        tighter = problem.within(budget)
+        asked = question.within(budget)
         # What a smaller budget allows, a larger one does: a search that was ended is no step back.
         if not solutions[budget].closed:
-            solutions[budget] = exact.better(tighter, solutions[budget], known)
+            solutions[budget] = exact.better(asked.problem, solutions[budget], known)
         known = solutions[budget].counts
-        asked = question.within(budget)
-        answers[budget] = _sanitized(asked, tighter, solutions[budget], choices)
+        answers[budget] = _sanitized(asked, asked.problem, solutions[budget], short_of[budget])
     return Frontier([answers[budget] for budget in budgets], budgets)
 
 
@@ -232,6 +244,54 @@ def _just_enough(question: Question, limits: Limits) -> Sanitized:
         counts = align(problem.names, nearest.histogram.index, nearest.histogram.counts)
         return _sanitized(question, problem, unproven(problem, counts))
     raise _privacy_not_met(question, nearest, *_enough(result.quality_loss, result.status == "optimal"))
+
+
+def _fewest_added(question: Question, limits: Limits) -> Sanitized:
+    """The best release with the fewest visits beyond those of the history that meets the privacy parameter."""
+    assert question.distance_limit is not None
+    sizes = add_only.sizes(question.problem, question.distance_limit)
+    size, proven, best = sizes.first, True, None
+    while True:
+        size, may_suffice = sizes.next_size(size)
+        if not may_suffice:
+            best = best or _best_adding(question, sizes, sizes.first, limits)
+            raise _not_reached(question, best, size - 1 - question.history.size, sizes.limit_case)
+        best = _best_adding(question, sizes, size, limits)
+        if question.meets_distance(best.privacy_distance):
+            return best if proven else _maybe_more_than_needed(best)
+        proven = proven and best.status == "optimal"
+        size += 1
+
+
+def _best_adding(question: Question, sizes: add_only.Sizes, size: int, limits: Limits) -> Sanitized:
+    """The best release of a size."""
+    question = question.adding(size - question.history.size)
+    problem, solution = question.problem, sizes.best_at(size)
+    if solution is None:
+        return _best(question, limits)
+    if problem.tree is None:
+        return _sanitized(question, problem, solution._replace(counts=exact.ordered(problem, solution.counts)))
+    solution = kind_totals.split(problem, solution)
+    return _sanitized(question, problem, solution._replace(counts=tree_exact.ordered(problem, solution.counts)))
+
+
+def _maybe_more_than_needed(found: Sanitized) -> Sanitized:
+    note = "a search that was ended may have missed a release with fewer added visits"
+    return replace(found, status="feasible", notes=(*found.notes, note))
+
+
+def _not_reached(question: Question, best: Sanitized, added: int, limit_case: float) -> PrivacyNotMet:
+    """The error for a distance that no number of added visits is known to reach."""
+    wanted, name = question.distance_limit, DISTANCE_LIMITS[question.goal]
+    side = "above" if question.goal == "resemble" else "below"
+    told = f"no release with up to {added:,} added visits meets {name} {wanted:.10g}"
+    if math.isnan(limit_case):
+        return PrivacyNotMet(f"{told}: there is no place that may have any number of visits", best, math.inf)
+    if question.goal == "resemble":
+        remedy = f"with ever more visits at the places that may have them, the distance tends to {limit_case:.6g}"
+    else:
+        remedy = f"with ever more visits at one place, the distance tends to {limit_case:.6g} at most"
+    return PrivacyNotMet(f"{told}, and all are {side} it: {remedy}", best, math.inf)
 
 
 def _drawn_to_meet(question: Question, limits: Limits) -> Sanitized:
@@ -366,7 +426,7 @@ def _sanitized(
     question: Question,
     problem: Problem,
     solution: Solution,
-    choices: AnyChoices | None = None,
+    short_of: Shortage = "",
     proven: bool = True,
 ) -> Sanitized:
     """The result that a solution amounts to, in the terms of its distances."""
@@ -390,8 +450,8 @@ def _sanitized(
         notes.append(f"warning: the release adds visits to places of often sensitive kinds: {name_list(risen)}")
     if problem.left_out.any():
         notes.append(f"the quality loss leaves out the sensitive locations: {measure.distance.name} is infinite there")
-    if choices is not None and not choices.whole:
-        notes.append(f"the {choices.short_of} limit restricted the search to counts near its start")
+    if short_of:
+        notes.append(f"the {short_of} limit restricted the search to counts near its start")
     return Sanitized(
         problem.goal,
         Histogram._of(tuple(problem.locations), solution.counts),

@@ -135,3 +135,13 @@ def test_heuristic_ends_where_the_papers_went_round_in_circles() -> None:
     histogram = skewed(40, 100, seed=4)
     result = ew.resemble(histogram, uniform(histogram), max_quality_loss=0.05, method="heuristic")
     assert result.histogram == rh(histogram, uniform(histogram), 0.05)
+
+
+def test_places_with_equal_counts_and_different_targets_are_told_apart() -> None:
+    histogram = ew.Histogram({f"p{at:03}": 1000 for at in range(520)})
+    target = {name: 1.0 + at % 5 for at, name in enumerate(histogram)}
+    result = ew.resemble(histogram, target, max_distance=0.01)
+    assert result.privacy_distance is not None
+    assert result.privacy_distance <= 0.01 + 1e-12
+    check = ew.verify(histogram, result, target=target, max_distance=0.01)
+    assert check.ok, check.problems

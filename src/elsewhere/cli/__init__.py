@@ -45,6 +45,8 @@ _OPTIONS = {
     "keys": "--key",
     "input": "INPUT",
     "kinds": "--kind",
+    "start": "--from",
+    "sensitive_zones": "--sensitive-zone",
 }
 
 

@@ -28,8 +28,9 @@ _READING = (
     click.option(
         "--format",
         metavar="FORMAT",
-        help="Read HISTORY as csv, json, jsonl, parquet, foursquare, takeout, timeline, swarm, browser, records, gpx, "
-        "kml, tcx, overland, polarsteps, geojson, owntracks, geolife or tracks. Default: recognise the format.",
+        help="Read HISTORY as csv, json, jsonl, parquet, sheet, foursquare, takeout, timeline, swarm, browser, "
+        "chrome, youtube, spotify, netflix, records, gpx, kml, tcx, overland, polarsteps, geojson, owntracks, geolife "
+        "or tracks. Default: recognise it.",
     ),
     click.option(
         "--locations",
@@ -71,6 +72,20 @@ _READING = (
         help="Name the places of a track by the nearest in this file: a table with the columns name, latitude, "
         "longitude and perhaps category, or GeoJSON, GPX or KML.",
     ),
+    click.option(
+        "--from",
+        "start",
+        metavar="DATE",
+        help="Count only visits that begin on this date or later, in local time, such as 2023-03-01 or "
+        "2023-03-01T18:00.",
+    ),
+    click.option("--until", metavar="DATE", help="Count only visits that begin on this date or earlier."),
+    click.option(
+        "--time-zone",
+        metavar="ZONE",
+        help="Time zone of visits whose local time HISTORY does not tell, such as Europe/Berlin. "
+        "Default: by the longitude of the place, otherwise UTC.",
+    ),
 )
 _ASKING = (
     click.option("--policy", metavar="FILE", help="Read choices from this policy file. Options override it."),
@@ -82,11 +97,19 @@ _ASKING = (
         "taxonomy or a preset such as preset:health. Required for hide, here or in --policy. Repeatable.",
     ),
     click.option(
+        "--sensitive-zone",
+        "sensitive_zones",
+        metavar="LAT,LON,RADIUS|FILE",
+        multiple=True,
+        help="Treat every place in this zone as sensitive: a circle such as 52.5186,13.3763,300m, or a GeoJSON file "
+        "with polygons. HISTORY must have coordinates. Repeatable.",
+    ),
+    click.option(
         "--spare",
         "spared",
         metavar="NAME",
         multiple=True,
-        help="Keep this location even though --sensitive covers it. Repeatable.",
+        help="Keep this location even though --sensitive or --sensitive-zone covers it. Repeatable.",
     ),
     click.option(
         "--taxonomy",
@@ -96,8 +119,10 @@ _ASKING = (
     ),
     click.option(
         "--by",
-        type=click.Choice(["name", "kind"]),
-        help="Count visits by the name of a place or by its kind, such as Restaurant. Default: name.",
+        metavar="name|kind|place,daypart",
+        callback=lambda _, __, value: _by(value),
+        help="Count visits by the name of a place or by its kind, such as Restaurant; or make bins of place and time: "
+        "place,daypart or place,weekend or place,daypart,weekend. Default: name.",
     ),
     click.option(
         "--depth", type=int, metavar="LEVEL", help="Level of the taxonomy for --by kind, from 1 at the top. Default: 2."
@@ -230,6 +255,14 @@ max_quality_loss = click.option(
 )
 
 
+add_only = click.option(
+    "--add-only",
+    is_flag=True,
+    default=None,
+    help="Keep every visit of HISTORY and add as few as meet --max-distance or --min-distance.",
+)
+
+
 def aim(*aims: str) -> Callable[[Command], Command]:
     """The option that says what is optimised."""
     return click.option(
@@ -253,7 +286,26 @@ _READ_BY = (
     "radius",
     "max_gap",
     "places",
+    "start",
+    "until",
+    "time_zone",
 )
+
+
+#: What a policy can count visits by.
+_BY_PLACE = (None, "name", "kind")
+
+
+def _by(value: str | None) -> str | None:
+    """What visits are counted by: something that a policy has, or bins of place and time."""
+    if value not in _BY_PLACE:
+        from elsewhere.histories.calendar import calendar_of
+
+        try:
+            calendar_of(None, None, value, None)
+        except InputError as error:
+            raise InputError(f"{error}, or name or kind", error.arguments) from None
+    return "name" if value == "place" else value
 
 
 history = click.argument(
@@ -269,7 +321,8 @@ def read_history(path: Paths, given: Mapping[str, Any], say: Callable[[str], Non
     """The history at a path, with what is to be said about it said."""
     from elsewhere.histories import read
 
-    history = read(path, **{name: given[name] for name in _READ_BY})
+    by = given.get("by")
+    history = read(path, **{name: given[name] for name in _READ_BY}, by=None if by in _BY_PLACE else by)
     for note in history.notes:
         say(note)
     return history
@@ -283,11 +336,17 @@ def chosen_policy(goal: Goal, given: Mapping[str, Any], recorded: Policy | None 
 
     known = {item.name for item in fields(Policy)}
     choices = {name: value for name, value in given.items() if name in known and value not in (None, ())}
+    if choices.get("by", "name") not in _BY_PLACE:
+        del choices["by"]  # the history is read in such bins
     for name in ("lower", "upper"):
         if name in choices:
             choices[name] = _bounds(f"--{name}", choices[name])
     if given.get("since") is not None:
         choices["lower"] = _earlier(given["since"], choices)
+    if given.get("add_only"):
+        if "size" in choices:
+            raise InputError("--size and --add-only both say what size the release has; give one of them")
+        choices["size"] = "free"
     if "levels" in choices:
         choices["levels"] = level_weights(choices["levels"]) or EQUAL
     if given.get("policy") is not None:
@@ -301,8 +360,8 @@ def chosen_policy(goal: Goal, given: Mapping[str, Any], recorded: Policy | None 
     return Policy(goal=goal, **choices) if recorded is None else replace(recorded, **choices)
 
 
-_READ = ("policy", "target", "taxonomy", "labels", "places", "lower", "upper", "since", "forbidden", "popularity",
-         "key_file", "earlier")  # fmt: skip
+_READ = ("policy", "target", "taxonomy", "labels", "places", "sensitive_zones", "lower", "upper", "since", "forbidden",
+         "popularity", "key_file", "earlier")  # fmt: skip
 
 
 def check_paths(history: Paths, given: Mapping[str, Any], written: Iterable[str]) -> None:

@@ -70,6 +70,7 @@ def hide(history: options.Paths, **given: Any) -> None:
     help="Refuse a release farther than this from the target. Without --max-quality-loss, find the smallest change "
     "that is this close. Default: accept any.",
 )
+@options.add_only
 @options.aim("near")
 @_METHOD
 @_KEY_FILE
@@ -88,6 +89,8 @@ def resemble(history: options.Paths, **given: Any) -> None:
         --max-distance 0.3 -o release.csv
       elsewhere resemble history.csv --target tourist \\
         --max-quality-loss 0.1 --method drawn -o release.csv
+      elsewhere resemble history.csv --target tourist \\
+        --max-distance 0.3 --add-only
     """
     _release("resemble", history, given)
 
@@ -103,6 +106,7 @@ def resemble(history: options.Paths, **given: Any) -> None:
     help="Refuse a release closer than this to the target. Without --max-quality-loss, find the smallest change that "
     "is this far. Default: accept any.",
 )
+@options.add_only
 @options.aim("far")
 @_METHOD
 @_KEY_FILE
@@ -145,8 +149,8 @@ def _checked_options(goal: Goal, path: options.Paths, given: dict[str, Any]) -> 
     from elsewhere.release_files import release_format
 
     options.check_paths(path, given, ("output", "report", "plot", "save_policy"))
-    if goal == "hide" and not given["sensitive"] and given["policy"] is None:
-        raise InputError("there is nothing to hide; name sensitive places with --sensitive")
+    if goal == "hide" and not given["sensitive"] and not given["sensitive_zones"] and given["policy"] is None:
+        raise InputError("there is nothing to hide; name sensitive places with --sensitive or --sensitive-zone")
     if given["output"] is not None:
         release_format(given["output"])
     policy = options.chosen_policy(goal, given)

@@ -22,18 +22,15 @@ def whole_users(batches: Iterable[Batch], together: Sequence[str], most: int) ->
     rows = 0
     for batch in batches:
         table = _long(pa.Table.from_batches([batch]), together)
-        waiting.append(table)
-        rows += len(table)
-        if rows < most:
-            continue
         # Cut at the first place that will do, wherever the batches are.
-        table = _joined(waiting)
-        cut, first = 0, _starts([table.column(name).chunk(0) for name in together])
-        while (at := np.searchsorted(first, cut + most)) < len(first):
-            yield table.slice(cut, first[at] - cut)
-            cut = first[at]
-        waiting, rows = [table.slice(cut)], len(table) - cut
-    if waiting and rows:
+        cut, first = 0, _starts(table, together, waiting[-1] if waiting else None)
+        while (at := np.searchsorted(first, cut + max(most - rows, 0))) < len(first):
+            yield _joined([*waiting, table.slice(cut, first[at] - cut)])
+            cut, waiting, rows = first[at], [], 0
+        if cut < len(table):
+            waiting.append(table.slice(cut))
+            rows += len(table) - cut
+    if waiting:
         yield _joined(waiting)
 
 
@@ -142,12 +139,16 @@ def _with(table: Table, name: str, column: Array) -> Table:
     return table if column is table.column(name) else table.set_column(table.column_names.index(name), name, column)
 
 
-def _starts(columns: Sequence[Array]) -> Ints:
-    """Where other values begin."""
-    differs = np.zeros(max(len(columns[0]) - 1, 0), np.bool_)
-    for values in columns:
-        differs |= pc.fill_null(pc.not_equal(values[1:], values[:-1]), True).to_numpy(zero_copy_only=False)
-    return np.append(0, 1 + np.flatnonzero(differs))
+def _starts(table: Table, together: Sequence[str], before: Table | None) -> Ints:
+    """Where other values begin than in the row before, which is the last one of another table; never without one."""
+    differs = np.zeros(len(table), np.bool_)
+    for name in together:
+        values = table.column(name).combine_chunks()
+        differs[1:] |= pc.fill_null(pc.not_equal(values[1:], values[:-1]), True).to_numpy(zero_copy_only=False)
+        if before is not None and len(table):
+            last, first = before.column(name)[-1], values[0]
+            differs[0] |= not first.is_valid or not last.is_valid or first.as_py() != last.as_py()
+    return np.flatnonzero(differs)
 
 
 class Seen:

@@ -14,6 +14,7 @@ from elsewhere.model.histogram import Histogram, TableLike
 from elsewhere.model.kinds import Kind, Matcher
 from elsewhere.model.lexicon import PLACES, Lexicon
 from elsewhere.model.names import name_key
+from elsewhere.model.parts import place_of
 from elsewhere.model.taxonomy import NO_KIND, PRESET, Taxonomy, Types
 from elsewhere.model.taxonomy_files import parse_nodes
 from elsewhere.text import quote
@@ -67,7 +68,7 @@ class Places(Taxonomy):
 
     def kind(self, name: str) -> Kind:
         """Return the kind of the place called `name`; what is said about it counts more than the name."""
-        key = name_key(name)
+        key = place_of(name_key(name))
         for type_ in chain.from_iterable(self._types.of(key)):
             if type_ == NO_KIND:
                 return Kind(name, None, 0.0, "given as a place of no kind")
@@ -75,7 +76,7 @@ class Places(Taxonomy):
                 return Kind(name, nodes[0], 0.98, f"given as {quote(type_)}")
         if nodes := self._by_key.get(key, ()):
             return Kind(name, nodes[0], 0.95, "the name of a kind")
-        return _matcher().kind(name)
+        return replace(_matcher().kind(place_of(name)), name=name)
 
     def often_sensitive(self, names: Iterable[str]) -> frozenset[str]:
         """Return those of some locations whose kind is often sensitive: it is in a preset other than home and work."""

@@ -82,9 +82,7 @@ def quick_counts(problem: Problem) -> Ints | None:
     return None
 
 
-def optimum(
-    problem: Problem, choices: Choices, known: Ints, limits: Limits, guess: tuple[float, float] = (-1.0, 0.0)
-) -> Solution:
+def optimum(problem: Problem, choices: Choices, known: Ints, limits: Limits) -> Solution:
     """The counts nearest to the target (RO) or farthest from it (AO) within the quality limit.
 
     `known` are counts within all constraints. An infinite objective is that of avoid at infinite distance.
@@ -99,7 +97,7 @@ def optimum(
             return farthest
     tables = _signed(problem, choices)
     solution = knapsack.solve(
-        tables, problem.size, problem.budget, known=known, forbidden=problem.forbidden, limits=limits, guess=guess
+        tables, problem.size, problem.budget, known=known, forbidden=problem.forbidden, limits=limits
     )
     if solution is None:
         raise AssertionError("the known counts are a solution")
@@ -171,7 +169,9 @@ def figures(problem: Problem, counts: Ints) -> tuple[float, float | None]:
 
 def _total(measure: Measure, counts: Ints) -> float:
     kind = KINDS[measure.distance.name]
-    return measure.from_total(terms.total(kind, measure.reference, counts, measure.reference_size, measure.size))
+    # Interpreted, the sum is a number of NumPy's.
+    total = float(terms.total(kind, measure.reference, counts, measure.reference_size, measure.size))
+    return measure.from_total(total)
 
 
 def bounded(problem: Problem, choices: Choices, counts: Ints, limits: Limits) -> Solution:
@@ -280,7 +280,7 @@ def spread(problem: Problem, distance: Distance) -> tuple[Ints, float]:
     many = len(low) >= _MANY_BINS
     copies = np.ones(len(low), np.int64)
     if many:
-        member, first, copies = groups.group(problem.original, low, high)
+        member, first, copies = groups.group(_numbered(problem.original, reference), low, high)
         low, high, reference = low[first], high[first], reference[first]
     counts, tied, left, price = terms.allocate(
         KINDS[distance.name], reference, low, high, copies, measure.reference_size, measure.size, problem.size
@@ -294,6 +294,13 @@ def spread(problem: Problem, distance: Distance) -> tuple[Ints, float]:
     if left:
         counts[np.sort(tied)[:left]] += 1
     return counts, price
+
+
+def _numbered(original: Ints, reference: Floats) -> Ints:
+    """Numbers that are equal where the reference is: the history's counts, unless the reference is a target."""
+    if np.array_equal(original, reference):
+        return original
+    return np.unique(reference, return_inverse=True)[1].astype(np.int64)
 
 
 def ordered(problem: Problem, counts: Ints) -> Ints:

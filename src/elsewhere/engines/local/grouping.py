@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -221,8 +221,11 @@ def has_few_rows(connection: Any, rows: Rows) -> bool:
     return len(found) <= FEW_ROWS
 
 
-def locations(connection: Any, rows: Rows) -> Iterator[list[str]]:
-    """The different names of locations in some rows at a time; a name may come again."""
+def locations(connection: Any, rows: Rows) -> Generator[list[str], None, None]:
+    """The different names of locations in some rows at a time; a name may come again.
+
+    Whoever does not want all of them closes it: until then DuckDB takes no other question.
+    """
     with sentences():
         found = connection.sql(f"SELECT {rows.text(rows.columns.location)} AS location FROM {rows.table}")
         for batch in found.to_arrow_reader(_ROWS):
