@@ -58,7 +58,7 @@ class Members:
 
 @dataclass(frozen=True)
 class Look:
-    """What a history tells.
+    """What a history reveals.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class Look:
 
 
 def look(history: TableLike, against: StoredProfile | Profile | None = None) -> Look:
-    """Say what a history tells: home, work, places of kinds that are often sensitive, and what was not recognised.
+    """Show what a history reveals: home, work, often sensitive places, and what was not recognised.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def look(history: TableLike, against: StoredProfile | Profile | None = None) -> 
     Returns
     -------
     Look
-        The places with their kinds, and what tells them.
+        The places with their kinds, and the reason for each kind.
 
     Raises
     ------

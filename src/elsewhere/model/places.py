@@ -137,7 +137,7 @@ def kinds(names: Iterable[str] | _History, types: Types | None = None) -> list[K
     Returns
     -------
     list of Kind
-        For each name in order: the `node` of the shipped taxonomy, or None if nothing tells; the `confidence`, about
+        For each name in order: the `node` of the shipped taxonomy, or None if it is unknown; the `confidence`, roughly
         the share of such findings that are right; and the `reason`.
 
     Raises
