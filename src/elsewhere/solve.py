@@ -276,7 +276,7 @@ def _best_adding(question: Question, sizes: add_only.Sizes, size: int, limits: L
 
 
 def _maybe_more_than_needed(found: Sanitized) -> Sanitized:
-    note = "a search that was ended may have missed a release with fewer added visits"
+    note = "the search was stopped, so it may have missed a release with fewer added visits"
     return replace(found, status="feasible", notes=(*found.notes, note))
 
 

@@ -129,7 +129,7 @@ FAILING: list[tuple[int, str, tuple[str, ...]]] = [
                                        "--max-distance", "0.1", "--lower", "gym=1")),
     (3, "cannot hide those at sensitive places: 'gym'", ("resemble", "history.csv", "--target", "target.csv",
                                                          "--add-only", "--max-distance", "0.1", "--sensitive", "gym")),
-    (3, "no visit need be added", ("resemble", "history.csv", "--target", "target.csv", "--add-only",
+    (3, "no visit needs to be added", ("resemble", "history.csv", "--target", "target.csv", "--add-only",
                                    "--max-distance", "1")),
     (3, "no quality loss would meet it", ("resemble", "history.csv", "--target", "target.csv", "--max-distance", "0",
                                           "--upper", "gym=0")),

@@ -345,7 +345,7 @@ def chosen_policy(goal: Goal, given: Mapping[str, Any], recorded: Policy | None 
         choices["lower"] = _earlier(given["since"], choices)
     if given.get("add_only"):
         if "size" in choices:
-            raise InputError("--size and --add-only both say what size the release has; give one of them")
+            raise InputError("--size and --add-only both set the size of the release; give only one")
         choices["size"] = "free"
     if "levels" in choices:
         choices["levels"] = level_weights(choices["levels"]) or EQUAL
