@@ -52,6 +52,8 @@ def test_the_command_says_it_and_how_to_hide_it(run: Run) -> None:
     assert "Not recognised: 2 places with 3 visits.\n  Qqq (2)\n" in out
     assert out.endswith("To hide this: elsewhere hide 'my history.csv' --sensitive preset:health -o release.csv\n")
     assert "\x1b" not in out
+    command = run("look", "my history.csv", "--format", "csv", "--count-column", "count")[1].splitlines()[-1]
+    assert "'my history.csv' --format csv --count-column count --sensitive preset:health -o" in command
     found = json.loads(run("look", "my history.csv", "--json")[1])
     assert (found["home"]["visits"], found["presets"], len(found["places"])) == (9, ["health"], 4)
 
