@@ -95,7 +95,7 @@ def test_dots_tick_places(page: Page, tmp_path: Path) -> None:
     path.write_text(PLACES)
     page.set_input_files("#file", path)
     expect(page.locator("#map-words")).to_contain_text("3 of 4 places")
-    picture = page.get_by_role("group", name="Where that is")
+    picture = page.get_by_role("group", name="On the map")
     clinic = picture.get_by_role("checkbox", name="Central Clinic, 1 visit, often sensitive")
     expect(clinic).to_have_attribute("aria-checked", "false")
     clinic.click()

@@ -121,7 +121,7 @@ def _settled(plan: Plan, history: Histogram, question: Question, ticked: Iterabl
     named = plan.with_choices({"sensitive": (*plan.policy.sensitive, *missed)}).covered_in(history)
     beyond = named.locations - wanted
     if kept := sorted(wanted.intersection(chain.from_iterable(map(known.match, beyond)))):
-        raise InputError(f"the * in a name that is not ticked also means {quote(kept[0])}; tick both, or neither")
+        raise InputError(f"the * in an unticked name also matches {quote(kept[0])}; tick both, or neither")
     sensitive = Covered((name, locations - beyond) for name, locations in named.items())
     policy = replace(
         plan.policy,
