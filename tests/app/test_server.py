@@ -674,6 +674,11 @@ def test_a_file_is_verified(client: Client, history: str) -> None:
     assert check(release, {"goal": "hide"})["hint"] == "Tick what the file must not show."
 
 
+def test_a_candidate_has_a_name(client: Client, history: str) -> None:
+    question = {"goal": "hide", "ticked": ["Bar"], "quality": "l2", "candidates": [""]}
+    assert "candidates has an empty name" in client.question(history, "release", question).json({})["error"]
+
+
 def test_a_track_is_read_with_its_options(client: Client) -> None:
     """Ten minutes are a stay of five, but not of twenty."""
     rows = "".join(f"2024-05-01T10:{minute:02}:00Z,52.5,13.4\n" for minute in range(11))

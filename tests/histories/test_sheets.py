@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import zipfile
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 import elsewhere as ew
+from elsewhere.histories.tables import names_in
 
 _TYPES = (
     '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
@@ -110,6 +112,11 @@ def test_without_a_header(tmp_path: Path) -> None:
     assert dict(ew.read(ods(tmp_path / "a.ods", [["café"], ["gym"], ["café"]])).histogram) == {"café": 2, "gym": 1}
     with pytest.raises(ew.InputError, match="choose one of 'café', '3', 'x' with location_column"):
         ew.read(xlsx(tmp_path / "b.xlsx", [["café", 3, "x"], ["gym", 2, "y"]]))
+
+
+def test_a_date_is_no_name() -> None:
+    with pytest.raises(ew.InputError, match="row 2 has the location '2023-03-15', which is not a name"):
+        names_in([date(2023, 3, 15)], lambda at: f"row {at + 2}", "location")
 
 
 @pytest.mark.usefixtures("needs_reader")

@@ -221,7 +221,7 @@ def called(names: Sequence[str], wanted: str) -> str:
     found = called_if_any(names, wanted)
     if found is None:
         if tell_position(names):
-            raise InputError(f"no column is called {quote(wanted)}; its first line has numbers instead of names")
+            raise InputError(f"no column is called {quote(wanted)}: the first line has numbers instead of names")
         told = f"no column is called {quote(wanted)}; the columns are {name_list(names)}"
         raise InputError(f"{told}{closest(str(wanted), names)}")
     return found
@@ -263,7 +263,7 @@ def _missing(names: Sequence[str], role: str) -> InputError:
     if not names:
         return InputError("the table has no columns")
     if tell_position(names):
-        told = "its first line has numbers instead of the names of columns"
+        told = f"no {role} column is known: the first line has numbers instead of the names of columns"
         return InputError(f"{told}; add a first line such as location,count or latitude,longitude,time")
     argument = f"{role}_column"
     told = f"no {role} column is known; choose one of {name_list(names)} with {argument}"
