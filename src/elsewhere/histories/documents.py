@@ -103,9 +103,8 @@ class Document:
     path: Path | None = None
     #: Whether it is one of several files: of a folder, of a zip, or of those that a person gives.
     among_others: bool = False
-    #: Whether it is one of several that a person gives.
+    #: Whether it is one of several that a person gives, and which of those it is or belongs to.
     is_given: bool = False
-    #: Which of several files, folders or zips that a person gives it is or belongs to.
     source: str = ""
     #: Called with the number of bytes parsed since.
     on_progress: Callable[[int], None] | None = None
