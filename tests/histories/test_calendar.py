@@ -314,6 +314,10 @@ def test_on_the_command_line(run: Run, visits: Path) -> None:
     options = ["--by", "place,daypart", "--sensitive", "Clinic", "--until", "2023-03-05"]
     assert run("verify", str(visits), "release.csv", *options)[0] == 0
     assert run("verify", str(visits), "release.csv", "--sensitive", "Clinic", "--until", "2023-03-05")[0] == 1
+    saved = run("hide", str(visits), *options, "--save-policy", "p.toml", "-o", "saved.csv")[2]
+    again = "give this again with the policy: --until 2023-03-05 --by place,daypart"
+    assert f"--save-policy does not save how HISTORY is read; {again}\n" in saved
+    assert run("hide", str(visits), "--policy", "p.toml", *again.split(": ")[1].split(), "--quiet")[1] == out
     assert run("hide", str(visits), "--by", "kind", "--sensitive", "Clinic", "--from", "2023-03-04")[0] == 0
     assert run("hide", "history.csv", "--by", "day", "--sensitive", "gym")[::2] == (
         2, "elsewhere: --by is 'day'; give place, place,daypart, place,weekend or all three, or name or kind\n"
