@@ -48,7 +48,7 @@ def test_the_command_says_it_and_how_to_hide_it(run: Run) -> None:
     status, out, err = run("look", "my history.csv")
     assert (status, err) == (0, "")
     assert "You seem to live at Home (9 of 13 visits; " in out
-    assert "It shows 1 visit to St. Mary's Hospital: Hospital (the word 'hospital'), which may tell about health" in out
+    assert "It shows 1 visit to St. Mary's Hospital: Hospital (the word 'hospital'), which may hint at health" in out
     assert "Not recognised: 2 places with 3 visits.\n  Qqq (2)\n" in out
     assert out.endswith("To hide this: elsewhere hide 'my history.csv' --sensitive preset:health -o release.csv\n")
     assert "\x1b" not in out

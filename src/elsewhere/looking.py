@@ -58,7 +58,7 @@ class Members:
 
 @dataclass(frozen=True)
 class Look:
-    """What a history tells.
+    """What a history reveals.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class Look:
 
 
 def look(history: TableLike, against: StoredProfile | Profile | None = None) -> Look:
-    """Say what a history tells: home, work, places of kinds that are often sensitive, and what was not recognised.
+    """Show what a history reveals: home, work, often sensitive places, and what was not recognised.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def look(history: TableLike, against: StoredProfile | Profile | None = None) -> 
     Returns
     -------
     Look
-        The places with their kinds, and what tells them.
+        The places with their kinds, and the reason for each kind.
 
     Raises
     ------
@@ -206,10 +206,10 @@ def lines(found: Look) -> Iterator[Line]:
             yield Line(f"You seem to {does} at {place.name} ({evidence}).", (place,))
     for place in found.sensitive:
         what = f"{plural(place.visits, 'visit')} to {place.name}"
-        told = f"{place.kind} ({place.reason}), which may tell about {_told(place.presets)}"
+        told = f"{place.kind} ({place.reason}), which may hint at {_told(place.presets)}"
         yield Line(f"It shows {what}: {told}.", (place,))
     if not found.sensitive:
-        yield Line("No place is of a kind that is often sensitive, as far as the names tell.")
+        yield Line("No name tells of a kind of place that is often sensitive.")
     yield from map(Line, unusual(found))
     if found.unrecognised:
         lost = sum(place.visits for place in found.unrecognised)

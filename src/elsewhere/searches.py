@@ -137,7 +137,7 @@ def known_counts(problem: Problem, limits: Limits) -> Ints:
 
 def above_limit(problem: Problem, needed: float, proven: bool) -> Infeasible:
     """The error for a limit on the quality loss that is too low."""
-    least = "the least that one has" if proven else "the least found"
+    least = "the least possible" if proven else "the least found"
     return Infeasible(
         f"no histogram within the constraints has a quality loss of at most {problem.limit:.10g}; "
         f"{least} is {needed:.10g}",

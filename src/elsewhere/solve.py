@@ -276,7 +276,7 @@ def _best_adding(question: Question, sizes: add_only.Sizes, size: int, limits: L
 
 
 def _maybe_more_than_needed(found: Sanitized) -> Sanitized:
-    note = "a search that was ended may have missed a release with fewer added visits"
+    note = "the search was stopped, so it may have missed a release with fewer added visits"
     return replace(found, status="feasible", notes=(*found.notes, note))
 
 
@@ -311,7 +311,7 @@ def _drawn_to_meet(question: Question, limits: Limits) -> Sanitized:
             return _as_drawn(question, best, found, key)
         needed = min(needed, math.inf if found is None else found.quality_loss)
     draws = "the draw cannot be met" if tried == 1 else f"none of {tried} draws can be met"
-    remedy = f"the least that would do is {needed:.10g}" if needed < math.inf else "nor at any other"
+    remedy = f"it takes at least {needed:.10g}" if needed < math.inf else "no quality loss would meet it"
     raise PrivacyNotMet(f"{draws} at a quality loss of at most {problem.limit:.10g}; {remedy}", best, needed)
 
 
@@ -336,9 +336,9 @@ def _as_drawn(question: Question, best: Sanitized, found: Sanitized, key: Key) -
     bound = min(best.bound, found.quality_loss)
     notes = [*found.notes, *key.notes]
     if found.status != "optimal":
-        notes.append("a limit ended the search: the quality loss may not be the least that meets what was drawn")
+        notes.append("a limit ended the search: the quality loss may not be the least that meets the draw")
     if question.spread is not None and question.spread.merged:
-        notes.append("the spread of the target is one of single places; that of their kinds was estimated from it")
+        notes.append("the target's spread is of single places; the spread of their kinds was estimated from it")
     return replace(
         found,
         bound=bound,
@@ -383,7 +383,7 @@ def _enough(loss: float, proven: bool) -> tuple[str, float]:
     """A quality loss that would meet the privacy parameter, in words and as a number."""
     if proven:
         return f"a quality loss of {loss:.10g} would meet it", loss
-    return f"a quality loss of at most {loss:.10g} would meet it: the search for the least one was ended", loss
+    return f"a quality loss of at most {loss:.10g} would meet it; the search for the least one was stopped", loss
 
 
 def _advice(question: Question, limits: Limits) -> tuple[str, float]:
@@ -396,7 +396,7 @@ def _advice(question: Question, limits: Limits) -> tuple[str, float]:
         found = required_loss_of(problem, wanted, limits, problem.budget)
     except SearchGaveUp as error:
         short_of = "time" if isinstance(error, OutOfTime) else "memory"
-        return f"the {short_of} limit leaves no room to find a quality loss that would meet it", math.nan
+        return f"the {short_of} limit stopped the search for a quality loss that would meet it", math.nan
     if found is None:
         return "no quality loss would meet it", math.inf
     return _enough(problem.quality_loss(found.counts), found.objective - found.bound <= 2.0 * _ADVICE_GAP)
@@ -416,9 +416,9 @@ def _named_limit(question: Question) -> str:
     """What the limit on the privacy distance is called: a limit that nobody gave is that of the profile's spread."""
     spread, wanted = question.spread, question.distance_limit
     if spread is not None and question.goal == "resemble" and wanted == spread.distances[-1]:
-        return "the farthest member's"
+        return "that of the farthest member,"
     if spread is not None and question.goal == "avoid" and spread.others and wanted == spread.others[0]:
-        return "that of the nearest person who is no member,"
+        return "that of the nearest nonmember,"
     return DISTANCE_LIMITS[question.goal]
 
 
@@ -451,7 +451,7 @@ def _sanitized(
     if problem.left_out.any():
         notes.append(f"the quality loss leaves out the sensitive locations: {measure.distance.name} is infinite there")
     if short_of:
-        notes.append(f"the {short_of} limit let the search see only counts near those that it began with")
+        notes.append(f"the {short_of} limit restricted the search to counts near its start")
     return Sanitized(
         problem.goal,
         Histogram._of(tuple(problem.locations), solution.counts),

@@ -102,7 +102,7 @@ def hide(
         The weights of the taxonomy's levels, from the top down to the locations. Default: equal shares.
     method
         ``"optimal"`` (the paper's LHO, the default) or ``"drawn"``: each visit that is moved goes to a place chosen at
-        random, so that knowing the method does not help to undo it. Only the least quality loss is given up.
+        random, so that knowing the method does not help to undo it. You give up only the least quality loss.
     max_quality_loss
         The limit on d_q(H, H'). A drawn release satisfies it, too. Default: no limit.
     popularity
@@ -128,7 +128,7 @@ def hide(
         An argument is not valid; the message names the value.
     Infeasible
         No histogram satisfies the constraints, for example because every visit is sensitive. If only the limit on the
-        quality loss is missed, `needed_quality_loss` is the least that would do.
+        quality loss is missed, `needed_quality_loss` is the least sufficient limit.
 
     See Also
     --------

@@ -243,7 +243,7 @@ def test_dates_beside_times(tmp_path: Path) -> None:
         ({"start": "2023-03-05", "until": "2023-03-04"}, "start is '2023-03-05', which is after until, '2023-03-04'"),
         ({"by": "daypart"}, "by is 'daypart'; give place, place,daypart, place,weekend or all three"),
         ({"by": "place,place"}, "by is 'place,place'; give"),
-        ({"time_zone": "Europe/Berlin"}, "time_zone is for start, until and by only"),
+        ({"time_zone": "Europe/Berlin"}, "time_zone has no effect without start, until or by"),
         ({"start": "2023-03-05", "time_zone": "Berlin"}, "time_zone is 'Berlin', which is not a known time zone"),
         ({"start": "2024-01-01"}, "no visit between start and until; its visits are from 2023-03-03 to 2023-03-06"),
     ],

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _LISTED = 20
 
 
-@click.command(short_help="Say what a history tells about you.")
+@click.command(short_help="Show what a history reveals about you.")
 @options.history
 @options.reading
 @click.option(
@@ -27,7 +27,7 @@ _LISTED = 20
 )
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
 def look(history: options.Paths, **given: Any) -> None:
-    """Say what a history tells: where you seem to live and work, which places are often sensitive, and why.
+    """Show what a history reveals: where you seem to live and work, which places are often sensitive, and why.
 
     Nothing is written. Then hide what you do not want to share, or correct a kind with --labels.
 

@@ -56,13 +56,11 @@ _READING = (
         help="Rename locations by this table with the columns id and label, and perhaps kind. "
         "elsewhere labels writes one to fill in.",
     ),
-    click.option(
-        "--stay", metavar="TIME", help="Count a stay of at least this time, such as 5min, in a track. Default: 5min."
-    ),
+    click.option("--stay", metavar="TIME", help="Shortest stay in a track that counts as a visit. Default: 5min."),
     click.option(
         "--radius",
         metavar="LENGTH",
-        help="Distance that a stay in a track may reach, and a name in --places may be away. Default: 100m.",
+        help="Largest radius of a stay in a track, and largest distance to a place in --places. Default: 100m.",
     ),
     click.option(
         "--max-gap",
@@ -159,7 +157,7 @@ _ASKING = (
     click.option(
         "--since",
         metavar="RELEASE",
-        help="Continue this earlier release: no count is below its own. It is --lower with a release.",
+        help="Continue this earlier release: no count is below its own. Same as --lower with a release.",
     ),
     click.option("--upper", metavar="FILE|NAME=COUNT", multiple=True, help="Allow at most these counts."),
     click.option(
@@ -167,7 +165,7 @@ _ASKING = (
         "candidates",
         metavar="NAME",
         multiple=True,
-        help="Allow visits at this location although you never visited it. Repeatable.",
+        help="Allow visits at this location even though you never visited it. Repeatable.",
     ),
     click.option("--forbidden", metavar="FILE", multiple=True, help="Do not release this histogram. Repeatable."),
 )
@@ -346,7 +344,7 @@ def chosen_policy(goal: Goal, given: Mapping[str, Any], recorded: Policy | None 
             choices[name] = _bounds(f"--{name}", choices[name])
     if given.get("add_only"):
         if "size" in choices:
-            raise InputError("--size and --add-only both say what size the release has; give one of them")
+            raise InputError("--size and --add-only both set the size of the release; give only one")
         choices["size"] = "free"
     if "levels" in choices:
         choices["levels"] = level_weights(choices["levels"]) or EQUAL
@@ -448,7 +446,7 @@ def _earlier(path: str, choices: Mapping[str, Any], recorded: Policy | None) -> 
     if choices.get("size", None if recorded is None else recorded.size) == "free":
         raise InputError("--since cannot be combined with --add-only, which keeps every visit of HISTORY; leave it out")
     if "lower" in choices:
-        raise InputError("--since and --lower both say what the least counts are; give one of them")
+        raise InputError("--since and --lower both set the least counts; give only one")
     problems = read_release(path).problems
     if problems:
         told = f"--since is {quote(path)}, which is not a release: {problems[0]}"

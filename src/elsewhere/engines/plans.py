@@ -132,11 +132,11 @@ def check_choices(columns: Iterable[str], besides: Collection[str] = ()) -> list
     others = [name for name in columns if name not in besides]
     for at, name in enumerate(others):
         if name not in PERSONAL:
-            raise InputError(f"the column {quote(name)} is no choice of a user's own{_meant(name)}")
+            raise InputError(f"the column {quote(name)} is not a personal choice{_meant(name)}")
         if name in others[:at]:
             raise InputError(f"two columns are called {quote(name)}; rename one")
     if besides and not others:
-        raise InputError(f"no column has choices of users' own; they are called {', '.join(PERSONAL)}")
+        raise InputError(f"no column has personal choices; they are called {', '.join(PERSONAL)}")
     return others
 
 

@@ -72,7 +72,7 @@ def _long(table: Table, together: Sequence[str]) -> Table:
 def _exploded(table: Table, user: str) -> Table:
     """A row a location, from lists of locations and of counts. A user without any keeps a row, with a count of 0."""
     if not is_list(table.schema.field("count").type):
-        raise _unfit(table, "count", "lists of counts, as of locations, are needed")
+        raise _unfit(table, "count", "give lists, as for the locations")
     table = table.combine_chunks()
     lengths = [pc.list_value_length(table.column(name)).fill_null(0) for name in ("location", "count")]
     if not lengths[0].equals(lengths[1]):
@@ -100,7 +100,7 @@ def _key(table: Table, name: str) -> Array:
     if pa.types.is_string_view(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind):
         kind = pa.string()
     if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
-        raise _unfit(table, name, "text or numbers are needed")
+        raise _unfit(table, name, "give text or numbers")
     return _cast(table, name, kind)
 
 
@@ -127,7 +127,7 @@ def _cast(table: Table, name: str, to: DataType) -> Array:
         # Arrow cannot decode every dictionary that it can cast.
         return pa.chunked_array([chunk.dictionary.cast(to).take(chunk.indices) for chunk in column.chunks], to)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise _unfit(table, name, f"{to} is needed") from None
+        raise _unfit(table, name, f"it must be {to}") from None
 
 
 def _unfit(table: Table, name: str, needed: str) -> InputError:

@@ -169,7 +169,7 @@ def calendar_of(
     parts = _parts(by)
     if start is None and until is None and not parts:
         if zone is not None:
-            raise InputError("time_zone is for start, until and by only", ("time_zone", *_ARGUMENTS))
+            raise InputError("time_zone has no effect without start, until or by", ("time_zone", *_ARGUMENTS))
         return None
     bounds = _bound("start", start, time.min), _bound("until", until, time.max)
     if bounds[0] is not None and bounds[1] is not None and bounds[0] > bounds[1]:

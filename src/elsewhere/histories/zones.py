@@ -102,7 +102,7 @@ def is_file(given: str) -> bool:
 
 
 def in_zones(history: History, zones: Sequence[str]) -> frozenset[str]:
-    """Return the places of a history that are in any of some zones; hide them by giving them as `sensitive`.
+    """Return the places of a history that lie in any of the zones. Pass them as `sensitive` to hide them.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def in_zones(history: History, zones: Sequence[str]) -> frozenset[str]:
     Returns
     -------
     frozenset
-        The places with at least one visit inside, or all bins of such a place. What is on the border is inside.
+        The places with at least one visit inside, or all bins of such a place. The border is inside.
 
     Raises
     ------

@@ -108,7 +108,7 @@ def _not_kept(index: NameIndex, lower: Ints, closed: Flags, sensitive: Flags, on
         if only_adds:
             places = name_list([index.names[at] for at in lost.tolist()], 5)
             return Infeasible(f"only adding visits cannot hide those at sensitive places: {places}", math.inf)
-        why, remedy = "are sensitive now", "spare them, or start anew without the earlier release"
+        why, remedy = "are sensitive now", "spare them, or leave out the earlier release"
     else:
         why, remedy = "were never visited", "leave out visited_only to keep them"
     places = name_list([index.names[at] for at in lost.tolist()], 5)

@@ -20,15 +20,15 @@ from elsewhere.model.taxonomy_files import parse_nodes
 from elsewhere.text import quote
 
 _PRESETS = {
-    "all": "everything that another preset covers",
+    "all": "everything that the other presets cover",
     "addiction": "help with addiction to alcohol, drugs or gambling; cannabis shops",
     "adult-entertainment": "strip clubs, sex shops, brothels",
-    "children": "where one goes with or for children: schools, day care, playgrounds, toy shops",
+    "children": "places for children: schools, day care, playgrounds, toy shops",
     "debt": "debt and hardship: lenders, pawn shops, debt advice, job centers, food banks, welfare",
     "ethnic-origin": "racial or ethnic origin (GDPR Article 9): communities, consulates, help for migrants",
     "gambling": "casinos, betting shops, lotteries, race courses",
     "health": "health, with genetic and biometric data (GDPR Article 9): hospitals, doctors, pharmacies, care",
-    "home": "where somebody lives",
+    "home": "homes",
     "immigration": "embassies, visa and immigration offices, asylum",
     "justice": "courts, police, prisons, probation (GDPR Article 10)",
     "legal-aid": "lawyers, notaries, legal advice",
@@ -39,7 +39,7 @@ _PRESETS = {
     "sex-life": "sex life and sexual orientation (GDPR Article 9): LGBT venues, sexual health, adult entertainment",
     "shelters": "shelters for the homeless, for women, for youths and for refugees",
     "trade-union": "trade union membership (GDPR Article 9)",
-    "work": "offices and other places where one works",
+    "work": "offices and other workplaces",
 }
 
 #: The preset of everything that a preset covers.
@@ -137,7 +137,7 @@ def kinds(names: Iterable[str] | _History, types: Types | None = None) -> list[K
     Returns
     -------
     list of Kind
-        For each name in order: the `node` of the shipped taxonomy, or None if nothing tells; the `confidence`, about
+        For each name in order: the `node` of the shipped taxonomy, or None if it is unknown; the `confidence`, roughly
         the share of such findings that are right; and the `reason`.
 
     Raises

@@ -217,8 +217,8 @@ class _Process:
         status = self._process.wait()
         how = f"was killed (signal {-status})" if status < 0 else f"ended (exit status {status})"
         return InputError(
-            f"a worker process {how}, perhaps for lack of memory; what is written so far stays: "
-            "run the same command again to resume, with fewer threads",
+            f"a worker process {how}, perhaps because memory ran out; finished parts are kept: "
+            "rerun the same command with fewer threads to resume",
             ("threads",),
         )
 
