@@ -16,15 +16,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import elsewhere as ew
 from elsewhere import paper
 from elsewhere.paper.terms import term
 from elsewhere.pictures import canvas
 from elsewhere.pictures.files import rendered
-from elsewhere.reproduction import claims, drawing, experiments, pruned_graph, report, reproduce, timing
+from elsewhere.reproduction import claims, drawing, experiments, report, reproduce, timing
 from elsewhere.reproduction.cache import Outcome
 from elsewhere.reproduction.data import _TABLE, _lengths, generate, load
 from elsewhere.reproduction.experiment import QUICK, Dataset, Study, TooFew
@@ -32,7 +30,6 @@ from elsewhere.reproduction.fits import power_law, trend
 from elsewhere.reproduction.releases import METHODS, drawn, excess, hidden
 from elsewhere.reproduction.rows import Rows
 from tests.support.command import Run, run
-from tests.support.instances import histograms
 
 __all__ = ["run"]
 
@@ -77,6 +74,9 @@ def test_verdicts_follow_from_the_numbers() -> None:
     x = np.arange(1, 101)
     assert claims.grows_as("", 1, x, x * 2.0, "", "why").verdict == "holds"
     assert claims.grows_as("", 2, x, x * 2.0, "", "why").verdict == "differs"
+    assert [claims.grows_at_most("", 2, x, x**e, "", "why").verdict for e in (1.0, 2.5)] == ["holds", "differs"]
+    wide = claims.grows_at_most("", 2, x[:6], [1, 9, 4, 80, 20, 60], "", "why")
+    assert wide.verdict == "undecided"
     assert claims.moves("", "falls", x, -x, "", "why").verdict == "holds"
     assert claims.moves("", "rises", x, -x, "", "why").verdict == "differs"
     assert claims.moves("", "rises", x, np.where(x % 2, 1.0, 2.0), "", "why").verdict == "differs"
@@ -165,15 +165,6 @@ def test_what_hiding_costs_is_that_of_the_paper_s_path() -> None:
         assert row["js_path"] == pytest.approx(path, abs=1e-12)
         assert row["js"] == pytest.approx(ew.distance("js", history, release), abs=1e-12)
         assert row["l2_path"] == pytest.approx(math.dist(*([h[name] for name in other] for h in (history, release))))
-
-
-@settings(deadline=None, max_examples=40)
-@given(histograms(), histograms(), st.sampled_from([0.0, 0.01, 0.1]))
-def test_the_pruned_graph_loses_no_solution(history: ew.Histogram, target: ew.Histogram, threshold: float) -> None:
-    best = ew.distance("js", target, paper.ro(history, target, threshold))
-    assert pruned_graph.optimal("resemble", history, target, threshold) == pytest.approx(best, abs=1e-12)
-    best = ew.distance("js", target, paper.ao(history, target, threshold))
-    assert pruned_graph.optimal("avoid", history, target, threshold) == pytest.approx(best, abs=1e-12)
 
 
 def test_every_experiment_can_be_drawn_and_judged(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -99,12 +99,29 @@ def grows_as(says: str, exponent: float, x: ArrayLike, y: ArrayLike, on: str, wh
     paper = f"exponent {exponent:g}"
     if law is None:
         return Claim(says, paper, "too few points", on, "not measured")
-    ours = f"{law.exponent:.2f} ({law.low:.2f} to {law.high:.2f}), R² {law.r_squared:.2f}"
+    ours = _law(law)
     if abs(law.exponent - exponent) <= _EXPONENT_OFF:
         return Claim(says, paper, ours, on, "holds")
     if law.low <= exponent <= law.high:
         return Claim(says, paper, ours, on, "undecided", _TOO_FEW)
     return Claim(says, paper, ours, on, "differs", why)
+
+
+def grows_at_most(says: str, exponent: float, x: ArrayLike, y: ArrayLike, on: str, why: str) -> Claim:
+    """A runtime that grows no faster than a power of something.
+
+    >>> grows_at_most("runtime against n", 2, [1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6], "RO", "").verdict
+    'holds'
+    """
+    law = fits.power_law(x, y)
+    paper = f"exponent at most {exponent:g}"
+    if law is None:
+        return Claim(says, paper, "too few points", on, "not measured")
+    if law.exponent <= exponent:
+        return Claim(says, paper, _law(law), on, "holds")
+    if law.low <= exponent:
+        return Claim(says, paper, _law(law), on, "undecided", _TOO_FEW)
+    return Claim(says, paper, _law(law), on, "differs", why)
 
 
 def beyond(says: str, ours: float, on: str, unit: str = "") -> Claim:
@@ -119,6 +136,10 @@ def number(value: float) -> str:
     ['0', '7.6e-06', '0.0118', '1083', '0.14']
     """
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def _law(law: fits.PowerLaw) -> str:
+    return f"{law.exponent:.2f} ({law.low:.2f} to {law.high:.2f}), R² {law.r_squared:.2f}"
 
 
 def _judged(says: str, paper: str, ours: float, holds: bool, on: str, why: str, unit: str = "") -> Claim:

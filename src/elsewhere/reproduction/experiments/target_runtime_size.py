@@ -25,8 +25,8 @@ def draw(rows: Rows) -> list[Drawing]:
 
 def claims(rows: Rows) -> Iterator[Claim]:
     for name, own in rows.sets():
-        for algorithm, group, code, why in series(own, "resemble", name):
-            yield moves("runtime increases with N", "rises", group.column("N"), group.column(code), algorithm, why)
+        for timed, group, code, why in series(own, "resemble", name):
+            yield moves("runtime increases with N", "rises", group.column("N"), group.column(code), timed, why)
         yield from faster(own, name)
     for name, own in rows.sets("NYC"):
         yield from seconds_at(own, name, "N", _EXAMPLE, {"optimal": (5.6, near), "heuristic": (0.0067, at_most)})
