@@ -24,7 +24,7 @@ from elsewhere.pictures import canvas
 from elsewhere.pictures.files import rendered
 from elsewhere.reproduction import claims, drawing, experiments, report, reproduce, timing
 from elsewhere.reproduction.cache import Outcome
-from elsewhere.reproduction.data import _TABLE, _lengths, generate, load
+from elsewhere.reproduction.data import TABLE, _lengths, generate, load
 from elsewhere.reproduction.experiment import QUICK, Dataset, Study, TooFew
 from elsewhere.reproduction.fits import power_law, trend
 from elsewhere.reproduction.releases import METHODS, drawn, excess, hidden
@@ -106,7 +106,7 @@ def test_generated_users_are_like_the_papers() -> None:
 
 
 def test_no_seed_makes_up_impossible_lengths() -> None:
-    for shape in _TABLE.values():
+    for shape in TABLE.values():
         for seed in range(100):
             lengths = _lengths(shape, np.random.default_rng([seed, shape.users]))
             assert (lengths[0] >= 3, lengths[-1], len(lengths)) == (True, shape.greatest_length, shape.users)

@@ -4,6 +4,7 @@ The tolerances were fixed before anything was measured, for all claims of a kind
 
 - `near`: a number within a quarter of the paper's. That goes for seconds, distances, and changes in percent (of errors,
   of NCE) as well.
+- `same`: what is printed, to the letter.
 - `near` with `share`: a share of histograms, locations or visits, or an NCE, within 0.05.
 - `at_most`, `at_least`: a bound of the paper's, with no tolerance. The mean by which RH misses RO is one too, because
   to miss by less is no difference to complain of.
@@ -17,14 +18,14 @@ where the paper sees none.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from numpy.typing import ArrayLike
 
 from elsewhere.reproduction import fits
 
-Verdict: TypeAlias = Literal["holds", "differs", "undecided", "not measured", "not in the paper"]
+Verdict: TypeAlias = Literal["holds", "differs", "undecided", "not measured", "another reading", "not in the paper"]
 
 _SHARE_OFF, _NUMBER_OFF, _EXPONENT_OFF, _CHANCE = 0.05, 0.25, 0.25, 0.05
 #: A rank correlation from which on a trend is worth the name.
@@ -57,6 +58,11 @@ def near(says: str, paper: float, ours: float, on: str, why: str, *, share: bool
     """
     off = _SHARE_OFF if share else _NUMBER_OFF * abs(paper)
     return _judged(says, number(paper), ours, abs(ours - paper) <= off + 1e-12, on, why)
+
+
+def same(says: str, paper: str, ours: str, on: str, why: str) -> Claim:
+    """Something that is printed in the paper, to the letter."""
+    return Claim(says, paper, ours, on, "holds") if paper == ours else Claim(says, paper, ours, on, "differs", why)
 
 
 def at_most(says: str, limit: float, ours: float, on: str, why: str, unit: str = "") -> Claim:
@@ -122,6 +128,11 @@ def grows_at_most(says: str, exponent: float, x: ArrayLike, y: ArrayLike, on: st
     if law.low <= exponent:
         return Claim(says, paper, _law(law), on, "undecided", _TOO_FEW)
     return Claim(says, paper, _law(law), on, "differs", why)
+
+
+def other_reading(claim: Claim) -> Claim:
+    """The same for a reading of the paper that it is not judged by."""
+    return replace(claim, verdict="another reading", why="")
 
 
 def beyond(says: str, ours: float, on: str, unit: str = "") -> Claim:

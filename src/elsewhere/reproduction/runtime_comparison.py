@@ -10,8 +10,8 @@ import numpy as np
 from elsewhere.model.histogram import Histogram
 from elsewhere.model.question import Goal, Method
 from elsewhere.reproduction import timing
-from elsewhere.reproduction.claims import Claim, at_least, number
-from elsewhere.reproduction.experiment import FULL, QUICK, Dataset, Drawing, Panel, Scale, Series, Study, sampled
+from elsewhere.reproduction.claims import Claim, at_least, at_most, number
+from elsewhere.reproduction.experiment import FULL, QUICK, Dataset, Drawing, Fit, Panel, Scale, Series, Study, sampled
 from elsewhere.reproduction.releases import GOALS, METHODS, NAMES, uniform
 from elsewhere.reproduction.rows import Rows
 
@@ -77,7 +77,7 @@ def drawings(rows: Rows, by: str, label: str, figure: str, log_x: bool = False) 
                 Panel(name, label, "seconds", [
                     Series(timed.removesuffix(f", {name}"), group.column(by), group.column(code))
                     for timed, group, code, _ in series(own, goal, name)
-                ], log_x=log_x, log_y=True, fit=True)
+                ], log_x=log_x, log_y=True, fit=Fit())
                 for name, own in rows.sets()
             ],
         )
@@ -118,6 +118,15 @@ def faster(rows: Rows, name: str) -> Iterator[Claim]:
         claim = at_least("RH is two orders of magnitude faster than RO", 100, least, f"{BOTH[code]}, {name}", why,
                          " times")  # fmt: skip
         yield replace(claim, ours=f"{number(least)} to {number(most)} times") if ratios.size else claim
+
+
+def slowest(rows: Rows, name: str) -> Iterator[Claim]:
+    """The introduction: 'RO takes up to 5 minutes'."""
+    for code in CODES:
+        # Not a number as soon as one run was not finished: it might have been the slowest.
+        times = rows.where(goal="resemble", method="optimal").column(code)
+        yield at_most("introduction: RO takes up to 5 minutes (slowest run)", 300.0, float(np.max(times)),
+                      f"{algorithm('resemble', 'optimal', code)}, {name}", reason(code), " s")  # fmt: skip
 
 
 def seconds_at(

@@ -20,6 +20,7 @@ from elsewhere.reproduction.runtime_comparison import (
     reason,
     seconds_at,
     series,
+    slowest,
 )
 
 _EXAMPLE = 26
@@ -44,6 +45,7 @@ def claims(rows: Rows) -> Iterator[Claim]:
             if group[0]["method"] == "heuristic" and code != "verbs":
                 yield grows_as("RH is close to linear in n", 1, group.column("n"), group.column(code), timed, _MOVES)
         yield from faster(own, name)
+        yield from slowest(own, name)
     for name, own in rows.sets("NYC"):
         yield from seconds_at(own, name, "n", _EXAMPLE, {"optimal": (2.3, near), "heuristic": (0.0052, near)})
         yield from _spread(own.where(goal="resemble", method="optimal", n=_EXAMPLE), name)
