@@ -27,9 +27,9 @@ from elsewhere.reproduction import fits
 
 Verdict: TypeAlias = Literal["holds", "differs", "undecided", "not measured", "another reading", "not in the paper"]
 
-_SHARE_OFF, _NUMBER_OFF, _EXPONENT_OFF, _CHANCE = 0.05, 0.25, 0.25, 0.05
+SHARE_OFF, NUMBER_OFF, EXPONENT_OFF, CHANCE = 0.05, 0.25, 0.25, 0.05
 #: A rank correlation from which on a trend is worth the name.
-_MODERATE = 0.3
+MODERATE = 0.3
 _TOO_FEW = "too few points to tell"
 
 
@@ -56,7 +56,7 @@ def near(says: str, paper: float, ours: float, on: str, why: str, *, share: bool
     >>> near("median JS", 0.012, 0.13, "hide", "other data").verdict
     'differs'
     """
-    off = _SHARE_OFF if share else _NUMBER_OFF * abs(paper)
+    off = SHARE_OFF if share else NUMBER_OFF * abs(paper)
     return _judged(says, number(paper), ours, abs(ours - paper) <= off + 1e-12, on, why)
 
 
@@ -84,13 +84,13 @@ def moves(says: str, way: Literal["rises", "falls", "stays"], x: ArrayLike, y: A
     found = fits.trend(x, y)
     if found is None:
         return Claim(says, way, "too few points", on, "not measured")
-    seen = "stays" if found.chance > _CHANCE else "rises" if found.correlation > 0 else "falls"
+    seen = "stays" if found.chance > CHANCE else "rises" if found.correlation > 0 else "falls"
     ours = f"{seen} (rho {found.correlation:.2f})"
     if seen == way != "stays":
         return Claim(says, way, ours, on, "holds")
     # What no trend was seen in may still have one, up or down, as far as the interval reaches.
     reach = {"rises": found.high, "falls": -found.low, "stays": max(found.high, -found.low)}[way]
-    if seen == "stays" and reach >= _MODERATE:
+    if seen == "stays" and reach >= MODERATE:
         return Claim(says, way, ours, on, "undecided", _TOO_FEW)
     return Claim(says, way, ours, on, "holds") if seen == way else Claim(says, way, ours, on, "differs", why)
 
@@ -106,7 +106,7 @@ def grows_as(says: str, exponent: float, x: ArrayLike, y: ArrayLike, on: str, wh
     if law is None:
         return Claim(says, paper, "too few points", on, "not measured")
     ours = _law(law)
-    if abs(law.exponent - exponent) <= _EXPONENT_OFF:
+    if abs(law.exponent - exponent) <= EXPONENT_OFF:
         return Claim(says, paper, ours, on, "holds")
     if law.low <= exponent <= law.high:
         return Claim(says, paper, ours, on, "undecided", _TOO_FEW)

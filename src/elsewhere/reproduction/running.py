@@ -94,7 +94,7 @@ def _experiment(name: str, study: Study, cache: Cache, folder: Path, footer: str
         raise SystemExit(130) from None
     if not rows and not refused:
         refused.append("No histogram is fit for it.")
-    outcome = Outcome(rows, " ".join(refused))
+    outcome = Outcome(rows, " ".join(refused), round(time.process_time(), 1))
     report.draw_all(folder, report.section(name, module.EXPERIMENT, outcome), footer)
     cache.put(name, outcome)
 

@@ -73,8 +73,8 @@ def optimals(goal: Goal, history: Histogram, target: TableLike, threshold: float
     return {
         **_about(goal, "optimal", history, threshold),
         "paper": literal,
-        # A million paths a second, some 200 bytes each: half the patience is 2 GB of memory.
-        "suggested": _suggested(goal, "optimal", *question, limit=scale.patience / 2),
+        # A million paths a second, some 200 bytes each: a quarter of the patience is 1 GB of memory.
+        "suggested": _suggested(goal, "optimal", *question, limit=scale.patience / 4),
         "verbs": mean_seconds(_VERBS[goal], *question),
     }
 

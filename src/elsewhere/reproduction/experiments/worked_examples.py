@@ -28,7 +28,6 @@ _ANSWERS: dict[str, Callable[[], Histogram | None]] = {
     "LHO": lambda: paper.lho(_HISTOGRAM, _SENSITIVE),
     "hide": lambda: hide(_HISTOGRAM, _SENSITIVE).histogram,
     "RO": lambda: paper.ro(*_QUESTION),
-    "RO, every length": lambda: paper.ro_every_length(*_QUESTION),
     "resemble (RO)": lambda: resemble(*_QUESTION).histogram,
     "RH": lambda: paper.rh(*_QUESTION),
     "RH, tabulated": lambda: paper.rh_tabulated(*_QUESTION),
@@ -59,7 +58,7 @@ def draw(rows: Rows) -> list[Drawing]:
 def claims(rows: Rows) -> Iterator[Claim]:
     for algorithms, counts, says in (
         (("LHO", "hide"), _HIDDEN, "example 1: the release that hides g and h"),
-        (("RO", "RO, every length", "resemble (RO)"), _RESEMBLING, "examples 2 and 3: RO's release"),
+        (("RO", "resemble (RO)"), _RESEMBLING, "examples 2 and 3: RO's release"),
     ):
         for name in algorithms:
             yield same(says, _written(counts), _written(_found(rows, name)), name, _WHY)
