@@ -89,7 +89,7 @@ QUICK = Scale("quick", users=150, draws=1, splits=3, timed=8, patience=0.5, edge
 
 def sampled(full: int, quick: int) -> str:
     """How many are sampled, for the method of an experiment."""
-    return f"At random, {full} ({quick} in a quick look)"
+    return f"At random, {full} ({quick} in a quick look, and others with --runs)"
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from elsewhere.reproduction.cache import Outcome
 from elsewhere.reproduction.claims import Claim, Verdict
 from elsewhere.reproduction.data import Data
 from elsewhere.reproduction.drawing import draw
-from elsewhere.reproduction.experiment import Drawing, Experiment, Study
+from elsewhere.reproduction.experiment import FULL, QUICK, Drawing, Experiment, Study
 from elsewhere.text import quote
 
 PAGE = "report.html"
@@ -177,6 +177,8 @@ def _page(parts: Sequence[Section], body: Sequence[str], study: Study, data: Dat
     style = _STYLE + (_GENERATED_PRINT if data.generated else "")
     notes = "".join(f"<li>{escape(note)}</li>" for note in data.notes)
     scale = "all of it" if study.scale.name == "full" else "a quick look: fewer users, splits and runs"
+    if study.scale not in (FULL, QUICK):
+        scale += f"; {study.scale.timed} histograms per series of runtimes, {study.scale.patience:g} s for a run"
     contents = "".join(f'<li><a href="#{part.name}">{escape(part.experiment.title)}</a></li>' for part in parts)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
