@@ -280,6 +280,8 @@ def test_releases_that_are_compared_are_asked_the_same() -> None:
     assert first != recommendation_errors(both[0], neighbours=6)
     with pytest.raises(ew.InputError, match="the tables must have the same users, original histograms and locations"):
         compare_recommendations([both[0], Tables.of(one, two)], neighbours=6)
+    with pytest.raises(ew.InputError, match="releases is empty"):
+        compare_recommendations([])
 
 
 def test_means_over_the_original_bins() -> None:

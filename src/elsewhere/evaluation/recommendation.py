@@ -98,21 +98,12 @@ def compare_recommendations(
         check_whole(name, value, least)
     if mean_over not in get_args(MeanOver):
         raise InputError(f"mean_over is {quote(mean_over)}; it must be 'visited' or 'original'", ("mean_over",))
-    tables = releases[0]
-    if not all(_same_originals(tables, other) for other in releases):
-        raise InputError("the tables must have the same users, original histograms and locations", ("releases",))
+    tables = _same_originals(releases)
+    tested = _number_tested(len(tables.users), neighbours)
     try:
         before, after = tables.matrices()[0], [other.matrices()[1] for other in releases]
     except ImportError:
         raise InputError("recommendation needs SciPy; install it with: pip install 'elsewhere[evaluate]'") from None
-    tested = min(max(1, round(_TESTED_SHARE * len(tables.users))), _MOST_TESTED)
-    left = len(tables.users) - tested
-    if left < neighbours:
-        raise TooFewUsers(
-            f"neighbours is {neighbours}, but only {left} of {plural(len(tables.users), 'user')} are left; "
-            "the others are tested",
-            ("neighbours",),
-        )
     kept = np.logical_and.reduce([other.after > 0 for other in releases])
     lengths = np.bincount(tables.rows[tables.in_original]) if mean_over == "original" else None
     errors = np.empty((1 + 2 * len(after), 2, splits))
@@ -133,10 +124,29 @@ def compare_recommendations(
     ]
 
 
-def _same_originals(one: Tables, other: Tables) -> bool:
-    return (one.users, one.locations) == (other.users, other.locations) and all(
-        np.array_equal(getattr(one, field), getattr(other, field)) for field in ("offset", "location", "before")
-    )
+def _same_originals(releases: Sequence[Tables]) -> Tables:
+    """The first of the tables, if there is one and the others have its users, originals and locations."""
+    if not releases:
+        raise InputError("releases is empty; it must have at least one pair of tables", ("releases",))
+    first, *others = releases
+    for other in others:
+        if (first.users, first.locations) != (other.users, other.locations) or not all(
+            np.array_equal(getattr(first, field), getattr(other, field)) for field in ("offset", "location", "before")
+        ):
+            raise InputError("the tables must have the same users, original histograms and locations", ("releases",))
+    return first
+
+
+def _number_tested(users: int, neighbours: int) -> int:
+    """How many users each split tests."""
+    tested = min(max(1, round(_TESTED_SHARE * users)), _MOST_TESTED)
+    left = users - tested
+    if left < neighbours:
+        raise TooFewUsers(
+            f"neighbours is {neighbours}, but only {left} of {plural(users, 'user')} are left; the others are tested",
+            ("neighbours",),
+        )
+    return tested
 
 
 def _misses(
