@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from elsewhere.reproduction import claims
-from elsewhere.reproduction.experiment import FULL
+from elsewhere.reproduction.experiment import FULL, Scale
+from elsewhere.reproduction.timing import every_length_patience
 
 ROOT = Path(__file__).parents[1]
 WORDS = ROOT / "tools" / "reproduce_page.md"
@@ -122,7 +123,7 @@ def _tolerances() -> str:
 def _limits(scale: dict[str, Any]) -> str:
     return _wrapped(
         f"A graph of more than {scale['edges']:,} edges is not built. A run ends after {scale['patience']:g} seconds "
-        f"of processor time, and RO with every length after {scale['patience'] / 4:g}."
+        f"of processor time, and RO with every length after {every_length_patience(Scale(**scale)):g}."
     )
 
 

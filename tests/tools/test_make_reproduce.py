@@ -23,7 +23,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_figures_come_from_the_run(report: Path) -> None:
     words = "Mean N: {{measured: datasets ;; mean size N ;;\nNYC}}.\n\n{{run}}\n\n{{claims}}\n\n{{summary}}\n"
     made = page(report, words)
-    assert "Mean N: 4.\n" in made
+    assert "Mean N: 4.00.\n" in made
     assert "a quick look" in made
     with (report / "quality" / "claims.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))

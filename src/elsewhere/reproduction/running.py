@@ -3,6 +3,7 @@ quick look."""
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import time
@@ -83,6 +84,7 @@ def _experiment(name: str, study: Study, cache: Cache, folder: Path, footer: str
     module = experiments.modules()[name]
     if module.EXPERIMENT.timed:
         import_module("elsewhere.preload")  # before the clock runs
+        gc.freeze()  # nor does the garbage collector look through all users while it does
     rows, refused = Rows(), []
     try:
         for dataset in study.sets:

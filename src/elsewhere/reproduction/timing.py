@@ -73,8 +73,7 @@ def optimals(goal: Goal, history: Histogram, target: TableLike, threshold: float
     return {
         **_about(goal, "optimal", history, threshold),
         "paper": literal,
-        # A million paths a second, some 200 bytes each: a quarter of the patience is 1 GB of memory.
-        "suggested": _suggested(goal, "optimal", *question, limit=scale.patience / 4),
+        "suggested": _suggested(goal, "optimal", *question, limit=every_length_patience(scale)),
         "verbs": mean_seconds(_VERBS[goal], *question),
     }
 
@@ -88,6 +87,11 @@ def heuristics(goal: Goal, history: Histogram, target: TableLike, threshold: flo
         "suggested": _suggested(goal, "heuristic", *question, limit=scale.patience),
         "verbs": mean_seconds(_VERBS[goal], *question, method="heuristic"),
     }
+
+
+def every_length_patience(scale: Scale) -> float:
+    """Seconds for a run that keeps every length: a million paths in each, which need some 200 bytes a path."""
+    return scale.patience / 2
 
 
 def _suggested(goal: Goal, method: Method, *question: object, limit: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -32,13 +33,14 @@ def draw(rows: Rows) -> list[Drawing]:
 def claims(rows: Rows) -> Iterator[Claim]:
     for name, own in rows.sets():
         paper, lengths, sizes = TABLE[own[0]["like"]], own.column("n"), own.column("N")
-        for says, value, found in (
-            ("number of histograms", paper.users, len(own)),
-            ("mean length n", paper.mean_length, float(np.mean(lengths))),
-            ("greatest length n", paper.greatest_length, float(np.max(lengths))),
-            ("mean size N", paper.mean_size, float(np.mean(sizes))),
+        for says, value, found, form in (
+            ("number of histograms", paper.users, len(own), ",.0f"),
+            ("mean length n", paper.mean_length, np.mean(lengths), ".2f"),
+            ("greatest length n", paper.greatest_length, np.max(lengths), ".0f"),
+            ("mean size N", paper.mean_size, np.mean(sizes), ".2f"),
         ):
-            yield near(says, value, found, name, _OTHER_DATA)
+            claim = near(says, value, float(found), name, _OTHER_DATA)
+            yield replace(claim, paper=f"{value:{form}}", ours=f"{found:{form}}")  # as in the paper's table
         yield at_most("mean number of locations of a user", 41, float(np.mean(lengths)), name, _OTHER_DATA)
     yield near("introduction: histograms in both sets", _ALL, len(rows), "all sets", _OTHER_DATA)
 

@@ -46,9 +46,9 @@ def claims(rows: Rows) -> Iterator[Claim]:
                 yield grows_as("RH is close to linear in n", 1, group.column("n"), group.column(code), timed, _MOVES)
         yield from faster(own, name)
         yield from slowest(own, name)
+        yield from _spread(own.where(goal="resemble", method="optimal", n=_EXAMPLE), name)
     for name, own in rows.sets("NYC"):
         yield from seconds_at(own, name, "n", _EXAMPLE, {"optimal": (2.3, near), "heuristic": (0.0052, near)})
-        yield from _spread(own.where(goal="resemble", method="optimal", n=_EXAMPLE), name)
 
 
 def _spread(rows: Rows, name: str) -> Iterator[Claim]:
