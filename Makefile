@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 # One more than there are cores: some tests wait for other programs most of the time.
 WORKERS = $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 
-.PHONY: demo test suite check bench docs reproduce dist clean
+.PHONY: demo test suite check bench fuzz docs reproduce dist clean
 
 demo: $(VENV)/.installed
 	$(BIN)/elsewhere demo
@@ -23,6 +23,10 @@ check: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks
+
+MINUTES ?= 10
+fuzz: $(VENV)/.installed-dev
+	$(BIN)/python -m tools.fuzz $(MINUTES)
 
 docs: $(VENV)/.installed-dev
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs site

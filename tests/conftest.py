@@ -16,7 +16,9 @@ _FIRST = (
     "test_install.py", "test_reproduction.py", "test_large.py",
 )  # fmt: skip
 
-hypothesis.settings.register_profile("elsewhere", deadline=None)
+# The same examples in every run; `make fuzz` looks for new ones.
+hypothesis.settings.register_profile("elsewhere", deadline=None, derandomize=True)
+hypothesis.settings.register_profile("fuzz", deadline=None, derandomize=False, print_blob=True)
 hypothesis.settings.load_profile("elsewhere")
 
 compile_at_once()  # many questions will come

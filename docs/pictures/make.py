@@ -12,11 +12,22 @@ from tests.support.browser import chromium, served
 
 HERE = Path(__file__).parent
 expect.set_options(timeout=30_000)
+WEEK = """location,count,latitude,longitude
+Home,14,-33.89,151.18
+Office,10,-33.86,151.21
+Northside Fertility Clinic,1,-33.82,151.19
+Saint Anne's Church,1,-33.90,151.22
+Blue Lantern Café,6,-33.872,151.206
+Harbour Museum,1,-33.85,151.15
+Ocean Beach,2,-33.89,151.28
+Qqq,1,-33.95,151.12
+"""
 
 
 def main() -> None:
     with served() as address, chromium() as browser:
         _load(_page(browser, address, 800))
+        _look(_page(browser, address, 1280))
         _hide(_page(browser, address, 1280))
         _kind(_page(browser, address, 1280))
         _resemble(_page(browser, address, 1280))
@@ -32,6 +43,17 @@ def _page(browser: Browser, address: str, width: int, theme: str = "light") -> P
 
 def _load(page: Page) -> None:
     _save(page, "load")
+
+
+def _look(page: Page) -> None:
+    """A made-up week, with coordinates."""
+    page.set_input_files("#file", {"name": "week.csv", "mimeType": "text/csv", "buffer": WEEK.encode()})
+    page.get_by_role("button", name="Hide Northside Fertility Clinic").click()
+    _settle(page)
+    expect(page.locator("#map-land")).to_have_attribute("d", re.compile("^M"))
+    page.wait_for_timeout(600)  # the dot fades
+    page.set_viewport_size({"width": 1280, "height": 2400})
+    _shrink(HERE / "look.png", page.locator("#look").screenshot())
 
 
 def _hide(page: Page) -> None:

@@ -107,21 +107,37 @@ def look(history: TableLike) -> Look:
     return Look(tuple(found), home, work)
 
 
-def sentences(found: Look) -> Iterator[str]:
-    """What a history tells, a sentence each."""
+@dataclass(frozen=True)
+class Line:
+    """A sentence on what a history tells, and the places that it is about."""
+
+    sentence: str
+    places: tuple[Place, ...] = ()
+
+
+def lines(found: Look) -> Iterator[Line]:
+    """What a history tells, a sentence each, with the places to hide so that it no longer does."""
     visits = sum(place.visits for place in found.places)
-    yield f"Your history has {plural(visits, 'visit')} to {plural(len(found.places), 'place')}."
+    yield Line(f"Your history has {plural(visits, 'visit')} to {plural(len(found.places), 'place')}.")
     for place, does in ((found.home, "live"), (found.work, "work")):
         if place is not None:
-            yield f"You seem to {does} at {place.name} ({place.visits:,} of {plural(visits, 'visit')}; {place.reason})."
+            evidence = f"{place.visits:,} of {plural(visits, 'visit')}; {place.reason}"
+            yield Line(f"You seem to {does} at {place.name} ({evidence}).", (place,))
     for place in found.sensitive:
         what = f"{plural(place.visits, 'visit')} to {place.name}"
-        yield f"It shows {what}: {place.kind} ({place.reason}), which may tell about {_told(place.presets)}."
+        told = f"{place.kind} ({place.reason}), which may tell about {_told(place.presets)}"
+        yield Line(f"It shows {what}: {told}.", (place,))
     if not found.sensitive:
-        yield "No place is of a kind that is often sensitive, as far as the names tell."
+        yield Line("No place is of a kind that is often sensitive, as far as the names tell.")
     if found.unrecognised:
         lost = sum(place.visits for place in found.unrecognised)
-        yield f"Not recognised: {plural(len(found.unrecognised), 'place')} with {plural(lost, 'visit')}."
+        counted = f"{plural(len(found.unrecognised), 'place')} with {plural(lost, 'visit')}"
+        yield Line(f"Not recognised: {counted}.", found.unrecognised)
+
+
+def sentences(found: Look) -> Iterator[str]:
+    """What a history tells, a sentence each."""
+    return (line.sentence for line in lines(found))
 
 
 def _told(presets: tuple[str, ...]) -> str:

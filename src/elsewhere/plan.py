@@ -212,7 +212,7 @@ class Plan:
             policy.redistribute,
             sensitive,
             policy.visited_only,
-            self._lower,
+            history if policy.size == "free" else self._lower,
             self._upper,
             self._forbidden,
             self._candidates,

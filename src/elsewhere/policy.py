@@ -98,6 +98,8 @@ class Policy:
     mechanism: Mechanism = "single"
     #: A file with weights by location, or the name of a profile, for method = "drawn".
     popularity: str | None = None
+    #: The size of the release: that of the history or of the target, or "free": the history and as few more visits as
+    #: meet `max_distance` or `min_distance`.
     size: Size = "original"
     redistribute: int | None = None
     visited_only: bool = False
@@ -117,6 +119,9 @@ class Policy:
     folder: Path = field(default=Path(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        for key in (*_LISTS, "levels"):
+            if isinstance(value := getattr(self, key), list):
+                object.__setattr__(self, key, tuple(value))
         _check(asdict(self))
 
     @classmethod
@@ -177,7 +182,7 @@ class Policy:
         if self.goal == "hide":
             return None
         limit = getattr(self, DISTANCE_LIMITS[self.goal])
-        return chosen_aim(self.goal, self.max_quality_loss, limit, self.aim, self.method)
+        return chosen_aim(self.goal, self.max_quality_loss, limit, self.aim, self.method, self.size)
 
     def at(self, folder: Path) -> Policy:
         """Return the same policy with its paths relative to `folder`."""
@@ -246,7 +251,7 @@ class Policy:
                 unmeasured=unmeasured(
                     [self.quality] if self.goal == "hide" else [self.quality, self.privacy],
                     over_taxonomy=self.levels is not None,
-                    resized=self.redistribute is not None or self.size == "target",
+                    resized=self.redistribute is not None or self.size != "original",
                 ),
             )
         )
@@ -303,7 +308,7 @@ _CHOICES = {
     "goal": _GOALS,
     "method": ("optimal", "heuristic", "drawn"),
     "mechanism": ("single", "shared"),
-    "size": ("original", "target"),
+    "size": ("original", "target", "free"),
     "by": ("name", "kind"),
     "visited_only": (True, False),
     "allow_mismatch": (True, False),
@@ -398,7 +403,11 @@ def _check_goal(values: Mapping[str, Any]) -> None:
     if values["target"] is None:
         raise InputError(f"{goal} needs target", ("target",))
     limit = values[DISTANCE_LIMITS[goal]]
-    aim = chosen_aim(goal, values["max_quality_loss"], limit, values["aim"], values["method"])
+    aim = chosen_aim(goal, values["max_quality_loss"], limit, values["aim"], values["method"], values["size"])
+    if values["size"] == "free":
+        for key in ("lower", "levels"):
+            if values[key] is not None:
+                raise InputError(f"{key} cannot be combined with a free size, which only adds visits", (key,))
     if values["method"] == "drawn" and values["levels"] is not None:
         raise InputError(f"levels cannot be combined with method='drawn' for {goal}", ("levels", "method"))
     if aim == "least-loss" and values["method"] == "heuristic":

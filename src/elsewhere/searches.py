@@ -156,9 +156,9 @@ def required_loss_of(problem: Problem, wanted: float, limits: Limits, least: flo
     """The counts of least quality loss that meet a privacy distance, if any do; `least` is a loss to begin with."""
     if kind_totals.depends_on_totals(problem):
         found = kind_totals.least_loss_at(problem, wanted, limits, least)
+    elif problem.goal == "resemble" and large.is_large(asked := problem.swapped(wanted)):
+        found = _required_loss_of_large(asked, limits)
     else:
-        if problem.goal == "resemble" and large.is_large(asked := problem.swapped(wanted)):
-            return _required_loss_of_large(asked, limits)
         search = flat_search(problem) if problem.tree is None else tree_exact.required_loss_search(problem)
         found = required_loss(problem, wanted, limits, least, search)
     if found is None:
@@ -174,5 +174,4 @@ def _required_loss_of_large(asked: Problem, limits: Limits) -> Solution | None:
         return None
     if asked.quality_loss(nearest.counts) > asked.limit + slack(asked.limit):
         raise nothing_found(limits)
-    found = large.optimum(asked, nearest.counts, limits)
-    return found._replace(counts=exact.ordered(asked, found.counts))
+    return large.optimum(asked, nearest.counts, limits)

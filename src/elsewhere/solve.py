@@ -35,7 +35,7 @@ from elsewhere.searches import (
     searched,
     tabulated,
 )
-from elsewhere.solvers import exact, one_call, smooth_exact
+from elsewhere.solvers import add_only, exact, kind_totals, one_call, smooth_exact, tree_exact
 from elsewhere.solvers.knapsack import Limits, OutOfTime, SearchGaveUp, Solution, nothing_found
 from elsewhere.solvers.required_loss import unproven
 from elsewhere.text import name_list
@@ -83,7 +83,8 @@ def _is_small(question: Question) -> bool:
     """Whether a question may be interpreted; one that must end soon may not, unless nothing is searched for."""
     problem, limit = question.problem, question.search.time_limit
     in_time = limit is None or limit == 0.0 or limit > PATIENCE
-    return in_time and len(problem.original) <= _FEW_BINS and problem.size <= _FEW_VISITS
+    size = question.history.size if question.size == "free" else problem.size
+    return in_time and len(problem.original) <= _FEW_BINS and size <= _FEW_VISITS
 
 
 def _solve(question: Question, explain: bool) -> Sanitized:
@@ -93,6 +94,8 @@ def _solve(question: Question, explain: bool) -> Sanitized:
         return _hidden(question, problem, limits)
     if question.method == "drawn":
         return _drawn_to_meet(question, limits)
+    if question.size == "free":
+        return _fewest_added(question, limits)
     if question.aim == "least-loss":
         return _just_enough(question, limits)
     if problem.smoothed:
@@ -232,6 +235,54 @@ def _just_enough(question: Question, limits: Limits) -> Sanitized:
         counts = align(problem.names, nearest.histogram.index, nearest.histogram.counts)
         return _sanitized(question, problem, unproven(problem, counts))
     raise _privacy_not_met(question, nearest, *_enough(result.quality_loss, result.status == "optimal"))
+
+
+def _fewest_added(question: Question, limits: Limits) -> Sanitized:
+    """The best release with the fewest visits beyond those of the history that meets the privacy parameter."""
+    assert question.distance_limit is not None
+    sizes = add_only.sizes(question.problem, question.distance_limit)
+    size, proven, best = sizes.first, True, None
+    while True:
+        size, may_suffice = sizes.next_size(size)
+        if not may_suffice:
+            best = best or _best_adding(question, sizes, sizes.first, limits)
+            raise _not_reached(question, best, size - 1 - question.history.size, sizes.limit_case)
+        best = _best_adding(question, sizes, size, limits)
+        if question.meets_distance(best.privacy_distance):
+            return best if proven else _maybe_more_than_needed(best)
+        proven = proven and best.status == "optimal"
+        size += 1
+
+
+def _best_adding(question: Question, sizes: add_only.Sizes, size: int, limits: Limits) -> Sanitized:
+    """The best release of a size."""
+    question = question.adding(size - question.history.size)
+    problem, solution = question.problem, sizes.best_at(size)
+    if solution is None:
+        return _best(question, limits)
+    if problem.tree is None:
+        return _sanitized(question, problem, solution._replace(counts=exact.ordered(problem, solution.counts)))
+    solution = kind_totals.split(problem, solution)
+    return _sanitized(question, problem, solution._replace(counts=tree_exact.ordered(problem, solution.counts)))
+
+
+def _maybe_more_than_needed(found: Sanitized) -> Sanitized:
+    note = "a search that was ended may have missed a release with fewer added visits"
+    return replace(found, status="feasible", notes=(*found.notes, note))
+
+
+def _not_reached(question: Question, best: Sanitized, added: int, limit_case: float) -> PrivacyNotMet:
+    """The error for a distance that no number of added visits is known to reach."""
+    wanted, name = question.distance_limit, DISTANCE_LIMITS[question.goal]
+    side = "above" if question.goal == "resemble" else "below"
+    told = f"no release with up to {added:,} added visits meets {name} {wanted:.10g}"
+    if math.isnan(limit_case):
+        return PrivacyNotMet(f"{told}: there is no place that may have any number of visits", best, math.inf)
+    if question.goal == "resemble":
+        remedy = f"with ever more visits at the places that may have them, the distance tends to {limit_case:.6g}"
+    else:
+        remedy = f"with ever more visits at one place, the distance tends to {limit_case:.6g} at most"
+    return PrivacyNotMet(f"{told}, and all are {side} it: {remedy}", best, math.inf)
 
 
 def _drawn_to_meet(question: Question, limits: Limits) -> Sanitized:

@@ -275,7 +275,8 @@ def resemble(
         that of the farthest member.
     size
         ``"original"`` gives the release the size of the history (the default). ``"target"`` gives it the size of the
-        target, which is then not scaled.
+        target, which is then not scaled. ``"free"``, with the history as `lower`, keeps all visits and adds as few as
+        meet `max_distance`, which is then required; `added` of the result says where.
     aim
         What is optimised. ``"near"``: the privacy distance, within `max_quality_loss`. ``"least-loss"``: the quality
         loss, among the releases that meet `max_distance`. Default: ``"near"`` if `max_quality_loss` is given, else
@@ -327,7 +328,8 @@ def resemble(
         No histogram satisfies the constraints. Its `needed_quality_loss` is the least limit that would.
     PrivacyNotMet
         No release within `max_quality_loss` meets `max_distance`. The error has the best one as `best`, and
-        `needed_quality_loss`. It is raised, too, if none of 15 draws can be met.
+        `needed_quality_loss`. It is raised, too, if none of 15 draws can be met, or no number of added visits; `best`
+        then adds none.
 
     See Also
     --------
@@ -370,6 +372,12 @@ def resemble(
     >>> dict(r.histogram), round(r.quality_loss, 7), round(r.privacy_distance, 7)
     ({'a': 8, 'b': 4, 'c': 4, 'd': 2, 'e': 12, 'f': 10, 'g': 7, 'h': 3}, 0.0085008, 0.0397449)
 
+    Close enough, with every visit kept and as few as possible added:
+
+    >>> r = resemble(bob, frugal, max_distance=0.04, size="free", lower=bob)
+    >>> r.added, round(r.privacy_distance, 7), r.status
+    ({'b': 4, 'c': 2, 'a': 1}, np.float64(0.0387192), 'optimal')
+
     As near as some tourist, at some of the places of tourists:
 
     >>> from elsewhere import profiles
@@ -401,7 +409,7 @@ def resemble(
             forbidden=forbidden,
             candidates=candidates,
             search=SearchLimits(time_limit, gap, memory_limit),
-            aim=chosen_aim("resemble", max_quality_loss, max_distance, aim, method),
+            aim=chosen_aim("resemble", max_quality_loss, max_distance, aim, method, size),
             key=None if key is None else as_key(key),
         )
     )
@@ -472,7 +480,8 @@ def avoid(
         that of the nearest of the others.
     size
         ``"original"`` gives the release the size of the history (the default). ``"target"`` gives it the size of the
-        target, which is then not scaled.
+        target, which is then not scaled. ``"free"``, with the history as `lower`, keeps all visits and adds as few as
+        meet `min_distance`, which is then required; `added` of the result says where.
     aim
         What is optimised. ``"far"``: the privacy distance, within `max_quality_loss`. ``"least-loss"``: the quality
         loss, among the releases that meet `min_distance`. Default: ``"far"`` if `max_quality_loss` is given, else
@@ -524,7 +533,7 @@ def avoid(
         No histogram satisfies the constraints. Its `needed_quality_loss` is the least limit that would.
     PrivacyNotMet
         No release within `max_quality_loss` meets `min_distance`. The error has the best one as `best`, and
-        `needed_quality_loss`.
+        `needed_quality_loss`. It is raised, too, if no number of added visits meets it; `best` then adds none.
 
     See Also
     --------
@@ -575,7 +584,7 @@ def avoid(
             forbidden=forbidden,
             candidates=candidates,
             search=SearchLimits(time_limit, gap, memory_limit),
-            aim=chosen_aim("avoid", max_quality_loss, min_distance, aim, method),
+            aim=chosen_aim("avoid", max_quality_loss, min_distance, aim, method, size),
             key=None if key is None else as_key(key),
         )
     )
@@ -705,6 +714,8 @@ def frontier(
 
     if not isinstance(goal, str) or goal not in ("resemble", "avoid"):
         raise InputError(f"goal is {quote(goal)}; it must be 'resemble' or 'avoid'", ("goal",))
+    if size == "free":
+        raise InputError("a frontier cannot have a free size; use resemble or avoid", ("size",))
     taxonomy = informed(taxonomy, histogram)
     limits = [nonnegative("budgets", budget) for budget in as_list("budgets", budgets, "limits")]
     most = max(limits, default=0.0)

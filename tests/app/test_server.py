@@ -147,7 +147,7 @@ def test_release_is_what_the_package_answers(client: Client, history: str) -> No
         assert {bar["location"]: bar["before"] for bar in answer["bars"] if bar["before"]} == HISTORY
         assert answer["quality_loss"] == expected.quality_loss
         assert answer["privacy_distance"] == expected.privacy_distance
-        assert f"{expected.quality_loss:.4g}" in answer["words"][0]
+        assert f"{expected.quality_loss:.4g}" in answer["exact"]
     assert client.ask("GET", f"api/histories/{history}").json(interface.HISTORY)["question"]["quality"] == "variational"
 
 
@@ -590,8 +590,17 @@ def avoiding(client: Client, folder: Path) -> tuple[str, dict[str, Any]]:
     return client.upload(name, content, location_column="where")["id"], question
 
 
+def continuing(client: Client, folder: Path) -> tuple[str, dict[str, Any]]:
+    """An earlier release that has a place which the history lacks, and another place that may get visits."""
+    name, content = put(folder, "history.parquet", table(HISTORY))
+    earlier = put(folder, "a=1.csv", b"location,count\nMuseum,14\nPark,2\n")
+    own = client.send("api/releases", earlier[1], name=earlier[0]).json(interface.TABLE)["id"]
+    question = {"goal": "hide", "ticked": ["hospital", "\u75c5\u9662", "Bar"], "lower": own, "candidates": ["-y"]}
+    return client.upload(name, content)["id"], question
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("case", [hiding, drawing, resembling, avoiding])
+@pytest.mark.parametrize("case", [hiding, drawing, resembling, avoiding, continuing])
 def test_what_is_taken_does_the_same_again(
     client: Client, folder: Path, case: Callable[[Client, Path], tuple[str, dict[str, Any]]]
 ) -> None:
@@ -619,6 +628,64 @@ def test_what_is_taken_does_the_same_again(
 def _loaded(folder: Path, content: bytes) -> ew.Policy:
     put(folder, "taken.toml", content)
     return ew.Policy.load(folder / "taken.toml")
+
+
+def test_a_release_continues_an_earlier_one(client: Client) -> None:
+    """Another one of the same name is another question; what is no release is refused."""
+    history = client.upload("history.parquet", table(HISTORY))["id"]
+    for most in (20, 21):
+        content = f"location,count\nMuseum,{most}\n".encode()
+        lower = client.send("api/releases", content, name="old.csv").json(interface.TABLE)["id"]
+        answer = client.release(history, {"goal": "hide", "ticked": ["café"], "lower": lower})
+        assert {bar["location"]: bar["after"] for bar in answer["bars"]}["Museum"] >= most
+    untidy = client.send("api/releases", b"location,count\nb,0\na,1\n", name="old.csv").json(interface.TABLE)["id"]
+    refused = client.release(history, {"goal": "hide", "ticked": ["café"], "lower": untidy})
+    assert "'old.csv' is not a release: the file has a count of 0" in refused["error"]
+
+
+def test_how_much_changed_in_plain_words(client: Client) -> None:
+    opened = client.upload("h.csv", b"location,count\nClinic,1\nCafe,16\nPark,3\n")["id"]
+    hide = {"goal": "hide", "ticked": ["Clinic"]}
+    assert client.release(opened, hide)["plain"] == "1 of 20 visits moved (5%): hardly noticeable."
+    told = "1 of 20 visits removed (5%), 2 visits added: hardly noticeable."
+    assert client.release(opened, {**hide, "redistribute": 2})["plain"] == told
+    assert client.release(opened, {**hide, "ticked": ["Cafe"]})["plain"].endswith("(80%): mostly another history.")
+
+
+def test_a_file_is_verified(client: Client, history: str) -> None:
+    """By what is asked, and down to its bytes."""
+    question = {"goal": "hide", "ticked": ["café", "Bar"]}
+    release = client.take(history, question, "release.csv")
+
+    def check(content: bytes, question: dict[str, Any]) -> Any:
+        at = client.send("api/releases", content, name="mine.csv").json(interface.TABLE)["id"]
+        return client.question(history, "verify", question, release=at).json(interface.CHECKED)
+
+    assert check(release, question)["ok"]
+    found = check(release, {**question, "ticked": ["Museum"]})
+    assert not found["ok"]
+    assert any("'Museum'" in sentence for sentence in found["sentences"])
+    found = check(release + b"\n", question)
+    assert not found["ok"]
+    assert "bytes differ" in found["sentences"][-1]
+    assert check(release, {"goal": "hide"})["hint"] == "Tick what the file must not show."
+
+
+def test_a_track_is_read_with_its_options(client: Client) -> None:
+    """Ten minutes are a stay of five, but not of twenty."""
+    rows = "".join(f"2024-05-01T10:{minute:02}:00Z,52.5,13.4\n" for minute in range(11))
+    track = f"time,latitude,longitude\n{rows}".encode()
+    assert client.upload("track.csv", track, radius="50m")["size"] == 1
+    assert "you were nowhere for 20 min" in client.upload("track.csv", track, stay="20min")["error"]
+
+
+def test_users_to_pick_from(client: Client) -> None:
+    rows = b"user,location,count\nben,Cafe,1\nanna,Cafe,3\nanna,Park,4\n"
+    refused = client.upload("many.csv", rows)
+    assert "several users" in refused["error"]
+    assert refused["users"] == [{"name": "anna", "visits": 7}, {"name": "ben", "visits": 1}]
+    assert client.upload("many.csv", rows, user="anna")["size"] == 7
+    assert client.upload("many.csv", rows, user="carl")["users"] == []
 
 
 @pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
@@ -703,14 +770,18 @@ def test_a_policy_in_the_words_of_a_person(client: Client, history: str) -> None
 
 
 def test_a_policy_asks_for_its_files(client: Client, history: str) -> None:
-    written = b'goal = "avoid"\ntarget = "../lists/own.csv"\ntaxonomy = "kinds.txt"\nmax_quality_loss = 0.1'
-    needs = [{"kind": "target", "name": "own.csv"}, {"kind": "taxonomy", "name": "kinds.txt"}]
+    written = b"""goal = "avoid"\ntarget = "../lists/own.csv"\ntaxonomy = "kinds.txt"\nlower = "/etc/passwd"
+    max_quality_loss = 0.1"""
+    files = {"target": "own.csv", "taxonomy": "kinds.txt", "lower": "passwd"}
+    needs = [{"kind": kind, "name": name} for kind, name in files.items()]
     assert policy(client, history, written) == {"needs": needs}
     target = client.send("api/targets", b"location,count\nBar,3\n", name="other.csv").json(interface.TABLE)["id"]
     assert policy(client, history, written, target=target) == {"needs": needs[1:]}
     taxonomy = client.send("api/taxonomies", b"Places\n  Bar\n", name="kinds.txt").json(interface.TABLE)["id"]
-    question = policy(client, history, written, target=target, taxonomy=taxonomy)["question"]
-    assert (question["target"], question["taxonomy"], question["max_quality_loss"]) == (target, taxonomy, 0.1)
+    lower = client.send("api/releases", b"location,count\nBar,3\n", name="old.csv").json(interface.TABLE)["id"]
+    question = policy(client, history, written, target=target, taxonomy=taxonomy, lower=lower)["question"]
+    assert (question["target"], question["taxonomy"], question["lower"]) == (target, taxonomy, lower)
+    assert question["max_quality_loss"] == 0.1
 
 
 @pytest.mark.parametrize(
@@ -719,8 +790,9 @@ def test_a_policy_asks_for_its_files(client: Client, history: str) -> None:
         (b"goal = ", "the policy 'policy.toml' is not valid TOML"),
         (b"goal = 'hid'", "the policy 'policy.toml': goal is 'hid'"),
         (b"\xff", "is not valid TOML"),
-        (b'goal = "hide"\nlower = "/etc/passwd"', "cannot apply 'lower'; run the policy with: elsewhere hide"),
+        (b'goal = "hide"\nlower = {Bar = 1}', "cannot apply 'lower'; run the policy with: elsewhere hide"),
         (b'goal = "resemble"\ntarget = "tourist"', "resemble needs max_quality_loss"),
+        (b'goal = "resemble"\ntarget = "tourist"\nmax_distance = 0.1\nsize = "free"', "apply 'size'"),
     ],
 )
 def test_policies_that_the_page_cannot_use(client: Client, history: str, written: bytes, match: str) -> None:

@@ -120,6 +120,17 @@ FAILING: list[tuple[int, str, tuple[str, ...]]] = [
                                                     "least-loss", "--max-quality-loss", "0.1")),
     (2, "cannot be combined with --aim least-loss", ("frontier", "history.csv", "--target", "target.csv", "--aim",
                                                      "least-loss", "--max-quality-loss", "0.1")),
+    (2, "a free size needs --min-distance", ("avoid", "history.csv", "--target", "target.csv", "--add-only")),
+    (2, "leave --max-quality-loss out", ("resemble", "history.csv", "--target", "target.csv", "--add-only",
+                                         "--max-distance", "0.1", "--max-quality-loss", "0.1")),
+    (2, "--size and --add-only both", ("resemble", "history.csv", "--target", "target.csv", "--add-only",
+                                       "--max-distance", "0.1", "--size", "target")),
+    (2, "--lower cannot be combined", ("resemble", "history.csv", "--target", "target.csv", "--add-only",
+                                       "--max-distance", "0.1", "--lower", "gym=1")),
+    (3, "cannot hide those at sensitive places: 'gym'", ("resemble", "history.csv", "--target", "target.csv",
+                                                         "--add-only", "--max-distance", "0.1", "--sensitive", "gym")),
+    (3, "no visit need be added", ("resemble", "history.csv", "--target", "target.csv", "--add-only",
+                                   "--max-distance", "1")),
     (3, "no quality loss would meet it", ("resemble", "history.csv", "--target", "target.csv", "--max-distance", "0",
                                           "--upper", "gym=0")),
     (2, "neither a file nor a profile; did you mean 'tourist'?", ("avoid", "history.csv", "--target", "turist",
@@ -373,3 +384,29 @@ def test_just_enough(run: Run) -> None:
     assert status == 0
     assert float(out.splitlines()[1].split(",")[1]) == best.quality_loss
     assert "A good choice is --max-distance" in err
+
+
+def test_add_only(run: Run) -> None:
+    """What to do is listed, and both the release and the claim that it takes no fewer visits are checked."""
+    asked = ("history.csv", "--target", "target.csv", "--allow-mismatch", "--max-distance", "0.1", "--add-only")
+    status, _, err = run("resemble", *asked, "-o", "release.csv", "--report", "report.json", "--save-policy", "p.toml")
+    assert status == 0
+    report = json.loads(Path("report.json").read_text())
+    released = rows("release.csv")
+    assert report["added"] == {name: count - HISTORY.get(name, 0) for name, count in released.items()
+                               if count > HISTORY.get(name, 0)}  # fmt: skip
+    assert all(released[name] >= count for name, count in HISTORY.items() if count)
+    name, count = next(iter(report["added"].items()))
+    assert f"- {count} more visit{'' if count == 1 else 's'} to {name}\n" in err
+    assert "Proven: fewer added visits do not meet the distance" in err
+    status, _, err = run("verify", "history.csv", "release.csv", "--report", "report.json")
+    assert status == 0
+    assert "No release with fewer added visits meets the privacy distance." in err
+    assert run("verify", *asked[:1], "release.csv", *asked[1:])[0] == 0
+    write_table("lost.csv", {**released, "train station": 7})
+    assert "7 visits at 'train station'; 8 to" in run("verify", *asked[:1], "lost.csv", *asked[1:])[2]
+    Path("users.csv").write_text("user,location,count\nu,gym,3\n")
+    status, _, err = run("batch", "p.toml", "users.csv", "-o", "folder")
+    assert status == 2
+    assert "a batch does not support it" in err
+    assert not Path("folder").exists()

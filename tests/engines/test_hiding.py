@@ -43,7 +43,7 @@ def results(policy: ew.Policy, table: Any) -> list[dict[str, Any]]:
     return [row for batch in sanitize_batches(policy, table.to_batches()) for row in batch.to_pylist()]
 
 
-@settings(deadline=None, max_examples=300, derandomize=True)
+@settings(deadline=None, max_examples=300)
 @given(asked=_policies, users=st.lists(_user, min_size=4, max_size=8))
 def test_all_at_once_as_one_by_one(asked: dict[str, Any], users: list[dict[str, int]]) -> None:
     policy, table = ew.Policy("hide", sensitive=("casino", "preset:health"), **asked), table_of(users)

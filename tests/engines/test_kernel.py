@@ -197,7 +197,7 @@ _VISITS = st.lists(st.tuples(st.sampled_from(["café", "clinic", "gym"]), st.int
         {"goal": "resemble", "target": "tourist", "max_quality_loss": 0.3, "time_limit": 60.0, "allow_mismatch": True},
     ],
 )
-@settings(max_examples=15, derandomize=True)
+@settings(max_examples=15)
 @given(users=st.lists(_VISITS, min_size=2, max_size=12))
 def test_equal_histograms_are_searched_once(choices: dict[str, Any], users: list[list[tuple[str, int]]]) -> None:
     """Users asked one by one, in several chunks: as if each was the only one, and no question is put twice."""

@@ -38,7 +38,7 @@ pa_csv: Any = import_module("pyarrow.csv")
 pq: Any = import_module("pyarrow.parquet")
 
 
-@settings(deadline=None, max_examples=150, derandomize=True)
+@settings(deadline=None, max_examples=150)
 @given(data=st.data())
 def test_all_users_at_once_are_as_one_by_one(data: st.DataObject) -> None:
     """hide has a way of its own for many users; ties, bounds and users without a release must be the same."""

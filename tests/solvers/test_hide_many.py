@@ -20,7 +20,7 @@ _users = st.lists(_bins.filter(lambda bins: any(count for count, _ in bins)), mi
 
 @pytest.mark.parametrize("redistribute", [None, 0, 1, 40])
 @pytest.mark.parametrize("quality", DISTANCES)
-@settings(max_examples=60, derandomize=True)
+@settings(max_examples=60)
 @given(users=_users)
 def test_as_one_by_one(quality: str, redistribute: int | None, users: list[list[tuple[int, bool]]]) -> None:
     offset = np.append(0, np.cumsum([len(bins) for bins in users]))
@@ -43,7 +43,7 @@ def test_as_one_by_one(quality: str, redistribute: int | None, users: list[list[
 
 
 @pytest.mark.parametrize("quality", DISTANCES)
-@settings(max_examples=60, derandomize=True)
+@settings(max_examples=60)
 @given(user=_bins.filter(lambda bins: any(count for count, marked in bins if not marked)), data=st.data())
 def test_least_counts_that_leave_room(quality: str, user: list[tuple[int, bool]], data: st.DataObject) -> None:
     """As alone, too, if bins with a visit must keep more than that: the counts of an earlier release."""

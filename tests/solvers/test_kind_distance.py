@@ -16,7 +16,7 @@ from elsewhere.model.question import Question
 from elsewhere.paper import brute_force
 from tests.support.instances import DISTANCES, bumpy, constraints, histograms, wild
 
-_QUICK = settings(max_examples=30, suppress_health_check=list(HealthCheck), derandomize=True)
+_QUICK = settings(max_examples=30, suppress_health_check=list(HealthCheck))
 
 Goal = Literal["resemble", "avoid"]
 
@@ -102,6 +102,15 @@ def test_forbidden_histograms(goal: Goal, data: st.DataObject) -> None:
 def test_users_own_quality_function(goal: Goal, data: st.DataObject) -> None:
     asked = {**data.draw(questions("pearson")), "quality": data.draw(st.sampled_from([bumpy, wild]))}
     check_against_brute_force(goal, data.draw(st.sampled_from(DISTANCES)), asked)
+
+
+@pytest.mark.parametrize("goal", ["resemble", "avoid"])
+def test_ranges_that_are_narrowed_to_values_that_are_not_allowed(goal: Goal) -> None:
+    asked: dict[str, Any] = {
+        "histogram": ew.Histogram({"a": 1, "b": 2, "c": 3}), "target": {"a": 1}, "visited_only": True,
+        "max_quality_loss": 0.0, "quality": wild, "kinds": {}, "candidates": [],
+    }  # fmt: skip
+    check_against_brute_force(goal, "js", asked)
 
 
 @pytest.mark.parametrize("goal", ["resemble", "avoid"])

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from benchmarks.data import skewed, uniform
 from benchmarks.rivals import highs
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 import elsewhere as ew
 from elsewhere.paper import ah, lho, rh
@@ -33,18 +35,20 @@ def profile(histogram: ew.Histogram, seed: int) -> dict[str, float]:
 
 @pytest.mark.parametrize("goal", ["resemble", "avoid"])
 @pytest.mark.parametrize("quality", DISTANCES)
-def test_as_good_as_highs(quality: str, goal: Goal) -> None:
+@settings(max_examples=2)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_as_good_as_highs(quality: str, goal: Goal, seed: int) -> None:
     privacy = DISTANCES[(DISTANCES.index(quality) * 3 + (goal == "avoid")) % len(DISTANCES)]
     if goal == "avoid" and privacy in ("jeffreys", "neyman", "pearson"):
         privacy = "js"  # no bin is at an infinite distance that a linear program could not say
-    histogram = skewed(30, 120, seed=DISTANCES.index(quality))
-    target = profile(histogram, seed=1)
+    histogram = skewed(15, 60, seed)
+    target = profile(histogram, seed)
     rival = highs(goal, histogram, target, LIMITS[quality], quality, privacy)
     verb = ew.resemble if goal == "resemble" else ew.avoid
     result = verb(histogram, target, max_quality_loss=LIMITS[quality], quality=quality, privacy=privacy)
     assert result.status == "optimal"
     assert result.privacy_distance is not None
-    assert rival.keeps(LIMITS[quality])
+    assume(rival.keeps(LIMITS[quality]))  # it allows itself some 1e-6 beyond
     assert result.privacy_distance == pytest.approx(rival.privacy_distance, rel=1e-5, abs=1e-6)
     lead = rival.privacy_distance - result.privacy_distance
     assert (lead if goal == "avoid" else -lead) <= 1e-9, "HiGHS has a better solution"
@@ -131,3 +135,13 @@ def test_heuristic_ends_where_the_papers_went_round_in_circles() -> None:
     histogram = skewed(40, 100, seed=4)
     result = ew.resemble(histogram, uniform(histogram), max_quality_loss=0.05, method="heuristic")
     assert result.histogram == rh(histogram, uniform(histogram), 0.05)
+
+
+def test_places_with_equal_counts_and_different_targets_are_told_apart() -> None:
+    histogram = ew.Histogram({f"p{at:03}": 1000 for at in range(520)})
+    target = {name: 1.0 + at % 5 for at, name in enumerate(histogram)}
+    result = ew.resemble(histogram, target, max_distance=0.01)
+    assert result.privacy_distance is not None
+    assert result.privacy_distance <= 0.01 + 1e-12
+    check = ew.verify(histogram, result, target=target, max_distance=0.01)
+    assert check.ok, check.problems

@@ -18,7 +18,7 @@ from elsewhere.solve import solve_frontier
 from tests.support.instances import DISTANCES, bumpy, histograms, targetings, wild
 from tests.support.taxonomies import taxonomies, tree_distances
 
-_QUICK = settings(max_examples=12, suppress_health_check=list(HealthCheck), derandomize=True)
+_QUICK = settings(max_examples=12, suppress_health_check=list(HealthCheck))
 
 Goal = Literal["resemble", "avoid"]
 GOALS: tuple[Goal, ...] = ("resemble", "avoid")

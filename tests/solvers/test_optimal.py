@@ -14,7 +14,7 @@ import elsewhere as ew
 from elsewhere.paper import brute_force
 from tests.support.instances import DISTANCES, Instance, bumpy, hidings, histograms, targetings, wild
 
-_QUICK = settings(max_examples=30, suppress_health_check=list(HealthCheck), derandomize=True)
+_QUICK = settings(max_examples=30, suppress_health_check=list(HealthCheck))
 _THOROUGH = settings(_QUICK, max_examples=300)
 Goal = Literal["resemble", "avoid"]
 

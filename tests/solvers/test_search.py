@@ -19,7 +19,7 @@ from tests.support.instances import DISTANCES, bumpy
 
 
 @pytest.mark.parametrize("verb", ["hide", "resemble", "avoid"])
-@settings(max_examples=60, derandomize=True)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_order_of_the_input_does_not_matter(verb: str, data: st.DataObject) -> None:
     counts = {name: data.draw(st.integers(0, 3)) for name in "abcdefg"} | {"h": 2}

@@ -25,7 +25,7 @@ Goal = Literal["resemble", "avoid"]
 
 @pytest.mark.parametrize("goal", ["resemble", "avoid"])
 @pytest.mark.parametrize("quality", DISTANCES)
-@settings(max_examples=25, derandomize=True, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_as_good_as_with_tables(quality: str, goal: Goal, data: st.DataObject) -> None:
     privacy = data.draw(st.sampled_from(DISTANCES))
@@ -80,7 +80,7 @@ def test_avoiding_oneself_at_large_sizes(distance: str) -> None:
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-@settings(max_examples=300, derandomize=True, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_counts_near_the_least_share(sign: float, data: st.DataObject) -> None:
     """The first, the last and the widest hole between them are those that all counts one by one have."""

@@ -18,7 +18,7 @@ from elsewhere.paper import brute_force
 from tests.support.instances import hidings, targetings
 from tests.support.taxonomies import taxonomies
 
-_QUICK = settings(max_examples=80, suppress_health_check=list(HealthCheck), derandomize=True)
+_QUICK = settings(max_examples=80, suppress_health_check=list(HealthCheck))
 #: Distances that a smoothed one can be combined with.
 SMOOTH = ("js", "jeffreys", "l2", "squared-l2", "pearson", "neyman")
 NAMES = "abcdxy"

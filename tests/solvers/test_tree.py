@@ -20,7 +20,7 @@ from elsewhere.paper.terms import nodes, term
 from tests.support.instances import DISTANCES, Instance, bumpy, hidings, targetings, wild
 from tests.support.taxonomies import taxonomies, tree_distances
 
-_QUICK = settings(max_examples=30, suppress_health_check=list(HealthCheck), derandomize=True)
+_QUICK = settings(max_examples=30, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize("name", DISTANCES)

@@ -59,7 +59,7 @@ def tampered(draw: Callable[[Any], Any], result: Sanitized) -> Sanitized:
     return replace(result, **{name: getattr(result, name) + draw(st.sampled_from([-0.01, 1e-6, 0.5]))})
 
 
-@settings(deadline=None, max_examples=150, derandomize=True)
+@settings(deadline=None, max_examples=150)
 @given(data=st.data())
 @pytest.mark.parametrize("goal", ["hide", "resemble", "avoid"])
 def test_as_one_by_one(goal: Goal, data: st.DataObject) -> None:

@@ -22,7 +22,7 @@ Goal = Literal["resemble", "avoid"]
 
 
 @pytest.mark.parametrize("goal", ["resemble", "avoid"])
-@settings(max_examples=60, derandomize=True, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_as_one_by_one(goal: Goal, data: st.DataObject) -> None:
     quality, privacy = (data.draw(st.sampled_from(DISTANCES)) for _ in range(2))

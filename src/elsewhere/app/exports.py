@@ -19,7 +19,7 @@ from elsewhere.text import quote
 
 _RELEASE = "release.csv"
 #: The options that are not called like the choice of the policy.
-_OPTIONS = {"spared": "spare", "kinds": "kind"}
+_OPTIONS = {"spared": "spare", "kinds": "kind", "candidates": "candidate", "lower": "since"}
 
 
 def take(
@@ -47,7 +47,8 @@ def take(
 def _files_of(opened: OpenHistory, policy: Policy) -> list[str]:
     """The names of the files that a command reads, each of which must mean one file."""
     taxonomy = None if policy.taxonomy == SHIPPED else policy.taxonomy
-    names = [name for name in (opened.name, opened.labels, policy.target, taxonomy) if name is not None]
+    given = (opened.name, opened.labels, policy.target, taxonomy, policy.lower)
+    names = [name for name in given if isinstance(name, str)]
     for name in names:
         if names.count(name) > 1:
             sentence = f"two of your files are called {quote(name)}, so a command cannot tell them apart"

@@ -34,6 +34,7 @@ _REFUSAL = {
     "error": "this address is only for the page that elsewhere opened",
     "hint": "Open the address shown in your terminal.",
     "ways": [],
+    "users": [],
 }
 _STYLE = "body{max-width:34rem;margin:4rem auto;padding:0 1rem;font:1.1rem/1.5 sans-serif}h1{font-size:1.5rem}"
 _REFUSAL_PAGE = f"""\

@@ -12,6 +12,9 @@ Everything lies below the address that the program opens:
     POST   api/histories/ID/labels        a table id,label      LINE
     GET    api/histories/ID                                     HISTORY
     DELETE api/histories/ID                                     NOTHING
+    GET    api/histories/ID/look                                LOOK
+    GET    api/histories/ID/map                                 MAP
+    GET    api/land?west=W&south=S&east=E&north=N               LAND
     POST   api/histories/ID/keep                                NOTHING
     POST   api/histories/ID/tree          GROUND                TREE
     POST   api/histories/ID/release       QUESTION              ANSWER
@@ -19,9 +22,11 @@ Everything lies below the address that the program opens:
     POST   api/histories/ID/stop          STOP                  NOTHING; the frontier ends with the points that it has
     POST   api/histories/ID/take?what=... QUESTION              one of the files in TAKEN; a release that equals the
                                                                 history only with &allow_unchanged=1
-    POST   api/histories/ID/policy?name=NAME&target=ID&taxonomy=ID  a policy  POLICY
+    POST   api/histories/ID/policy?name=NAME&target=ID&taxonomy=ID&lower=ID  a policy  POLICY
     POST   api/targets?name=NAME          a table or profile    TABLE
     POST   api/taxonomies?name=NAME       a taxonomy            TABLE
+    POST   api/releases?name=NAME         an earlier release    TABLE
+    POST   api/histories/ID/verify?release=ID  QUESTION         CHECKED
     GET    api/kinds?taxonomy=ID                                KINDS
     GET    api/compiling                                        COMPILING
 
@@ -36,7 +41,7 @@ from typing import Any
 Schema = dict[str, Any]
 
 #: The options of `elsewhere.read` that a query may have.
-READING = ("format", "locations", "location_column", "count_column", "user_column", "user")
+READING = ("format", "locations", "location_column", "count_column", "user_column", "user", "stay", "radius")
 
 _TEXT: Schema = {"type": "string"}
 _MAYBE_TEXT: Schema = {"type": ["string", "null"]}
@@ -58,8 +63,13 @@ def _object(**members: Schema) -> Schema:
 _NAMES = _list(_TEXT)
 
 #: With choices that would help, for the page to offer: compare by "kind", allow a "mismatch" with the target, or draw
-#: the "curve" again.
-ERROR = _object(error=_TEXT, hint=_MAYBE_TEXT, ways=_list({"enum": ["kind", "mismatch", "curve"]}))
+#: the "curve" again; or the users of a file that has several, those with the most visits first.
+ERROR = _object(
+    error=_TEXT,
+    hint=_MAYBE_TEXT,
+    ways=_list({"enum": ["kind", "mismatch", "curve"]}),
+    users=_list(_object(name=_TEXT, visits=_COUNT)),
+)
 NOTHING = _object()
 
 #: The seconds for which the solvers have been compiled so far; null if they are not being compiled.
@@ -100,6 +110,10 @@ QUESTION: Schema = {
         "size": {"enum": ["original", "target", None]},
         "redistribute": {"type": ["integer", "null"]},
         "visited_only": _MAYBE_FLAG,
+        # Other places that may get visits.
+        "candidates": _NAMES,
+        # The id of an earlier release that this one continues.
+        "lower": _MAYBE_TEXT,
         "allow_mismatch": _MAYBE_FLAG,
         "allow_sensitive_rise": _MAYBE_FLAG,
         "time_limit": _MAYBE,
@@ -119,6 +133,7 @@ START = _object(
     limits=_object(upload_bytes=_COUNT, seconds=_NUMBER),
     #: The methods of each goal.
     methods={"type": "object", "additionalProperties": _NAMES},
+    distances=_NAMES,
     notes=_NAMES,
 )
 
@@ -133,6 +148,17 @@ HISTORY = _object(
     #: The last question asked of it.
     question={"anyOf": [QUESTION, {"type": "null"}]},
 )
+
+#: What the history tells, a sentence each, with the places to hide so that it no longer does; and the places whose
+#: kinds nothing tells, most visited first.
+LOOK = _object(lines=_list(_object(sentence=_TEXT, places=_NAMES)), unrecognised=_NAMES)
+
+#: Where the places are of which the file says it.
+MAP = _object(places=_list(_object(name=_TEXT, latitude=_NUMBER, longitude=_NUMBER)))
+
+#: The land in a window in degrees, as a path over cells, whose first one begins at the west and the north; null if the
+#: package that has it is not installed.
+LAND: Schema = {"anyOf": [_object(west=_NUMBER, north=_NUMBER, cell=_NUMBER, path=_TEXT), {"type": "null"}]}
 
 LINE: Schema = {"anyOf": [_object(progress=_NUMBER), _object(history=HISTORY), ERROR]}
 FOLDER = _object(id=_TEXT, files=_COUNT)
@@ -166,6 +192,10 @@ TREE = _object(
 
 _FIGURES: dict[str, Schema] = {
     "bars": _list(_object(location=_TEXT, before=_COUNT, after=_COUNT, target=_MAYBE, sensitive=_FLAG)),
+    #: How much changed, in a plain sentence.
+    "plain": _TEXT,
+    #: The same to four digits.
+    "exact": _TEXT,
     "quality_loss": _MAYBE,
     "privacy_distance": _MAYBE,
     "quality_words": _TEXT,
@@ -221,9 +251,12 @@ POINTS: Schema = {
 POLICY: Schema = {
     "anyOf": [
         _object(question=QUESTION, notes=_NAMES),
-        _object(needs=_list(_object(kind={"enum": ["target", "taxonomy"]}, name=_TEXT))),
+        _object(needs=_list(_object(kind={"enum": ["target", "taxonomy", "lower"]}, name=_TEXT))),
     ]
 }
+
+#: Whether a file is a release that meets what is asked, and what there is to say about it.
+CHECKED = _object(ok=_FLAG, sentences=_NAMES)
 
 #: What can be taken, with its media type.
 TAKEN = {

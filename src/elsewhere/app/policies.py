@@ -18,19 +18,21 @@ from elsewhere.text import name_list
 def as_question(session: Session, opened: OpenHistory, policy: Policy, loaded: Mapping[str, str]) -> dict[str, Any]:
     """What the policy asks of a history, with its names as ticks; or the files that it needs and the page lacks.
 
-    `loaded` has the ids of the target and the taxonomy that were loaded as the files that the policy names.
+    `loaded` has the ids of the target, the taxonomy and the earlier release that were loaded as its files.
     """
     choices = policy.chosen()
     beyond = [key for key in choices if key not in QUESTION["properties"]]
     beyond += ["max_quality_loss"] if policy.goal == "hide" and policy.max_quality_loss is not None else []
     if policy.mechanism == "shared":
         raise InputError("the policy has mechanism = 'shared', which takes many users; use it for a batch")
+    beyond += ["lower"] if isinstance(policy.lower, Mapping) else []
+    beyond += ["size"] if policy.size == "free" else []
     if beyond:
         raise InputError(
             f"the page cannot apply {name_list(beyond)}; run the policy with: elsewhere {policy.goal} --policy FILE"
         )
     # The page never reads a file that a policy names: the person loads it.
-    known = {"target": session.profiles, "taxonomy": (SHIPPED,)}
+    known = {"target": session.profiles, "taxonomy": (SHIPPED,), "lower": ()}
     files = [kind for kind in known if kind in choices and choices[kind] not in known[kind]]
     if needs := [{"kind": kind, "name": file_name(choices[kind])} for kind in files if not loaded.get(kind)]:
         return {"needs": needs}

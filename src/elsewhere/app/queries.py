@@ -31,13 +31,21 @@ from elsewhere.pictures.changes import figure
 from elsewhere.plan import Plan
 from elsewhere.policy import Policy
 from elsewhere.solve import solve
-from elsewhere.text import as_sentence, closest, quote
+from elsewhere.text import as_sentence, closest, plural, quote
 from elsewhere.verification.verify import Check, check_release
 
 #: Seconds that one question may take.
 SECONDS = 10.0
 #: Seconds per visit and place that a search over a tree takes before it has anything to show.
 _AT_LEAST = 3e-7
+#: How noticeable it is that so large a share of the visits is gone.
+_NOTICED = (
+    (0.0, "nothing changed"),
+    (0.05, "hardly noticeable"),
+    (0.2, "noticeable to somebody who knows your habits"),
+    (0.5, "clearly different"),
+    (1.0, "mostly another history"),
+)
 #: Seconds that a question may take as long as the solvers are not compiled.
 _AT_FIRST = 2.0
 
@@ -159,6 +167,7 @@ def _remembered(kept: tuple[Policy, Sanitized] | None, asked: Asked) -> Sanitize
         policy = replace(policy, time_limit=asked.policy.time_limit)
     # Two files may have the same name, so that the policy alone does not tell.
     same = policy == asked.policy and result.question.covered == asked.question.covered
+    same = same and result.question.lower == asked.question.lower
     if not same or result.question.target is not asked.question.target:
         return None
     return replace(result, question=asked.question)
@@ -178,7 +187,7 @@ def leave_some(question: Question) -> None:
     """Refuse to hide everything there is."""
     known, fixed = _known(question), NameIndex(list(question.not_raised))
     open_to = (name for name in known.names if name in question.history or fixed.position(name) < 0)
-    if question.covered.locations.issuperset(open_to):
+    if question.covered.locations.issuperset(chain(open_to, question.candidates)):
         raise Infeasible("every place is ticked, so there is nowhere to move the visits", math.inf)
 
 
@@ -206,7 +215,7 @@ def _figures(result: Sanitized, policy: Policy) -> dict[str, Any]:
     notes = list(map(as_sentence, result.notes))
     if result.unchanged:
         notes.append("Warning: nothing was hidden. The release would equal your history.")
-    *words, certificate = in_words(result, policy.quality, policy.privacy)
+    exact, *words, certificate = in_words(result, policy.quality, policy.privacy)
     distance = result.privacy_distance
     return {
         "bars": [
@@ -219,6 +228,8 @@ def _figures(result: Sanitized, policy: Policy) -> dict[str, Any]:
             }
             for row in result.changes().all_rows()
         ],
+        "plain": plainly(result.question.history, result.histogram),
+        "exact": exact,
         "quality_loss": finite(result.quality_loss),
         "privacy_distance": finite(distance),
         "quality_words": on_scale(result.quality_loss, policy.quality) + _regret(result),
@@ -230,6 +241,24 @@ def _figures(result: Sanitized, policy: Policy) -> dict[str, Any]:
         "unchanged": result.unchanged,
         "guesses": [{"sentence": guess.sentence, "source": guess.source} for guess in result.guesses],
     }
+
+
+def plainly(history: Histogram, release: Histogram) -> str:
+    """How much differs between the two, in visits and in a word."""
+    gone = sum(max(0, count - release[name]) for name, count in history.items())
+    share = gone / history.size
+    told = next(words for most, words in _NOTICED if share <= most)
+    added = release.size - history.size
+    # As many as were there: what is gone from one place is at another.
+    done = "moved" if added == 0 else "removed"
+    more = f", {plural(gone + added, 'visit')} added" if added else ""
+    return f"{gone:,} of {plural(history.size, 'visit')} {done} ({_percent(share)}){more}: {told}."
+
+
+def _percent(share: float) -> str:
+    if 0 < share < 0.01:
+        return "less than 1%"
+    return f"{100 * share:.0f}%"
 
 
 def _regret(result: Sanitized) -> str:

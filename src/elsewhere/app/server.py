@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import sys
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import uvicorn
@@ -20,8 +21,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from elsewhere import __version__
-from elsewhere.app import curves, kinds, queries
+from elsewhere.app import curves, kinds, maps, queries, views
 from elsewhere.app.bodies import MOST_QUESTION, body, json_in, query, question_in, reading_options
+from elsewhere.app.checks import check_file
 from elsewhere.app.connections import MOST_CONNECTIONS, Connection
 from elsewhere.app.exports import take
 from elsewhere.app.guard import Guard, Ticket
@@ -41,11 +43,11 @@ from elsewhere.app.workers import Workers
 from elsewhere.histories import InMemoryFile
 from elsewhere.kernels.cancellation import cancellable
 from elsewhere.kernels.first_answers import seconds_compiling
+from elsewhere.model.distances import DISTANCES
 from elsewhere.model.errors import ElsewhereError
 from elsewhere.model.question import METHODS
 from elsewhere.model.taxonomy import PRESET, Taxonomy
 from elsewhere.policy import Policy
-from elsewhere.profiles import StoredProfile
 
 _PROGRESS_EVERY = 0.1
 _MEDIA = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -77,6 +79,9 @@ def _page(token: str, port: int, session: Session, ticket: Ticket | None) -> ASG
         Route("/api/folders/{id}/read", service.folder_read, methods=["POST"]),
         Route("/api/histories/{id}", service.history),
         Route("/api/histories/{id}", service.forget, methods=["DELETE"]),
+        Route("/api/histories/{id}/look", service.look),
+        Route("/api/histories/{id}/map", service.map),
+        Route("/api/land", service.land),
         Route("/api/histories/{id}/keep", service.keep, methods=["POST"]),
         Route("/api/histories/{id}/labels", service.labels, methods=["POST"]),
         Route("/api/histories/{id}/tree", service.tree, methods=["POST"]),
@@ -87,6 +92,8 @@ def _page(token: str, port: int, session: Session, ticket: Ticket | None) -> ASG
         Route("/api/histories/{id}/policy", service.policy, methods=["POST"]),
         Route("/api/targets", service.target, methods=["POST"]),
         Route("/api/taxonomies", service.taxonomy, methods=["POST"]),
+        Route("/api/releases", service.earlier, methods=["POST"]),
+        Route("/api/histories/{id}/verify", service.verify, methods=["POST"]),
         Route("/api/kinds", service.kinds),
         Route("/api/compiling", service.compiling),
     ]
@@ -120,9 +127,10 @@ class _Service:
                     {"id": PRESET + name, "name": name.replace("-", " ").capitalize(), "description": text}
                     for name, text in presets
                 ],
-                "profiles": [_profile_json(it) for it in self._session.profiles.values()],
+                "profiles": [views.profile(it) for it in self._session.profiles.values()],
                 "limits": {"upload_bytes": UPLOAD_BYTES, "seconds": queries.SECONDS},
                 "methods": METHODS,
+                "distances": list(DISTANCES),
                 "notes": list(self._session.profiles.notes),
             }
         )
@@ -172,8 +180,28 @@ class _Service:
         table = await self._long.do(lambda: self._session.add_taxonomy(name, content))
         return JSONResponse({"id": table.id, "name": table.name, "length": table.length})
 
+    async def earlier(self, request: Request) -> Response:
+        name, content = file_name(query(request, "name")), await body(request, UPLOAD_BYTES)
+        table = await self._long.do(lambda: self._session.add_release(name, content))
+        return JSONResponse({"id": table.id, "name": table.name, "length": table.length})
+
+    async def verify(self, request: Request) -> Response:
+        opened, question, at = self._open(request), await question_in(request), query(request, "release")
+        return JSONResponse(await self._long.do(lambda: check_file(self._session, opened, question, at)))
+
     async def history(self, request: Request) -> Response:
-        return JSONResponse(_history_json(self._open(request)))
+        return JSONResponse(views.history(self._open(request)))
+
+    async def look(self, request: Request) -> Response:
+        opened = self._open(request)
+        return JSONResponse(await self._quick.do(lambda: views.look(opened)))
+
+    async def map(self, request: Request) -> Response:
+        return JSONResponse({"places": maps.places(self._open(request))})
+
+    async def land(self, request: Request) -> Response:
+        asked = maps.window(*(query(request, edge) for edge in ("west", "south", "east", "north")))
+        return JSONResponse(await self._long.do(lambda: maps.land(asked)))
 
     async def keep(self, request: Request) -> Response:
         self._open(request)
@@ -277,7 +305,7 @@ class _Service:
     async def _opened(self, work: Awaitable[OpenHistory]) -> dict[str, Any]:
         """The history that is read, and on the session then, or what is wrong with it."""
         try:
-            return {"history": _history_json(self._session.put(await work))}
+            return {"history": views.history(self._session.put(await work))}
         except Exception as error:
             return _said(error)
 
@@ -293,25 +321,6 @@ class _Service:
         while True:
             await asyncio.sleep(FORGOTTEN_AFTER / 20)
             self._session.forget_old()
-
-
-def _history_json(opened: OpenHistory) -> dict[str, Any]:
-    history = opened.history.histogram
-    return {
-        "id": opened.id,
-        "name": opened.name,
-        "format": opened.history.format,
-        "size": history.size,
-        "length": history.length,
-        "notes": list(opened.history.notes),
-        "locations": [{"name": location, "count": count} for location, count in history.items()],
-        "question": opened.question,
-    }
-
-
-def _profile_json(stored: StoredProfile) -> dict[str, Any]:
-    about = stored.description if stored.warning is None else f"{stored.description} Warning: {stored.warning}."
-    return {"name": stored.name, "label": stored.label, "description": about, "length": stored.profile.length}
 
 
 async def _static(request: Request) -> Response:
@@ -330,11 +339,16 @@ def _said(error: BaseException) -> dict[str, Any]:
 def _sentence(error: BaseException) -> dict[str, Any]:
     if isinstance(error, MemoryError):
         return _error("there is not enough memory for this")
-    return _error(str(error), getattr(error, "hint", None), getattr(error, "ways", ()))
+    return _error(
+        str(error), getattr(error, "hint", None), getattr(error, "ways", ()), getattr(error, "users", None) or {}
+    )
 
 
-def _error(sentence: str, hint: str | None = None, ways: Iterable[str] = ()) -> dict[str, Any]:
-    return {"error": sentence, "hint": hint, "ways": list(ways)}
+def _error(
+    sentence: str, hint: str | None = None, ways: Iterable[str] = (), users: Mapping[str, int] = MappingProxyType({})
+) -> dict[str, Any]:
+    listed = [{"name": name, "visits": visits} for name, visits in users.items()]
+    return {"error": sentence, "hint": hint, "ways": list(ways), "users": listed}
 
 
 async def _refusal(_: Request, error: Exception) -> Response:

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import Any, Generic, TypeVar
 
 from elsewhere import profiles
-from elsewhere.histories import History, InMemoryFile, read, read_weights, relabelled
+from elsewhere.histories import History, InMemoryFile, read, read_users, read_weights, relabelled
 from elsewhere.model.errors import ElsewhereError, InputError
 from elsewhere.model.kinds import Kind
 from elsewhere.model.result import Sanitized
@@ -19,6 +19,7 @@ from elsewhere.model.taxonomy import Taxonomy
 from elsewhere.plan import Plan
 from elsewhere.policy import SHIPPED, Policy
 from elsewhere.text import quote
+from elsewhere.verification.release_file import ReleaseFile, parse_release
 
 #: Bytes that may be sent in all before they are read, for one history.
 UPLOAD_BYTES = 200 * 2**20
@@ -29,6 +30,8 @@ FORGOTTEN_AFTER = 600.0
 #: Things of each kind that may be open at once; it ends a page that has run wild.
 _MOST_OPEN = 64
 _MOST_FILES = 10_000
+#: Users of a file that the page lists.
+_MOST_USERS = 1000
 
 #: Made-up histories to try, each a file among the package's data.
 SAMPLES = {
@@ -48,6 +51,14 @@ class Refused(ElsewhereError):
     def __init__(self, status: int, sentence: str, hint: str | None = None, ways: tuple[str, ...] = ()) -> None:
         super().__init__(sentence)
         self.status, self.hint, self.ways = status, hint, ways
+
+
+class SeveralUsers(InputError):
+    """A file with the rows of several users, of whom one has to be chosen: their names and numbers of visits."""
+
+    def __init__(self, sentence: str, users: Mapping[str, int]) -> None:
+        super().__init__(sentence, ("user",))
+        self.users = users
 
 
 @dataclass
@@ -127,27 +138,38 @@ class Session:
         self.folders: ExpiringStore[tuple[str, dict[str, bytes]]] = ExpiringStore("folder", clock)
         self.targets: ExpiringStore[Table[Mapping[str, Any]]] = ExpiringStore("target", clock, missing=400)
         self.taxonomies: ExpiringStore[Table[Taxonomy]] = ExpiringStore("taxonomy", clock, missing=400)
+        self.releases: ExpiringStore[Table[ReleaseFile]] = ExpiringStore("release", clock, missing=400)
         self.profiles = profiles.all_profiles()
 
+    @property
+    def _tables(self) -> tuple[ExpiringStore[Any], ...]:
+        return self.targets, self.taxonomies, self.releases
+
     def forget_old(self) -> None:
-        """Forget what nobody asked for lately; targets and taxonomies stay as long as there is any history."""
+        """Forget what nobody asked for lately; tables stay as long as there is any history."""
         self.histories.forget_old()
         self.folders.forget_old()
         if not self.histories:
-            self.targets.forget_old()
-            self.taxonomies.forget_old()
+            for kept in self._tables:
+                kept.forget_old()
 
     def forget(self, at: str) -> None:
         """Forget a history at once, and with the last one all the rest."""
         self.histories.forget(at)
         if not self.histories:
-            for kept in (self.targets, self.taxonomies):
+            for kept in self._tables:
                 for table in list(kept):
                     kept.forget(table)
 
     def read(self, held: InMemoryFile, reading: Mapping[str, Any]) -> OpenHistory:
         """The history in a file or a folder, which is not on the session yet."""
-        history = read(replace(held, most_unpacked=_MOST_UNPACKED), **reading)
+        held = replace(held, most_unpacked=_MOST_UNPACKED)
+        try:
+            history = read(held, **reading)
+        except InputError as error:
+            if "user" not in error.arguments or "user" in reading:
+                raise
+            raise SeveralUsers(str(error), _users_in(held, reading)) from None
         return OpenHistory(_new_id(), held.name, history, history, reading)
 
     def read_folder(self, at: str, on_progress: Callable[[int], None], reading: Mapping[str, Any]) -> OpenHistory:
@@ -197,6 +219,10 @@ class Session:
             weights = read_weights(held)
         return self.targets.put(at := _new_id(), Table(at, held.name, weights, len(weights)))
 
+    def add_release(self, name: str, content: bytes) -> Table[ReleaseFile]:
+        file = parse_release(name, content)
+        return self.releases.put(at := _new_id(), Table(at, name, file, file.histogram.length))
+
     def target(self, name: str) -> Mapping[str, Any]:
         """The weights of a stored profile, or of a target that was loaded; a file on the disk is none."""
         return self.profiles[name].profile if name in self.profiles else self.targets.ask(name).content
@@ -216,6 +242,17 @@ def file_name(name: str) -> str:
     if not last or "\0" in last:
         raise InputError(f"the file name {quote(name)} cannot be used; rename the file")
     return f"./{last}" if last.startswith("-") or last == SHIPPED else last
+
+
+def _users_in(held: InMemoryFile, reading: Mapping[str, Any]) -> dict[str, int]:
+    """The users of a table with the most visits; none if they can't be listed."""
+    named = {key: value for key, value in reading.items() if key == "format" or key.endswith("_column")}
+    try:
+        users = read_users(held, **named)
+    except InputError:  # positions over time have no locations to count
+        return {}
+    visits = {user: counts.total() for user, counts in users.items()}
+    return dict(sorted(visits.items(), key=lambda item: (-item[1], item[0]))[:_MOST_USERS])
 
 
 def too_large(most: int) -> Refused:

@@ -232,6 +232,14 @@ max_quality_loss = click.option(
 )
 
 
+add_only = click.option(
+    "--add-only",
+    is_flag=True,
+    default=None,
+    help="Keep every visit of HISTORY and add as few as meet --max-distance or --min-distance.",
+)
+
+
 def aim(*aims: str) -> Callable[[Command], Command]:
     """The option that says what is optimised."""
     return click.option(
@@ -290,6 +298,10 @@ def chosen_policy(goal: Goal, given: Mapping[str, Any], recorded: Policy | None 
             choices[name] = _bounds(f"--{name}", choices[name])
     if given.get("since") is not None:
         choices["lower"] = _earlier(given["since"], choices)
+    if given.get("add_only"):
+        if "size" in choices:
+            raise InputError("--size and --add-only both say what size the release has; give one of them")
+        choices["size"] = "free"
     if "levels" in choices:
         choices["levels"] = level_weights(choices["levels"]) or EQUAL
     if given.get("policy") is not None:

@@ -70,6 +70,7 @@ def hide(history: options.Paths, **given: Any) -> None:
     help="Refuse a release farther than this from the target. Without --max-quality-loss, find the smallest change "
     "that is this close. Default: accept any.",
 )
+@options.add_only
 @options.aim("near")
 @_METHOD
 @_KEY_FILE
@@ -88,6 +89,8 @@ def resemble(history: options.Paths, **given: Any) -> None:
         --max-distance 0.3 -o release.csv
       elsewhere resemble history.csv --target tourist \\
         --max-quality-loss 0.1 --method drawn -o release.csv
+      elsewhere resemble history.csv --target tourist \\
+        --max-distance 0.3 --add-only
     """
     _release("resemble", history, given)
 
@@ -103,6 +106,7 @@ def resemble(history: options.Paths, **given: Any) -> None:
     help="Refuse a release closer than this to the target. Without --max-quality-loss, find the smallest change that "
     "is this far. Default: accept any.",
 )
+@options.add_only
 @options.aim("far")
 @_METHOD
 @_KEY_FILE

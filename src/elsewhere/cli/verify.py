@@ -27,6 +27,7 @@ _GOAL_FROM = ("policy", "max_distance", "min_distance")
 @click.option("--max-quality-loss", type=float, metavar="NUMBER", help="Require at most this quality loss.")
 @click.option("--max-distance", type=float, metavar="C", help="Require at most this distance from the target.")
 @click.option("--min-distance", type=float, metavar="C", help="Require at least this distance from the target.")
+@options.add_only
 @options.aim("near", "far")
 @click.option(
     "--redistribute",
@@ -91,6 +92,8 @@ def verify(history: str, release: str, **given: Any) -> None:
         say(_not_the_best(question, better))
     elif claims is not None and claims.certificate is not None:
         say(f"The certificate in the report holds: it proves a bound of {check.bound:.6g}.")
+        if policy.size == "free" and check.optimal:
+            say("No release with fewer added visits meets the privacy distance.")
 
 
 def _policy(given: dict[str, Any], report: dict[str, Any] | None) -> Policy:

@@ -14,6 +14,7 @@ from elsewhere.engines.users import Users, column_of
 from elsewhere.model.arrays import Flags, Ints
 from elsewhere.model.errors import ElsewhereError, InputError
 from elsewhere.plan import Plan
+from elsewhere.policy import Policy
 from elsewhere.text import closest, quote
 
 #: What a user may choose instead of the policy: keys of it.
@@ -39,6 +40,7 @@ class Plans:
     """The plan of everybody, and those of users with choices of their own."""
 
     def __init__(self, everybody: Plan, allow_unchanged: bool = False) -> None:
+        check_many(everybody.policy)
         self.everybody = everybody
         self.allow_unchanged = allow_unchanged
         self._personal = lru_cache(_PLANS)(self._made)
@@ -115,6 +117,12 @@ class Covering(NamedTuple):
     def sensitive(self) -> Flags:
         """Which names are covered by any."""
         return np.diff(self.first) > 0
+
+
+def check_many(policy: Policy) -> None:
+    """Raise if the policy takes one user."""
+    if policy.size == "free":
+        raise InputError("the policy has size = 'free', which takes one history; a batch does not support it")
 
 
 def check_choices(columns: Iterable[str], besides: Collection[str] = ()) -> list[str]:

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from elsewhere.engines.plans import check_many
 from elsewhere.engines.shared import check_sharing
 from elsewhere.model.errors import InputError
 from elsewhere.plan import Plan
@@ -64,6 +65,7 @@ class Request:
             raise InputError(
                 "key_file is for a policy with method = 'drawn' only, or with mechanism = 'shared'", ("key_file",)
             )
+        check_many(self.policy)
         if self.policy.mechanism == "shared":
             check_sharing(self.keys, self.personal is not None, self.since is not None)
         if self.since is not None and self.policy.lower is not None:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
-from os import PathLike
 from typing import get_args
 
 from elsewhere.histories.coordinates import Coordinates
@@ -235,7 +234,7 @@ def read_weights(
 
 
 def read_users(
-    path: str | PathLike[str],
+    path: Source,
     *,
     format: str | None = None,  # noqa: A002
     location_column: str | None = None,
@@ -247,7 +246,7 @@ def read_users(
     Parameters
     ----------
     path
-        The file; ``"-"`` is standard input.
+        The file. ``"-"`` is standard input; an `InMemoryFile` is in memory already.
     format
         The name of the table's format: csv, json, jsonl, parquet or foursquare. Default: recognise it.
     location_column

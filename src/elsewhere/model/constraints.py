@@ -72,17 +72,20 @@ def bounds_of(question: Question, index: NameIndex, original: Ints, size: int, s
         upper[at], bounded[at] = min(count, size + 1), True
     closed = sensitive | (original == 0) if question.visited_only else sensitive
     if earlier and (closed & (lower > 0)).any():
-        raise _not_kept(index, lower, closed, sensitive)
+        raise _not_kept(index, lower, closed, sensitive, question.size == "free")
     for at in np.flatnonzero(lower > np.where(closed, 0, upper)).tolist() if question.lower is not None else ():
         why = "is sensitive" if sensitive[at] else "was never visited (visited_only)"
         wrong = f"cannot be met: the location {why}" if closed[at] else f"is above its upper bound {upper[at]}"
         what = "the earlier release's count" if earlier else "the lower bound"
+        what = "the history's count" if question.size == "free" and lower[at] == original[at] else what
         if closed[at] or bounded[at]:
             raise InputError(f"{what} {lower[at]} of {quote(index.names[at])} {wrong}")
     upper = np.minimum(upper, size)
     not_raised = [at for name in question.not_raised for at in index.positions(name)]
     upper[not_raised] = np.minimum(upper, np.maximum(original, lower))[not_raised]
     upper[closed] = 0
+    if question.size == "free":  # what is not added elsewhere
+        upper = np.minimum(upper, lower + max(size - exact_sum(lower), 0))
     return lower, upper
 
 
@@ -97,11 +100,14 @@ def _earlier_counts(question: Question, index: NameIndex, size: int) -> Ints:
     return lower
 
 
-def _not_kept(index: NameIndex, lower: Ints, closed: Flags, sensitive: Flags) -> Infeasible:
+def _not_kept(index: NameIndex, lower: Ints, closed: Flags, sensitive: Flags, only_adds: bool) -> Infeasible:
     """The error for visits of an earlier release at places that may have none now."""
     lost = np.flatnonzero(closed & (lower > 0))
     if sensitive[lost].any():
         lost = lost[sensitive[lost]]
+        if only_adds:
+            places = name_list([index.names[at] for at in lost.tolist()], 5)
+            return Infeasible(f"only adding visits cannot hide those at sensitive places: {places}", math.inf)
         why, remedy = "are sensitive now", "spare them, or start anew without the earlier release"
     else:
         why, remedy = "were never visited", "leave out visited_only to keep them"

@@ -74,6 +74,24 @@ def _neyman(r: Floats, x: Floats, r_size: Size, x_size: Size) -> Floats:
     return _pearson(x, r, x_size, r_size)
 
 
+def _js_ratio(slope: float) -> float:
+    doubled = 4.0 ** min(slope, 0.5)
+    return doubled / (2.0 - doubled) if doubled < 2.0 else math.inf
+
+
+def _jeffreys_ratio(slope: float) -> float:
+    # The slope at the ratio 1 / y is 1 - y - log(y).
+    low, high = -800.0, math.log(max(2.0 - slope, 2.0))
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if math.exp(middle) + middle < 1.0 - slope else (low, middle)
+    return math.exp(min(-low, 700.0))
+
+
+def _variational_ratio(slope: float) -> float:
+    return math.inf if slope > 1.0 else 1.0 if slope >= -1.0 else 0.0
+
+
 @dataclass(frozen=True)
 class Distance:
     """A distance: its terms over arrays, and what the solvers need to know of it."""
@@ -84,12 +102,15 @@ class Distance:
     root: bool = False
     #: Whether some term is infinite.
     unbounded: bool = False
+    #: For a distance of shares: the ratio of count share to reference share at which a term has this slope, whatever
+    #: the shares are, so that the term minus slope times share is least there. None for a distance of counts.
+    ratio: Callable[[float], float] | None = None
 
 
 _BUILT_IN = (
-    Distance("js", _js),
-    Distance("jeffreys", _jeffreys, unbounded=True),
-    Distance("variational", _variational),
+    Distance("js", _js, ratio=_js_ratio),
+    Distance("jeffreys", _jeffreys, unbounded=True, ratio=_jeffreys_ratio),
+    Distance("variational", _variational, ratio=_variational_ratio),
     Distance("l2", _squared_l2, root=True),
     Distance("squared-l2", _squared_l2),
     Distance("pearson", _pearson, unbounded=True),

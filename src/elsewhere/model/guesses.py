@@ -117,7 +117,7 @@ def guesses_about(question: Question, quality_loss: float) -> tuple[Guess, ...]:
             popularity=question.popularity is not None and not question.visited_only,
             unmeasured=unmeasured(
                 [question.quality] if question.goal == "hide" else [question.quality, question.privacy],
-                resized=question.redistribute not in (None, question.hidden_visits) or question.size == "target",
+                resized=question.redistribute not in (None, question.hidden_visits) or question.size != "original",
             ),
         )
     )

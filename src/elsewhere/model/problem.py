@@ -220,7 +220,8 @@ def _targeting(question: Question) -> Problem:
     return _with_room(
         Problem(
             question.goal, index, original, size, lower, upper, forbidden, sensitive, quality, privacy, limit, left_out
-        )
+        ),
+        smaller_too=question.size == "free" and question.added is None,
     )
 
 
@@ -276,8 +277,8 @@ def _with_smoothing(problem: Problem, quality: DistanceLike, privacy: DistanceLi
 def _sized(question: Question, weights: Floats) -> tuple[Floats, float, int]:
     """The target's weights as they are compared with, their sum, and the size of the release."""
     total = float(weights.sum())
-    if question.size == "original":
-        size = question.history.size
+    if question.size != "target":
+        size = question.released_size
         # Counts that have the right size already stay as they are, to the last digit.
         scaled = weights * (size / total) if size / total < math.inf else weights / total * size
         return scaled, float(size), size
@@ -293,8 +294,11 @@ def _sized(question: Question, weights: Floats) -> tuple[Floats, float, int]:
     return weights, total, size
 
 
-def _with_room(problem: Problem) -> Problem:
-    """The problem without the counts that have an infinite term, if its bounds then have room for the size."""
+def _with_room(problem: Problem, smaller_too: bool = False) -> Problem:
+    """The problem without the counts that have an infinite term, if its bounds then have room for the size.
+
+    If it is about smaller sizes, too, there need be no room for that many.
+    """
     if problem.quality.distance.unbounded:
         problem = _without_infinite(problem, problem.quality)
     if problem.goal == "resemble" and problem.privacy is not None and problem.privacy.distance.unbounded:
@@ -304,7 +308,7 @@ def _with_room(problem: Problem) -> Problem:
         raise Infeasible(
             f"the release has {problem.size} visits, but its locations must hold at least {least}", math.inf
         )
-    if most < problem.size:
+    if most < problem.size and not smaller_too:
         raise Infeasible(f"the release has {problem.size} visits, but its locations may hold at most {most}", math.inf)
     return problem
 

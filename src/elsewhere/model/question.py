@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 Goal: TypeAlias = Literal["hide", "resemble", "avoid"]
 Method: TypeAlias = Literal["optimal", "heuristic", "drawn"]
 Mechanism: TypeAlias = Literal["single", "shared"]
-Size: TypeAlias = Literal["original", "target"]
+Size: TypeAlias = Literal["original", "target", "free"]
 Aim: TypeAlias = Literal["near", "far", "least-loss"]
 BoundsLike: TypeAlias = "Mapping[str, int] | None"
 
 #: The largest size that is worked with: sums of counts stay within 64 bits, whatever is added to them on the way.
 LARGEST_SIZE = 4 * 10**18
+#: How many visits are added at most where the size is free: this many, and this many times those of the history.
+_MOST_ADDED, _MOST_TIMES = 10**6, 100
 #: Bytes that a search may take by default.
 MEMORY_LIMIT = 2**30
 #: How each goal can be met.
@@ -87,6 +89,7 @@ class Question:
     quality: DistanceLike = "js"
     privacy: DistanceLike = "js"
     method: Method = "optimal"
+    #: That of the history, that of the target, or with "free" the least that meets `distance_limit`.
     size: Size = "original"
     redistribute: int | None = None
     sensitive: Iterable[str] | Covered = ()
@@ -109,13 +112,15 @@ class Question:
     popularity: TableLike | None = None
     #: The secret that draws are made with, or ties broken.
     key: Key | None = field(default=None, repr=False)
+    #: With size="free": how many visits the release has beyond those of the history; None if it is not known yet.
+    added: int | None = None
 
     def __post_init__(self) -> None:
         check_size(self.history)
         for name, value, choices in (
             ("goal", self.goal, ("hide", "resemble", "avoid")),
             ("method", self.method, METHODS.get(self.goal, ())),
-            ("size", self.size, ("original", "target")),
+            ("size", self.size, ("original", "target", "free")),
         ):
             if not isinstance(value, str) or value not in choices:
                 raise InputError(
@@ -135,6 +140,10 @@ class Question:
                 raise _no_distance(DISTANCE_LIMITS[self.goal])
             if self.method == "heuristic":
                 raise InputError("method='heuristic' cannot search for the least quality loss", ("method",))
+        if self.size == "free":
+            from elsewhere.model.free_size import kept_visits
+
+            object.__setattr__(self, "lower", kept_visits(self))
         nonnegative("gap", self.search.gap)
         nonnegative("memory_limit", self.search.memory_limit)
         if self.search.time_limit is not None:
@@ -186,6 +195,18 @@ class Question:
             )
         object.__setattr__(self, "distance_limit", limit)
         object.__setattr__(self, "aim", "least-loss")
+
+    @property
+    def released_size(self) -> int:
+        """The size of the release unless it is the target's; if it is free and not known yet, the greatest allowed."""
+        if self.size != "free":
+            return self.history.size
+        most = _MOST_ADDED + _MOST_TIMES * self.history.size
+        return min(self.history.size + (most if self.added is None else self.added), LARGEST_SIZE)
+
+    def adding(self, added: int) -> Question:
+        """The same question about releases with so many visits beyond those of the history."""
+        return replace(self, added=added)
 
     @property
     def spread(self) -> Spread | None:
@@ -262,10 +283,18 @@ def meets_distance(goal: Goal, privacy_distance: Any, limit: float) -> Any:
 
 
 def chosen_aim(
-    goal: Goal, max_quality_loss: float | None, distance_limit: float | None, aim: Any, method: Any = "optimal"
+    goal: Goal,
+    max_quality_loss: float | None,
+    distance_limit: float | None,
+    aim: Any,
+    method: Any = "optimal",
+    size: Any = "original",
 ) -> Aim:
     """What resemble or avoid optimises, given the limits; raises if one that it needs is missing."""
     aims = (_DISTANCE_AIMS[goal], "least-loss")
+    if size == "free":
+        check_free(goal, max_quality_loss, distance_limit, aim, method)
+        return aims[0]
     if method == "drawn":
         if max_quality_loss is None:
             raise _unlimited_draw()
@@ -284,6 +313,24 @@ def chosen_aim(
     if aim != "least-loss" and max_quality_loss is None:
         raise InputError(f"aim={aim!r} needs max_quality_loss", ("aim", "max_quality_loss"))
     return "least-loss" if aim == "least-loss" else _DISTANCE_AIMS[goal]
+
+
+def check_free(goal: Goal, max_quality_loss: float | None, distance_limit: float | None, aim: Any, method: Any) -> None:
+    """Raise if what is asked does not go with a free size, where as few visits as possible are added."""
+    limit = DISTANCE_LIMITS[goal]
+    if distance_limit is None:
+        raise InputError(f"a free size needs {limit}, the privacy distance to meet", (limit,))
+    for name, given in (
+        ("max_quality_loss", max_quality_loss),
+        ("aim", None if aim == _DISTANCE_AIMS[goal] else aim),
+        ("method", None if method == "optimal" else method),
+    ):
+        if given is not None:
+            raise InputError(
+                f"{name} is {quote(given)}, but with a free size only the fewest added visits are searched for; "
+                f"leave {name} out",
+                (name,),
+            )
 
 
 def check_popularity(goal: str, method: str, popularity: object) -> None:

@@ -112,6 +112,16 @@ class Sanitized:
         return self.gap if self.question.minimises_loss else None
 
     @property
+    def added(self) -> dict[str, int]:
+        """How many visits the release has beyond those of the history, by location, most first: a list of things to do.
+
+        With ``size="free"`` the release differs from the history in nothing else.
+        """
+        history = self.question.history
+        more = {name: count - history[name] for name, count in self.histogram.items() if count > history[name]}
+        return dict(sorted(more.items(), key=lambda item: (-item[1], item[0])))
+
+    @property
     def unchanged(self) -> bool:
         """Whether the release protects nothing: no visit is hidden, or the release equals the history."""
         return self.histogram == self.question.history or (self.goal == "hide" and not self.question.hidden_visits)
@@ -310,6 +320,8 @@ class Frontier(list[Sanitized]):
 
 
 def _why_unchanged(result: Sanitized) -> str:
+    if result.question.size == "free":
+        return "your history meets the privacy distance as it is, so no visit need be added"
     if result.goal != "hide" and result.question.method == "drawn":
         return "the release equals your history, which meets what was drawn"
     if result.goal != "hide":

@@ -42,6 +42,7 @@ def summary(result: Sanitized, asked: Mapping[str, Any]) -> dict[str, Any]:
         },
         "size": {"history": question.history.size, "release": result.histogram.size},
         "length": {"history": int((question.history.counts > 0).sum()), "release": result.histogram.length},
+        **({"added": result.added} if question.size == "free" else {}),
         "sensitive": sensitive,
         "sensitive_visits": question.hidden_visits,
         "notes": list(result.notes),

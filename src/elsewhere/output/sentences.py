@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from elsewhere.model.result import Sanitized
 from elsewhere.pictures.changes import figure
-from elsewhere.text import as_sentence, plural
+from elsewhere.text import as_sentence, plural, printable
 
 #: What stands above the sentences on attackers.
 GUESSES_TITLE = "What a stranger could still guess"
 #: Where the scale of a distance ends, if it does.
 _SCALES = {"js": 1, "variational": 2}
+#: Places that a list of things to do names.
+_MOST_LISTED = 50
 
 
 def in_words(result: Sanitized, quality: str, privacy: str) -> list[str]:
@@ -23,11 +27,29 @@ def in_words(result: Sanitized, quality: str, privacy: str) -> list[str]:
     if result.privacy_distance is not None:
         distance = on_scale(result.privacy_distance, privacy)
         lines.append(f"Its distance from the target is {distance} (privacy distance).")
+    if result.question.size == "free":
+        lines += _to_do(result)
     lines += [as_sentence(note) for note in result.notes]
     return [*lines, _proof(result)]
 
 
+def _to_do(result: Sanitized) -> list[str]:
+    """What to do, so that the release comes true."""
+    added, made = result.added, result.question.history.size
+    lines = [f"To do: {plural(sum(added.values()), 'more visit')}, beside the {made:,} that you made."]
+    for name, count in islice(added.items(), _MOST_LISTED):
+        lines.append(f"- {plural(count, 'more visit')} to {printable(name)}")
+    if len(added) > _MOST_LISTED:
+        rest = sum(islice(added.values(), _MOST_LISTED, None))
+        lines.append(f"- {plural(rest, 'more visit')} to {plural(len(added) - _MOST_LISTED, 'other place')}")
+    return lines
+
+
 def _proof(result: Sanitized) -> str:
+    if result.question.size == "free":
+        if result.status == "optimal":
+            return "Proven: fewer added visits do not meet the distance, and no other way to add these is better."
+        return "Not proven: fewer added visits may meet the distance."
     if result.question.method == "drawn":
         more = "the proven least" if result.gap < 1e-12 else f"{result.gap:.3g} above the proven least"
         return f"Drawn at random: the quality loss is {more}."

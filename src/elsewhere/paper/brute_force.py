@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, combinations
+from typing import Any
 
 import numpy as np
 
@@ -56,7 +57,7 @@ def brute_force(
     aim: Aim | None = None,
     quality: DistanceLike = "js",
     privacy: DistanceLike = "js",
-    size: Size = "original",
+    size: Size | int = "original",
     redistribute: int | None = None,
     sensitive: Iterable[str] = (),
     visited_only: bool = False,
@@ -93,7 +94,7 @@ def brute_force(
         The distance d_p: its name, a `TreeDistance`, a `KindDistance`, a `SmoothedJS`, or your own function of (target
         count, released count) for one location.
     size
-        The size of H' in resemble and avoid: ``"original"`` (the default) or ``"target"``.
+        The size of H' in resemble and avoid: ``"original"`` (the default), ``"target"``, or a number of visits.
     redistribute
         Number r of visits to add to the other locations in hide (SLH_r). Default: as many as are hidden.
     sensitive
@@ -188,6 +189,41 @@ def brute_force(
         histograms=[Histogram(zip(locations, row, strict=True)) for row in x[optimal].tolist()],
         least_quality_loss=least,
     )
+
+
+def fewest_added(goal: Goal, histogram: Histogram, most: int, **asked: Any) -> tuple[int, BruteForce] | None:
+    """Return the fewest visits that, added to a histogram, meet a privacy distance, and the best ways to add them.
+
+    Try every number of visits up to `most`, from 0 on, and every way to add them. None if no number up to `most` does.
+
+    Parameters
+    ----------
+    goal
+        ``"resemble"`` or ``"avoid"``.
+    histogram
+        The history H, whose visits all stay.
+    most
+        The number of visits after which to give up.
+    asked
+        What else `brute_force` takes: the target, and `max_distance` or `min_distance`.
+
+    See Also
+    --------
+    elsewhere.resemble, elsewhere.avoid : The fast solvers, with ``size="free"``.
+
+    Examples
+    --------
+    >>> h = Histogram({"cafe": 4, "gym": 2})
+    >>> added, best = fewest_added("resemble", h, 9, target={"cafe": 1, "gym": 1}, max_distance=0.01)
+    >>> added, [dict(way) for way in best.histograms]
+    (1, [{'cafe': 4, 'gym': 3}])
+    """
+    kept = {location: count for location, count in histogram.items() if count}
+    for added in range(most + 1):
+        found = brute_force(goal, histogram, size=histogram.size + added, lower=kept, **asked)
+        if found.objective is not None:
+            return added, found
+    return None
 
 
 def _without_sensitive(x: Ints, is_sensitive: Flags) -> Flags:

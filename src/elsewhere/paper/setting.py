@@ -47,14 +47,14 @@ def prepare(
     max_quality_loss: float,
     quality: DistanceLike,
     privacy: DistanceLike,
-    size: Size,
+    size: Size | int,
     candidates: Iterable[str] = (),
 ) -> Setting:
     """Expand H and H'' to the union of their locations and scale H'' to the size that H' will have."""
     names, weights = parse_weights(target, "target")
     target_size = float(weights.sum())
-    if size == "original":
-        final_size = histogram.size
+    if size == "original" or isinstance(size, int):
+        final_size = histogram.size if isinstance(size, str) else size
         weights = weights * (final_size / target_size)
         target_size = float(final_size)
     elif size == "target":

@@ -280,7 +280,7 @@ def spread(problem: Problem, distance: Distance) -> tuple[Ints, float]:
     many = len(low) >= _MANY_BINS
     copies = np.ones(len(low), np.int64)
     if many:
-        member, first, copies = groups.group(problem.original, low, high)
+        member, first, copies = groups.group(_numbered(problem.original, reference), low, high)
         low, high, reference = low[first], high[first], reference[first]
     counts, tied, left, price = terms.allocate(
         KINDS[distance.name], reference, low, high, copies, measure.reference_size, measure.size, problem.size
@@ -294,6 +294,13 @@ def spread(problem: Problem, distance: Distance) -> tuple[Ints, float]:
     if left:
         counts[np.sort(tied)[:left]] += 1
     return counts, price
+
+
+def _numbered(original: Ints, reference: Floats) -> Ints:
+    """Numbers that are equal where the reference is: the history's counts, unless the reference is a target."""
+    if np.array_equal(original, reference):
+        return original
+    return np.unique(reference, return_inverse=True)[1].astype(np.int64)
 
 
 def ordered(problem: Problem, counts: Ints) -> Ints:

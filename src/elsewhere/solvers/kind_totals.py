@@ -94,6 +94,16 @@ def least_loss_at(problem: Problem, wanted: float, limits: Limits, least: float)
     return None if found is None else _split(problem, kind, found)
 
 
+def over_kinds(problem: Problem) -> Problem:
+    """The flat problem whose bins are the kinds; the quality loss is not that of the locations."""
+    return _over_kinds(problem, _kinds(problem), problem.original)
+
+
+def split(problem: Problem, solution: Solution) -> Solution:
+    """The solution for totals of kinds as one for locations: each total is split at the least quality loss."""
+    return _split(problem, _kinds(problem), solution)
+
+
 def _kinds(problem: Problem) -> Ints:
     """The number of the kind of each bin."""
     assert problem.tree is not None

@@ -54,12 +54,19 @@ class TreeChoices(NamedTuple):
 
     def mergers(self, objective: Floats, cost: Floats, allowed: Flags) -> Mergers | None:
         """What `tree_search` takes, with the allowed values only; None if no choice of them has the right size."""
-        places = np.where(allowed, np.arange(len(allowed)), len(allowed))
-        first = np.minimum.reduceat(places, self.start[:-1])
-        last = np.maximum.reduceat(np.where(allowed, np.arange(len(allowed)), -1), self.start[:-1])
-        low, high = self.low + first - self.start[:-1], self.low + last - self.start[:-1]
-        if not tree_labels.tighten(self.left, self.right, low, high):
-            return None
+        at = np.arange(len(allowed))
+        offset = self.start[:-1] - self.low
+        within = allowed
+        while True:
+            low = np.minimum.reduceat(np.where(within, at, len(at)), self.start[:-1]) - offset
+            high = np.maximum.reduceat(np.where(within, at, -1), self.start[:-1]) - offset
+            if not tree_labels.tighten(self.left, self.right, low, high):
+                return None
+            if allowed[low + offset].all() and allowed[high + offset].all():
+                break
+            # A range now ends at a value that is not allowed, as a user's own function may have them in between.
+            number = np.diff(self.start)
+            within = allowed & (at >= np.repeat(low + offset, number)) & (at <= np.repeat(high + offset, number))
         number = high - low + 1
         start = np.append(0, np.cumsum(number))
         source = np.arange(start[-1]) + np.repeat(self.start[:-1] + low - self.low - start[:-1], number)

@@ -37,16 +37,25 @@ class ReleaseFile(NamedTuple):
 
 def read_release(path: str | os.PathLike[str]) -> ReleaseFile:
     """The release in a file; ``"-"`` is standard input."""
-    form = release_format(path)
+    release_format(path)  # a name that no release has is refused before anything is read
     try:
         content = _content(path)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{quote(os.fspath(path))} is not a release: {one_line(error)}") from None
+    return parse_release(path, content)
+
+
+def parse_release(path: str | os.PathLike[str], content: bytes) -> ReleaseFile:
+    """The release in the `content` of a file that is called `path`."""
+    form = release_format(path)
+    try:
         columns, rows, problems = _READERS[form](content)
         if not columns:
             raise InputError("it is empty")
         if columns[:2] != _COLUMNS:
             raise InputError(f"its columns are {name_list(columns)} instead of 'location', 'count'")
         histogram = Histogram([(location, _count(location, count)) for location, count in rows])
-    except (InputError, OSError, ValueError, RecursionError, csv.Error) as error:
+    except (InputError, ValueError, RecursionError, csv.Error) as error:
         raise InputError(f"{quote(os.fspath(path))} is not a release: {one_line(error)}") from None
     problems = [*problems, *_problems(columns, rows)]
     # Arrow's bytes change from version to version; all that a Parquet file may hide has been looked at.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from elsewhere.model.arrays import Ints
+from elsewhere.model.arrays import Ints, exact_sum
 from elsewhere.model.distances import DistanceLike, over_taxonomy, slack
 from elsewhere.model.errors import Infeasible
 from elsewhere.model.histogram import Histogram, TableLike, TargetLike
@@ -30,6 +30,7 @@ from elsewhere.model.taxonomy import Taxonomy, informed
 from elsewhere.text import plural, quote
 from elsewhere.verification.bounds import Multipliers, better_exists
 from elsewhere.verification.exchanges import best_exchange, loss_after_exchanges
+from elsewhere.verification.fewest import fewer_suffice
 from elsewhere.verification.smoothed_bounds import SmoothedView, better_smoothed
 from elsewhere.verification.tree_bounds import TreeMultiplier, better_on_tree
 
@@ -102,7 +103,8 @@ def verify(
     min_distance
         The least privacy distance d_p(H', H'') allowed (avoid).
     size
-        The size that the release must have: ``"original"`` (the default) or ``"target"``.
+        The size that the release must have: ``"original"`` (the default) or ``"target"``. ``"free"``, with the history
+        as `lower`: any size. That of a `Sanitized` that claims to be optimal must be the least that meets the distance.
     redistribute
         Number of visits that the other locations received (hide). Default: as many as are hidden.
     sensitive
@@ -184,6 +186,8 @@ def check_release(question: Question, release: TableLike | Sanitized) -> Check:
     given = claims.histogram if claims is not None else release
     released = given if isinstance(given, Histogram) else Histogram(given)
     try:
+        if question.size == "free":
+            question = question.adding(max(released.size - question.history.size, 0))
         problem = question.problem
     except Infeasible as error:
         check.problems.append(f"no release can satisfy the constraints: {error}")
@@ -200,7 +204,22 @@ def check_release(question: Question, release: TableLike | Sanitized) -> Check:
         _check_distance(check, question.goal, question.distance_limit)
     if claims is not None:
         _check_claims(question, counts, claims, check)
+        if question.size == "free" and claims.status == "optimal" and check.ok:
+            _check_fewest(question, problem, check)
     return check
+
+
+def _check_fewest(question: Question, problem: Problem, check: Check) -> None:
+    """Whether as few visits as possible are added."""
+    limit = question.distance_limit
+    assert limit is not None
+    sizes = range(exact_sum(problem.lower), problem.size)
+    fewer = fewer_suffice(problem, limit, sizes, _tolerance(limit))
+    if fewer is None:
+        check.optimal = None
+    elif fewer:
+        added = plural(fewer - question.history.size, "added visit")
+        check.problems.append(f"a release with only {added} meets {DISTANCE_LIMITS[question.goal]} {limit:.10g}")
 
 
 def _goal(target: TargetLike | None, claims: Sanitized | None, max_distance: float | None) -> Goal:

@@ -3,9 +3,11 @@
 /** A sentence for the person, and what to do about it. */
 export class Trouble extends Error {
   /** @param {string} sentence @param {string | null} hint @param {number} status 0 when nothing answered
-   * @param {string[]} ways choices that would help */
-  constructor(sentence, hint, status, ways = []) {
+   * @param {string[]} ways choices that would help
+   * @param {{name: string, visits: number}[]} users of a file that has several */
+  constructor(sentence, hint, status, ways = [], users = []) {
     super(sentence);
+    this.users = users;
     this.ways = ways;
     this.hint = hint;
     this.status = status;
@@ -105,7 +107,7 @@ export function upload(path, bytes, onProgress, signal) {
       const answer = lastLine(request.responseText);
       if (request.status >= 400) reject(refusal(request.status, request.responseText));
       else if (!answer || answer.progress !== undefined) reject(new Trouble(LOST, LOST_HINT, 0));
-      else if (answer.error) reject(new Trouble(answer.error, answer.hint ?? null, 422));
+      else if (answer.error) reject(new Trouble(answer.error, answer.hint ?? null, 422, answer.ways, answer.users));
       else resolve(answer.history ?? answer);
     };
     request.send(bytes);

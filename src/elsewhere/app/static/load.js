@@ -1,7 +1,7 @@
 // Load: a file, a folder or a sample becomes a history.
 
 import { remove, Trouble, upload } from "./api.js";
-import { $, button, element, picker, quiet, trouble } from "./dom.js";
+import { $, button, element, option, picker, quiet, trouble } from "./dom.js";
 import { chosen, dropped } from "./drop.js";
 import { ofHistory, state } from "./state.js";
 import { bytes, printable, some } from "./words.js";
@@ -63,8 +63,9 @@ function swap(shown) {
   $("back").hidden = !state.history;
 }
 
-/** @param {string} name @param {(signal: AbortSignal) => Promise<any>} read */
-async function load(name, read) {
+/** @param {string} name @param {(signal: AbortSignal, more: Record<string, string>) => Promise<any>} read
+ * @param {Record<string, string>} more options of reading */
+async function load(name, read, more = {}) {
   stop?.abort();
   const mine = (stop = new AbortController());
   quiet($("load-trouble"));
@@ -74,7 +75,7 @@ async function load(name, read) {
   $("cancel").onclick = () => mine.abort();
   $("cancel").focus();
   try {
-    const history = await read(mine.signal);
+    const history = await read(mine.signal, more);
     mine.signal.throwIfAborted();
     await use(history);
   } catch (error) {
@@ -82,8 +83,21 @@ async function load(name, read) {
     if (mine !== stop) return;
     swap(state.history ? "loaded" : "loading");
     $(state.history ? "another" : "choose-file").focus();
-    if (!mine.signal.aborted) trouble($("load-trouble"), error, [button("Choose how to read it", showHowToRead)]);
+    if (mine.signal.aborted) return;
+    const users = error instanceof Trouble ? error.users : [];
+    const ways = users.length ? pickUser(users, (user) => load(name, read, { user })) : [];
+    trouble($("load-trouble"), error, [...ways, button("Choose how to read it", showHowToRead)]);
+    ways[0]?.focus();
   }
+}
+
+/** The users of a file, to pick one from. @param {{name: string, visits: number}[]} users
+ * @param {(user: string) => void} use */
+function pickUser(users, use) {
+  const list = element("select");
+  list.ariaLabel = "User";
+  list.append(...users.map(({ name, visits }) => option(name, `${printable(name)} (${some(visits, "visit")})`)));
+  return [list, button("Load this user", () => use(list.value))];
 }
 
 /** @param {import("./drop.js").Named[]} files */
@@ -101,15 +115,18 @@ function loadFiles(files) {
   } else if (files.length === 1) {
     const [{ path, file }] = files;
     const name = path.split("/").at(-1) ?? path;
-    load(name, (signal) => upload(`histories?${query({ name, ...howToRead() })}`, file, progress, signal));
+    load(name, (signal, more) =>
+      upload(`histories?${query({ name, ...howToRead(), ...more })}`, file, progress, signal),
+    );
   } else {
     const name = files[0].path.split("/")[0];
-    load(name, (signal) => uploadFolder(name, files, size, signal));
+    load(name, (signal, more) => uploadFolder(name, files, size, more, signal));
   }
 }
 
-/** @param {string} name @param {import("./drop.js").Named[]} files @param {number} size @param {AbortSignal} signal */
-async function uploadFolder(name, files, size, signal) {
+/** @param {string} name @param {import("./drop.js").Named[]} files @param {number} size
+ * @param {Record<string, string>} more options of reading @param {AbortSignal} signal */
+async function uploadFolder(name, files, size, more, signal) {
   const { id } = await upload(`folders?${query({ name })}`, null, () => {}, signal);
   let sent = 0;
   try {
@@ -118,7 +135,7 @@ async function uploadFolder(name, files, size, signal) {
       await upload(`folders/${id}/files?${query({ name: path })}`, file, onProgress, signal);
       sent += file.size;
     }
-    return await upload(`folders/${id}/read?${query(howToRead())}`, null, progress, signal);
+    return await upload(`folders/${id}/read?${query({ ...howToRead(), ...more })}`, null, progress, signal);
   } catch (error) {
     // What has been sent must not lie about.
     remove(`folders/${id}`).catch(() => {});

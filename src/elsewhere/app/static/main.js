@@ -4,7 +4,16 @@ import { get, post, remove, Trouble } from "./api.js";
 import { $, all, button, quiet, trouble } from "./dom.js";
 import { clearLoaded, listenToLoad, offerSamples, showLoaded } from "./load.js";
 import { listenToPolicies } from "./policies.js";
-import { clearSearch, listenToProtect, offerProfiles, plant, showAgain, showChoices, uproot } from "./protect.js";
+import {
+  clearSearch,
+  listenToProtect,
+  offerProfiles,
+  plant,
+  showAgain,
+  showChoices,
+  tellLook,
+  uproot,
+} from "./protect.js";
 import { askAgain, askAnew, clearSee, listenToSee } from "./see.js";
 import { countFrom, fresh, ofHistory, recall, state } from "./state.js";
 import { Ticks } from "./ticks.js";
@@ -46,7 +55,7 @@ async function opened(history) {
   clearSearch();
   await show(history);
   if (old && old.id !== history.id) remove(`histories/${old.id}`).catch(() => {});
-  $("protect-title").focus();
+  $("look-title").focus();
 }
 
 /** @param {any} history */
@@ -60,7 +69,7 @@ async function show(history) {
   showLoaded();
   showChoices();
   showSections(true);
-  await plant();
+  await Promise.all([plant(), tellLook()]);
   askAnew();
 }
 

@@ -38,7 +38,7 @@ function ask(policy, loaded, { kind, name }) {
   $("choose-needed").focus();
   take = (file) =>
     trying(async (history) => {
-      const path = kind === "target" ? "targets" : "taxonomies";
+      const path = { target: "targets", taxonomy: "taxonomies", lower: "releases" }[kind];
       const table = await upload(`${path}?${new URLSearchParams({ name: file.name })}`, file, () => {});
       if (state.history !== history) return;
       offerOwn(kind, table);

@@ -3,7 +3,10 @@
 import { post, upload } from "./api.js";
 import { $, all, button, option, picker, quiet, trouble } from "./dom.js";
 import { askKind, forgetKinds, listenToKinds, showKind, why } from "./kinds.js";
-import { aimed, drawable, ground, ofHistory, state, unit } from "./state.js";
+import { listenToMore, offerDistances, showMore } from "./more.js";
+import { clearMap, listenToMap, markMap, showMap } from "./map.js";
+import { clearLook, markLook, showLook } from "./look.js";
+import { aimed, drawable, ground, locationOf, ofHistory, state, unit } from "./state.js";
 import { NAMES, Ticks } from "./ticks.js";
 import { Tree } from "./tree.js";
 import { remember } from "./undo.js";
@@ -36,12 +39,14 @@ export function listenToProtect(onChange) {
   picker("choose-target", "target-file", ([file]) => own("targets", file));
   picker("choose-taxonomy", "taxonomy-file", ([file]) => own("taxonomies", file));
   listenToKinds(correct);
+  listenToMore({ choose, offer: offerOwn });
+  listenToMap((places) => toggle(places, null));
   $("shipped").onclick = () => changeTaxonomy(null);
   $("profile").onchange = () => choose({ target: $("profile").value || null, mismatch: false });
   for (const radio of all("input[name=by]")) radio.onchange = () => choose({ by: radio.value });
   $("rise").onchange = () => choose({ rise: $("rise").checked, limit: state.choices.limit });
   $("drawn").onchange = () => choose({ drawn: $("drawn").checked, limit: state.choices.limit });
-  // What a policy chose beside is for its goal.
+  // What is chosen below More is for its goal.
   const choice = (goal) => ({ goal, wanted: null, other: {} });
   for (const radio of all("input[name=goal]")) radio.onchange = () => choose(choice(radio.value));
   $("search").oninput = search;
@@ -58,6 +63,7 @@ export function offerProfiles() {
   const profiles = state.start.profiles.map(({ name, label }) => option(name, label));
   $("profile").append(option("", "Choose …"), ...profiles);
   $("profile-notes").textContent = sentences(...state.start.notes);
+  offerDistances();
 }
 
 function search() {
@@ -85,6 +91,8 @@ export function uproot() {
   tables = [];
   forgetKinds();
   showUnsure([], () => {});
+  clearLook();
+  clearMap();
   clearSearch();
   tree.show([], state.counts);
   search();
@@ -115,7 +123,7 @@ export async function plant() {
   names = new Map([...state.start.presets, ...known].map(({ id, name }) => [id, name]));
   state.counts = new Map(grown.nodes.flatMap((node) => node.own.map((place) => [place, 0])));
   for (const { name, count } of history.locations) {
-    const location = unit() === "kind" ? (state.told.get(name)?.kind ?? name) : name;
+    const location = locationOf(name);
     state.counts.set(location, (state.counts.get(location) ?? 0) + count);
   }
   wholes = new Map([...Object.entries(presets), ...known.map(({ id, locations }) => [id, locations])]);
@@ -125,6 +133,12 @@ export async function plant() {
   showUnsure(grown.unsure, (place) => toggle([place], null));
   showChoices();
   moveTicks();
+}
+
+/** What the history tells, with buttons that tick. */
+export async function tellLook() {
+  await Promise.all([showLook((places) => toggle(places, null)), showMap()]);
+  markLook(state.ticks);
 }
 
 function treeGround() {
@@ -173,8 +187,7 @@ export function showChoices() {
   $("taxonomy-name").textContent = choices.taxonomy
     ? printable(tables.find(({ id }) => id === choices.taxonomy)?.name ?? "My own file")
     : "";
-  const other = Object.entries(choices.other).map(([key, value]) => `${key} = ${value}`);
-  $("policy-other").textContent = other.length ? `Also set by the policy: ${other.join(", ")}.` : "";
+  showMore(tables.find(({ id }) => id === choices.lower)?.name);
 }
 
 /** Whether chance decides, what that gives and what it costs. */
@@ -192,7 +205,7 @@ function showDrawn() {
 /** A table that was loaded can be chosen. @param {string} kind @param {{id: string, name: string}} table */
 export function offerOwn(kind, { id, name }) {
   tables.push({ kind, id, name });
-  if (kind === "taxonomy") return;
+  if (kind !== "target") return;
   const made = option(id, printable(name));
   made.dataset.own = "true";
   $("profile").append(made);
@@ -300,6 +313,8 @@ function showTicks(keepers = []) {
   const { counts, ticks } = state;
   tree.mark(ticks);
   markUnsure(ticks);
+  markLook(ticks);
+  markMap(presets["preset:all"] ?? []);
   for (const preset of $("presets").children) {
     preset.ariaPressed = String(ticks.state(presets[preset.dataset.preset]) === "true");
   }

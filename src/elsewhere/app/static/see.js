@@ -320,11 +320,12 @@ function showAnswer(settled) {
   showFigures(shown);
   if (leastLoss() && answer.possible) state.choices.limit = roundedUp(answer.quality_loss);
   if (aimed()) showLimit(shown.privacy_distance);
-  if (answer.possible) say(answer.words.join(" "), [], settled, answer.notes);
+  if (answer.possible) say([answer.plain, ...answer.words].join(" "), [], settled, answer.notes);
   else sayWhyNot(answer, settled);
   showGuesses(answer.possible ? answer.guesses : []);
   $("proof").classList.toggle("blank", !answer.possible);
   $("proof-words").textContent = answer.certificate ?? "";
+  $("exact-words").textContent = shown.exact ?? "";
 }
 
 /** What there is to see, for what was chosen. */
@@ -332,6 +333,7 @@ function showParts() {
   $("budget").hidden = !aimed() || frontierIsOld || !state.frontier?.points.length;
   $("privacy-figure").hidden = !aimed();
   $("key-target").hidden = true;
+  $("exact-words").textContent = "";
   $("proof").classList.add("blank");
   if (document.activeElement !== $("wanted")) $("wanted").value = state.choices.wanted ?? "";
   $("least").checked = state.choices.least && !drawn();

@@ -48,7 +48,12 @@ export function fresh() {
     rise: false,
     /** Let chance decide, where the goal has a method for it. */
     drawn: false,
-    /** What a policy chose that the page has no control for. @type {Record<string, any>} */
+    /** Other places that may get visits. @type {string[]} */
+    candidates: [],
+    /** An earlier release that this one continues. @type {string | null} */
+    lower: null,
+    /** The choices below More, by their names in a policy; those that are missing are as usual.
+     * @type {Record<string, any>} */
     other: {},
   };
 }
@@ -70,6 +75,8 @@ export function recall(question) {
     mismatch: question.allow_mismatch ?? false,
     rise: question.allow_sensitive_rise ?? false,
     drawn: question.method === "drawn",
+    candidates: question.candidates ?? [],
+    lower: question.lower ?? null,
     other: Object.fromEntries(OTHER.flatMap((key) => (question[key] == null ? [] : [[key, question[key]]]))),
   };
   if (state.choices.drawn) delete state.choices.other.method;
@@ -86,6 +93,11 @@ export function ground() {
 
 /** What a location is called. */
 export const unit = () => (state.choices.by === "kind" ? "kind" : "place");
+
+/** What a place of the history is called in a release. @param {string} place */
+export function locationOf(place) {
+  return state.choices.by === "kind" ? (state.told.get(place)?.kind ?? place) : place;
+}
 
 /** Whether there is a target. */
 export const aimed = () => state.choices.goal !== "hide";
@@ -126,6 +138,8 @@ export function question() {
     by: choices.by,
     depth: choices.depth,
     method: drawn() ? "drawn" : (choices.other.method ?? null),
+    candidates: choices.candidates,
+    lower: choices.lower,
     allow_mismatch: aimed() ? choices.mismatch : null,
     allow_sensitive_rise: aimed() ? choices.rise : null,
   };

@@ -1,9 +1,10 @@
 // Take: the release, what belongs to it, and the same as a command or a script. All of the release that is shown.
 
-import { post } from "./api.js";
-import { $, all, element, quiet, trouble } from "./dom.js";
+import { post, upload } from "./api.js";
+import { showBar } from "./bar.js";
+import { $, all, element, picker, quiet, trouble } from "./dom.js";
 import { ofHistory, state } from "./state.js";
-import { printableLines } from "./words.js";
+import { printable, printableLines } from "./words.js";
 
 /** How often something was asked: what comes later than that belongs to something older. */
 let asked = 0;
@@ -14,6 +15,7 @@ export function listenToTake() {
   $("save-unchanged").onclick = () => $("unchanged").close("save");
   $("keep-unchanged").onclick = () => $("unchanged").close();
   for (const one of all("[data-take]")) one.onclick = () => save(one.dataset.take);
+  picker("choose-saved", "saved-file", ([file]) => verify(file));
   for (const details of all("details[data-show]")) {
     details.ontoggle = () => showText(details);
     details.querySelector("[data-copy]").onclick = async () => {
@@ -26,7 +28,9 @@ export function listenToTake() {
 /** What is asked now is not what was answered: nothing is taken until it is. */
 export function closeTake() {
   asked += 1;
-  for (const one of all("#take button")) one.disabled = true;
+  for (const one of all("#take button, #bar button")) one.disabled = true;
+  $("verify-words").replaceChildren();
+  showBar();
 }
 
 /** Leaves nothing of another history. */
@@ -41,7 +45,8 @@ export function clearTake() {
 
 export function showTake() {
   const possible = Boolean(state.answer?.possible);
-  for (const one of all("#take [data-take]")) one.disabled = !possible;
+  for (const one of all("[data-take], #choose-saved")) one.disabled = !possible;
+  showBar();
   $("limited").hidden = !possible || state.answer.status === "optimal" || state.question.method === "drawn";
   $("limited").textContent =
     `The search stopped after ${state.start.limits.seconds} seconds. The command and the script have the same limit, ` +
@@ -80,6 +85,22 @@ async function save(what) {
     $("take-words").textContent = `Your browser saved ${what}.`;
   } catch (error) {
     trouble($("take-trouble"), error);
+  }
+}
+
+/** Says whether a file meets what is chosen. @param {File} file */
+async function verify(file) {
+  quiet($("take-trouble"));
+  $("verify-words").replaceChildren();
+  const mine = asked;
+  try {
+    const { id } = await upload(`releases?${new URLSearchParams({ name: file.name })}`, file, () => {});
+    const checked = await (await post(ofHistory("verify", { release: id }), state.question)).json();
+    if (mine !== asked) return;
+    $("verify-words").classList.toggle("unmet", !checked.ok);
+    $("verify-words").replaceChildren(...checked.sentences.map((text) => element("li", "", printable(text))));
+  } catch (error) {
+    if (mine === asked) trouble($("take-trouble"), error);
   }
 }
 

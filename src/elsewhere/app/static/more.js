@@ -1,0 +1,82 @@
+// More: choices that few people need. They are those of a policy.
+
+import { upload } from "./api.js";
+import { $, all, option, picker, quiet, trouble } from "./dom.js";
+import { aimed, state } from "./state.js";
+import { printable } from "./words.js";
+
+/** What the distances are called. */
+const DISTANCES = {
+  js: "Jensen–Shannon divergence",
+  jeffreys: "Jeffreys divergence",
+  variational: "variational distance",
+  l2: "Euclidean distance",
+  "squared-l2": "squared Euclidean distance",
+  pearson: "Pearson divergence",
+  neyman: "Neyman divergence",
+};
+
+/** @param {{choose: (choice: any) => void, offer: (kind: string, table: any) => void}} told of a choice, and of a table
+ * that was loaded */
+export function listenToMore({ choose, offer }) {
+  for (const field of all("[data-other]")) {
+    field.onchange = () => {
+      if (!field.reportValidity()) return;
+      const { [field.dataset.other]: _, ...others } = state.choices.other;
+      const value = entered(field);
+      choose({ other: value === null ? others : { ...others, [field.dataset.other]: value } });
+    };
+  }
+  $("candidates").onchange = () => {
+    const names = $("candidates").value.split("\n").map((name) => name.trim());
+    choose({ candidates: [...new Set(names.filter(Boolean))] });
+  };
+  $("no-earlier").onclick = () => {
+    $("choose-earlier").focus(); // the button goes away
+    choose({ lower: null });
+  };
+  picker("choose-earlier", "earlier-file", async ([file]) => {
+    quiet($("protect-trouble"));
+    const { history } = state;
+    try {
+      const table = await upload(`releases?${new URLSearchParams({ name: file.name })}`, file, () => {});
+      if (state.history !== history) return;
+      offer("lower", table);
+      choose({ lower: table.id });
+    } catch (error) {
+      trouble($("protect-trouble"), error);
+    }
+  });
+}
+
+/** @param {any} field @returns {string | number | boolean | null} null if it is as usual */
+function entered(field) {
+  if (field.type === "checkbox") return field.checked || null;
+  if (field.type === "number") return field.value === "" ? null : Number(field.value);
+  return field.value || null;
+}
+
+/** Fills the lists of distances. */
+export function offerDistances() {
+  for (const field of all("[data-other=quality], [data-other=privacy]")) {
+    // The first is the usual one, which a policy need not name.
+    field.append(...state.start.distances.map((name, at) => option(at ? name : "", DISTANCES[name] ?? name)));
+  }
+}
+
+/** Shows what is chosen. @param {string | undefined} earlier the name of the earlier release */
+export function showMore(earlier) {
+  const { other, candidates, lower } = state.choices;
+  for (const field of all("[data-other]")) {
+    const value = other[field.dataset.other];
+    if (field.type === "checkbox") field.checked = value === true;
+    else field.value = value === undefined ? "" : String(value);
+  }
+  for (const label of all("#more [data-aimed]")) label.hidden = !aimed();
+  for (const label of all("#more [data-hides]")) label.hidden = aimed();
+  if (document.activeElement !== $("candidates")) $("candidates").value = candidates.join("\n");
+  $("no-earlier").hidden = !lower;
+  $("earlier-name").textContent = lower ? printable(earlier ?? "An earlier release") : "";
+  // What was chosen must not be out of sight.
+  if (Object.keys(other).length || candidates.length || lower) $("more").open = true;
+}
