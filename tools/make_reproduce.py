@@ -18,8 +18,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from elsewhere.reproduction import claims
+from elsewhere.reproduction import claims, comparing, recommending
 from elsewhere.reproduction.experiment import FULL, Scale
+from elsewhere.reproduction.experiments import target_runtime_long
 from elsewhere.reproduction.timing import every_length_patience
 
 ROOT = Path(__file__).parents[1]
@@ -52,6 +53,10 @@ def page(report: Path, words: str) -> str:
         "data": lambda: "\n".join(_wrapped(f"- {note}", "  ") for note in run["data"]),
         "tolerances": _tolerances,
         "limits": lambda: _limits(run["scale"]),
+        "substantial": lambda: f"{recommending.SUBSTANTIAL:.0%}",
+        "similar": lambda: f"{comparing.SIMILAR:g}",
+        "low": lambda: f"{comparing.LOW:g}",
+        "well": lambda: f"{target_runtime_long.WELL:g}",
         "summary": lambda: "\n".join(_summary(run, rows)),
         "claims": lambda: "\n".join(_claims(run, rows)),
     }

@@ -17,7 +17,7 @@ from elsewhere.reproduction.rows import Rows
 
 MACHINE = "another machine and other code"
 _FASTER = "faster code: the exact search looks at a small part of the graph, so that little is left to be gained"
-_FLAT = "other data: in a flat histogram few counts can change within the threshold, and RO's graph is small"
+_FLAT = "in a flat histogram, or within a small threshold, few counts can change, and RO's graph is small"
 LITERAL = (
     "RO, RH, AO and AH are the paper's pseudocode to the letter. 'RO, every length' keeps the best path of every "
     "distinct quality loss, as the text below the pseudocode says, on a graph without edges that alone exceed the "
