@@ -1,8 +1,8 @@
 """Make docs/reproduce.md from what a run of `elsewhere reproduce` wrote: `python -m tools.make_reproduce REPORT`.
 
 The words are in tools/reproduce_page.md, and every figure that was measured comes from the folder REPORT. In the words
-``{{name}}`` stands for a part that is made here, and ``{{measured: EXPERIMENT ;; CLAIM ;; ON}}`` for what was measured
-in that row of the table of claims.
+``{{name}}`` stands for a part that is made here, and ``{{COLUMN: EXPERIMENT ;; CLAIM ;; ON}}`` for a cell of the table
+of claims: ``measured``, ``verdict`` or ``why``.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def page(report: Path, words: str) -> str:
                 rows[row["experiment"]].append(row)
     made: dict[str, Callable[[], str]] = {
         "run": lambda: _run(run),
-        "data": lambda: "\n".join(_wrapped(f"- {note}", "  ") for note in run["data"]),
+        "data": lambda: "\n".join(f"- {note}" for note in run["data"]),
         "tolerances": _tolerances,
         "limits": lambda: _limits(run["scale"]),
         "substantial": lambda: f"{recommending.SUBSTANTIAL:.0%}",
@@ -63,23 +63,24 @@ def page(report: Path, words: str) -> str:
 
     def fill(found: re.Match[str]) -> str:
         what = " ".join(found[1].split())
-        if what.startswith("measured:"):
-            return _measured(rows, what.removeprefix("measured:"))
+        column, colon, row = what.partition(":")
+        if colon:
+            return _row(rows, row)[column]
         if what not in made:
             raise SystemExit(f"there is no part {what!r}; there are {', '.join(made)}")
         return made[what]()
 
-    return _NOTE + PLACEHOLDER.sub(fill, words)
+    return _NOTE + "\n".join(_rewrapped(PLACEHOLDER.sub(fill, words)))
 
 
-def _measured(rows: dict[str, list[dict[str, str]]], asked: str) -> str:
-    """What was measured, of the one row that is asked for."""
+def _row(rows: dict[str, list[dict[str, str]]], asked: str) -> dict[str, str]:
+    """The one row of the table of claims that is asked for."""
     experiment, claim, on = (word.strip() for word in asked.split(";;"))
     found = [row for row in rows.get(experiment, []) if (row["claim"], row["on"]) == (claim, on)]
     if len(found) != 1:
         known = "\n".join(f"{row['claim']} ;; {row['on']}" for row in rows.get(experiment, []))
         raise SystemExit(f"{experiment} has {len(found)} rows for {claim!r} on {on!r}, not 1; it has\n{known}")
-    return found[0]["measured"]
+    return found[0]
 
 
 def _run(run: dict[str, Any]) -> str:
@@ -105,7 +106,7 @@ def _run(run: dict[str, Any]) -> str:
     refused = [
         f"`{it['name']}` was left out, at least in part: {it['refused']}" for it in run["experiments"] if it["refused"]
     ]
-    return _wrapped(" ".join([text, *refused]))
+    return " ".join([text, *refused])
 
 
 def _tolerances() -> str:
@@ -126,7 +127,7 @@ def _tolerances() -> str:
 
 
 def _limits(scale: dict[str, Any]) -> str:
-    return _wrapped(
+    return (
         f"A graph of more than {scale['edges']:,} edges is not built. A run ends after {scale['patience']:g} seconds "
         f"of processor time, and RO with every length after {every_length_patience(Scale(**scale)):g}."
     )
@@ -148,9 +149,9 @@ def _claims(run: dict[str, Any], rows: dict[str, list[dict[str, str]]]) -> Itera
     """A section an experiment: how it is done, and its rows."""
     for it in run["experiments"]:
         yield f"### {it['title']}\n"
-        yield f"{_wrapped(it['method'])}\n"
+        yield f"{it['method']}\n"
         if it["refused"]:
-            yield f"{_wrapped('Left out, at least in part: ' + it['refused'])}\n"
+            yield f"Left out, at least in part: {it['refused']}\n"
         yield "| claim | paper | measured | on | verdict |\n| --- | --- | --- | --- | --- |"
         for row in rows[it["name"]]:
             verdict = f"{row['verdict']}: {row['why']}" if row["why"] else row["verdict"]
@@ -163,7 +164,25 @@ def _cell(text: str) -> str:
     return text.replace("|", r"\|").replace("*", r"\*")
 
 
-def _wrapped(text: str, indent: str = "") -> str:
+def _rewrapped(text: str) -> Iterator[str]:
+    """The lines of the page: paragraphs and list items of lines that are not too long, all else as it is."""
+    code, paragraph = False, list[str]()
+    for line in [*text.split("\n"), ""]:
+        fence = line.startswith("```")
+        alone = code or fence or not line.strip() or line.startswith(("|", "#"))
+        if paragraph and (alone or line.startswith("- ")):
+            yield _wrapped(paragraph)
+            paragraph = []
+        if alone:
+            yield line
+        else:
+            paragraph.append(line.strip())
+        code ^= fence
+
+
+def _wrapped(lines: list[str]) -> str:
+    indent = "  " if lines[0].startswith("- ") else ""
+    text = " ".join(lines)
     return textwrap.fill(text, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
