@@ -90,7 +90,7 @@ def heuristics(goal: Goal, history: Histogram, target: TableLike, threshold: flo
 
 
 def every_length_patience(scale: Scale) -> float:
-    """Seconds for a run that keeps every length: a million paths in each, which need some 200 bytes a path."""
+    """Seconds for a run that keeps every length. In each it may need another 400 MB of memory."""
     return scale.patience / 2
 
 
