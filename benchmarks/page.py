@@ -87,7 +87,7 @@ def _long_history(page: Page, folder: Path, goal: str) -> tuple[float, float]:
 
 def _curves(page: Page, goal: str) -> float:
     """Seconds from the question of a curve to its last point."""
-    choice = page.get_by_label(f"Whom to {goal.lower()}")
+    choice = page.get_by_label(f"Profile to {goal.lower()}")
     choice.select_option("")
     expect(page.locator("#outcome-words")).to_contain_text("Choose whom")
     page.evaluate("() => performance.clearMeasures('curve')")
@@ -108,7 +108,7 @@ def _skewed(step: int) -> dict[str, int]:
 
 def _aim(page: Page, goal: str, profile: str) -> None:
     page.get_by_role("radio", name=goal).check()
-    page.get_by_label(f"Whom to {goal.lower()}").select_option(profile)
+    page.get_by_label(f"Profile to {goal.lower()}").select_option(profile)
 
 
 def _slider(page: Page, folder: Path, goal: str) -> float:

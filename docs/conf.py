@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -29,7 +31,11 @@ smartquotes = False  # an option begins with two hyphens
 nitpicky = True
 nitpick_ignore_regex = [("py:.*", r".*")]  # types are written for people; links to pages and sections are checked
 
-# Pages: Markdown, with links to sections as on GitHub, and notebooks as they were run.
+# Pages: Markdown, with links to sections as on GitHub, and the notebooks of examples/ as they were run.
+HERE = Path(__file__).parent
+(HERE / "notebooks").mkdir(exist_ok=True)
+for notebook in (HERE.parent / "examples").glob("*.ipynb"):
+    shutil.copy(notebook, HERE / "notebooks")
 myst_enable_extensions = ["dollarmath", "colon_fence", "attrs_block"]
 myst_heading_anchors = 4
 nb_execution_mode = "off"
@@ -79,6 +85,6 @@ def _display(self: Any, node: nodes.math_block) -> None:
 
 
 def _mathml(node: nodes.Element, display: str) -> str:
-    """The formula, with primes where browsers expect them."""
-    formula = re.sub("'+", lambda found: "^{" + r"\prime" * len(found[0]) + "}", node.astext())
+    """The formula. A prime is a letter that is raised already: in a superscript, most fonts raise it twice."""
+    formula = re.sub("''?", lambda found: "\N{PRIME}\N{DOUBLE PRIME}"[len(found[0]) - 1], node.astext())
     return convert(formula, display=display)

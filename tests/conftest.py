@@ -6,10 +6,14 @@ one that calls a kernel may have to wait for its compilation.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+
 import hypothesis
 import pytest
 
 from elsewhere.kernels.first_answers import compile_at_once
+from elsewhere.kernels.jit import interpreting
 
 _FIRST = (
     "test_spark.py", "test_spark_input.py", "test_page.py", "test_local.py", "test_columns.py",
@@ -22,6 +26,16 @@ hypothesis.settings.register_profile("fuzz", deadline=None, derandomize=False, p
 hypothesis.settings.load_profile("elsewhere")
 
 compile_at_once()  # many questions will come
+
+
+@pytest.fixture(autouse=True)
+def _interpreted() -> Iterator[None]:
+    """`make coverage` has the kernels interpreted: nobody sees which lines of compiled ones are run."""
+    if "INTERPRETED" in os.environ:
+        with interpreting():
+            yield
+    else:
+        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -14,11 +14,13 @@ import pytest
 from tests.support.exports import firefox
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 #: A block of Python, and the block that says what it prints; without one it prints nothing.
 EXAMPLE = re.compile(r"^```python\n(.*?)^```$(?:\n\nprints\n\n^```\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
 #: Commands, each behind a dollar sign, and what they print. A line of three dots stands for any lines.
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+#: A file that the reader saves before the next command; the caption is its name.
+FILE = re.compile(r"^```\{code-block\} \w+\n:caption: (\S+)\n\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 BETWEEN = "-- the next example --\n"
 
 
@@ -51,14 +53,19 @@ def test_commands(page: Path, tmp_path: Path) -> None:
     for fixtures in ("exports", "tracks"):
         shutil.copytree(ROOT / "tests" / "fixtures" / fixtures, tmp_path, dirs_exist_ok=True)
     firefox(tmp_path / "places.sqlite").close()
-    command = tmp_path / "bin" / "elsewhere"
-    command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m elsewhere "$@"\n')
-    command.chmod(0o755)
-    environment = {**os.environ, "PATH": f"{command.parent}:{os.environ['PATH']}", "PYTHONUNBUFFERED": "1",
+    commands = tmp_path / "bin"
+    commands.mkdir()
+    for name, arguments in {"elsewhere": "-m elsewhere", "python": ""}.items():
+        (commands / name).write_text(f'#!/bin/sh\nexec {sys.executable} {arguments} "$@"\n')
+        (commands / name).chmod(0o755)
+    environment = {**os.environ, "PATH": f"{commands}:{os.environ['PATH']}", "PYTHONUNBUFFERED": "1",
                    "PYTHONIOENCODING": "utf-8", "ELSEWHERE_PROFILES": str(tmp_path)}  # fmt: skip
-    for block in CONSOLE.findall(page.read_text(encoding="utf-8")):
-        for line, printed in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
+    text = page.read_text(encoding="utf-8")
+    for block in sorted([*FILE.finditer(text), *CONSOLE.finditer(text)], key=lambda found: found.start()):
+        if block.re is FILE:
+            (tmp_path / block[1]).write_text(block[2], encoding="utf-8")
+            continue
+        for line, printed in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block[1], re.MULTILINE):
             result = subprocess.run(line, shell=True, cwd=tmp_path, env=environment, check=False, encoding="utf-8",
                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
             wanted = re.escape(printed).replace(re.escape("...\n"), r"(?:.*\n)*")

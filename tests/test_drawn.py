@@ -149,7 +149,7 @@ def test_a_limit_near_the_least_loss_is_kept_and_one_below_is_refused() -> None:
     assert ew.verify(history, result, sensitive={"clinic"}, max_quality_loss=limit).ok
     assert not ew.verify(history, result, sensitive={"clinic"}, max_quality_loss=best.quality_loss).ok
     for method in ("drawn", "optimal"):
-        with pytest.raises(ew.Infeasible, match="the least that one has is") as error:
+        with pytest.raises(ew.Infeasible, match="the least possible is") as error:
             ew.hide(history, {"clinic"}, method=method, key=KEY, max_quality_loss=0.01)
         assert error.value.needed_quality_loss == pytest.approx(best.quality_loss, abs=1e-12)
 
@@ -313,10 +313,10 @@ def test_verify_says_that_a_drawn_release_is_not_the_best_on_purpose(run: Run, m
     asked = ["history.csv", "--sensitive", "gym"]
     assert run("hide", *asked, "--method", "drawn", "-o", "release.csv", "--quiet")[0] == 0
     exists = f"a release with a quality loss of {ew.hide(HISTORY, {'gym'}).quality_loss:.4g} exists."
-    hint = "If this one was drawn, that is on purpose: pass --method drawn."
+    hint = "If you drew this one, that is on purpose: add --method drawn."
     for method, sentence in (
-        ([], f"Allowed, but not the best: {exists} {hint}\n"),
-        (["--method", "drawn"], f"Drawn releases are not the best on purpose: {exists}\n"),
+        ([], f"Valid, but not optimal: {exists} {hint}\n"),
+        (["--method", "drawn"], f"A drawn release is not optimal, on purpose: {exists}\n"),
     ):
         status, _, told = run("verify", asked[0], "release.csv", *asked[1:], *method)
         assert (status, told.endswith(sentence)) == (0, True), told

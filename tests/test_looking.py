@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import elsewhere as ew
+from elsewhere.looking import unusual
 from tests.support.command import Run, run, write_table
 
 __all__ = ["run"]
@@ -47,10 +48,12 @@ def test_the_command_says_it_and_how_to_hide_it(run: Run) -> None:
     status, out, err = run("look", "my history.csv")
     assert (status, err) == (0, "")
     assert "You seem to live at Home (9 of 13 visits; " in out
-    assert "It shows 1 visit to St. Mary's Hospital: Hospital (the word 'hospital'), which may tell about health" in out
+    assert "It shows 1 visit to St. Mary's Hospital: Hospital (the word 'hospital'), which may hint at health" in out
     assert "Not recognised: 2 places with 3 visits.\n  Qqq (2)\n" in out
     assert out.endswith("To hide this: elsewhere hide 'my history.csv' --sensitive preset:health -o release.csv\n")
     assert "\x1b" not in out
+    command = run("look", "my history.csv", "--format", "csv", "--count-column", "count")[1].splitlines()[-1]
+    assert "'my history.csv' --format csv --count-column count --sensitive preset:health -o" in command
     found = json.loads(run("look", "my history.csv", "--json")[1])
     assert (found["home"]["visits"], found["presets"], len(found["places"])) == (9, ["health"], 4)
 
@@ -60,3 +63,58 @@ def test_what_cannot_be_read_is_one_sentence(run: Run, name: str) -> None:
     Path("empty.csv").write_text("location,count\n", encoding="utf-8")
     status, out, err = run("look", name)
     assert (status, out, err.count("\n")) == (2, "", 1)
+
+
+def test_how_unusual_it_is() -> None:
+    history = {"Home": 6, "Café Luna": 5, "Office": 4, "Park": 3, "Museum": 1, "Hospital": 1, "Zoo": 0}
+    found = ew.look(history)
+    assert (found.visits, found.top_visits, found.visited_once, found.members) == (20, 18, 2, None)
+    first, second = unusual(found)
+    assert first == "Your 4 most visited places have 18 of 20 visits (90%), and 2 places of 6 have only one visit."
+    assert second.endswith("identifies you. It was not compared with other people's histories.")
+    assert len([*unusual(ew.look({"Home": 2}))]) == 1
+
+
+def test_the_members_of_a_profile() -> None:
+    dice = random.Random(5)
+    names = ["Aab", "Bbc", "Ccd", "Dde"]
+    users = {str(user): {name: dice.randint(1, 9) for name in names} for user in range(40)}
+    profile = ew.profiles.spread_of(ew.profiles.learn(users), users)
+    distances = sorted(ew.distance("js", profile, counts) for counts in users.values())
+    for counts in [*users.values()][:5]:
+        members = ew.look(counts, profile).members
+        assert members is not None
+        assert members.distance == pytest.approx(ew.distance("js", profile, counts))
+        # The quantiles lie between the distances of members.
+        rank = sum(distance < members.distance for distance in distances)
+        assert members.nearer == pytest.approx(rank / (len(users) - 1), abs=0.05)
+    odd = ew.look({"Aab": 1, "Bbc": 90, "Ccd": 0, "Dde": 0}, profile)
+    assert odd.members is not None
+    assert (odd.members.nearer, odd.members.made_up) == (1.0, False)
+    assert [*unusual(odd)][-1].endswith(") than all its members.")
+    with pytest.raises(ew.InputError, match="only 0% of the weight of against is at places of the history"):
+        ew.look({"Elm Street 5": 3}, profile)
+    with pytest.raises(ew.InputError, match="against has no spread"):
+        ew.look({"cafe": 3}, ew.Profile({"cafe": 1}))
+
+
+def test_kinds_of_a_shipped_profile(run: Run) -> None:
+    status, out, _ = run("look", str(EXPORT), "--against", "tourist")
+    assert status == 0
+    assert "It is farther from the profile Tourist (distance 0." in out
+    assert " of 100 of its members, who are made up.\n" in out
+    told = json.loads(run("look", str(EXPORT), "--against", "tourist", "--json")[1])
+    assert told["members"]["made_up"] is True
+    assert told["members"]["distance"] == pytest.approx(
+        ew.Policy("resemble", target="tourist", max_quality_loss=0.0, allow_mismatch=True)
+        .plan()
+        .sanitize(ew.read(EXPORT))
+        .privacy_distance
+    )
+    write_table("ids.csv", {"ChIJ1": 3, "ChIJ2": 1})
+    assert run("look", "ids.csv", "--against", "tourist")[::2] == (
+        2,
+        "elsewhere: only 0% of the visits are at places of a known kind, so the history cannot be compared with "
+        "--against\n",
+    )
+    assert run("look", str(EXPORT), "--against", "nobody")[0] == 2

@@ -88,7 +88,7 @@ def test_the_command_continues_a_release_or_writes_nothing(run: Run) -> None:
         (("--since", "first.csv", "--sensitive", "gym"), 3, "sensitive now: 'gym'"),
         (("--since", "two.csv"), 2, "--since is 'two.csv', which is not a release"),
         (("--since", "none.csv"), 2, "'none.csv' is not a release: No such file"),
-        (("--since", "first.csv", "--lower", "cafe=2"), 2, "--since and --lower both say"),
+        (("--since", "first.csv", "--lower", "cafe=2"), 2, "--since and --lower both set"),
     ]:
         found, _, told = run(*hide, *options, "-o", "third.csv")
         assert (found, told.count("\n")) == (status, 1)

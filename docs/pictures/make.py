@@ -93,7 +93,7 @@ def _unmet(page: Page) -> None:
 def _aim(page: Page, goal: str, profile: str) -> None:
     page.locator("#samples button").nth(1).click()
     page.get_by_role("radio", name=goal).check()
-    page.get_by_label(f"Whom to {goal.lower()}").select_option(profile)
+    page.get_by_label(f"Profile to {goal.lower()}").select_option(profile)
     _settle(page)
 
 

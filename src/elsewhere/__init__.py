@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from elsewhere import evaluation, paper, profiles
     from elsewhere.attacks import AuditResult, audit
     from elsewhere.engines import batch
-    from elsewhere.histories import History, read, read_users, read_weights
+    from elsewhere.histories import History, in_zones, read, read_users, read_weights
     from elsewhere.looking import Look, look
     from elsewhere.model.distances import distance
     from elsewhere.model.errors import (
@@ -47,7 +47,7 @@ __version__ = "0.2.0"
 _HOMES = {
     "elsewhere.attacks": ("AuditResult", "audit"),
     "elsewhere.engines": ("batch",),
-    "elsewhere.histories": ("History", "read", "read_users", "read_weights"),
+    "elsewhere.histories": ("History", "in_zones", "read", "read_users", "read_weights"),
     "elsewhere.looking": ("Look", "look"),
     "elsewhere.model.distances": ("distance",),
     "elsewhere.model.errors": (
@@ -109,6 +109,7 @@ __all__ = [
     "evaluation",
     "frontier",
     "hide",
+    "in_zones",
     "kinds",
     "look",
     "paper",

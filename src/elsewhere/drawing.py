@@ -68,9 +68,7 @@ def drawn(question: Question, best: Sanitized) -> Sanitized:
     bound = min(best.bound, loss)
     notes = list(best.notes)
     if not exact:
-        notes.append(
-            "few draws satisfy all limits: visits were drawn anew one by one, which only comes near a real draw"
-        )
+        notes.append("few draws satisfy all limits, so visits were redrawn one by one; this only approximates a draw")
     notes += key.notes
     return replace(
         best,

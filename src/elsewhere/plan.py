@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 from elsewhere.histories import read
+from elsewhere.histories.coordinates import Coordinates
+from elsewhere.histories.zones import Zone, check_located, inside, read_zone
 from elsewhere.model.arrays import Floats
 from elsewhere.model.comparison import Comparison, Match, check_known, totals_by_kind
 from elsewhere.model.constraints import visited_in
@@ -69,6 +70,8 @@ class Plan:
         self._given_popularity = None if given is None else Popularity.of(given)
         self._key: Key | None = None
         self._lower, self._upper = _bounds(policy, policy.lower), _bounds(policy, policy.upper)
+        #: Where the visits to each place of the history were.
+        self._spots: Mapping[str, Collection[Coordinates]] = {}
         self._forbidden = [read(policy._at(name)).histogram for name in policy.forbidden]
         self._check_kinds()
 
@@ -114,7 +117,12 @@ class Plan:
     def about(self, history: TableLike) -> Plan:
         """Return the same plan, knowing what the export of `history` says about its locations."""
         types: Types = getattr(history, "types", None) or {}
-        return self._changed(_types=(*self._types, types)) if types else self
+        spots = (getattr(history, "spots", None) or {}) if self._zones else {}
+        return (
+            self._changed(_types=(*self._types, types) if types else self._types, _spots=spots)
+            if types or spots
+            else self
+        )
 
     def question(self, history: TableLike) -> Question:
         """Return what the policy asks of `history`, with the locations that each sensitive name covers.
@@ -130,7 +138,7 @@ class Plan:
             covered.check_known()
         known = plan._known(histogram.index).union(plan.counted(histogram).index)
         for name in plan.policy.spared:
-            if not known.positions(name):
+            if not known.covered(name):
                 raise InputError(f"the spared location {quote(name)} is not in the history{closest(name, known.names)}")
         if plan._comparison is not None and not plan.policy.allow_mismatch:
             plan._comparison.match(plan.counted(histogram).index).check()
@@ -167,20 +175,33 @@ class Plan:
                 continue
             if own is None and self.shipped.knows(name):
                 kind = self._below(self.shipped, name, history.index)
-                covered[name] = locations | kind.difference(*map(known.match, self.policy.spared))
+                covered[name] = locations | kind.difference(self._spared(known))
             elif not locations:
                 kinds = () if own is None else (node.name for _, node in own.tree())
                 covered.unknown[name] = closest(name, [*known.names, *kinds])
+        if self._zones:
+            self._add_zones(covered, history, self._spared(known))
         return covered if self.policy.by == "name" else self._kinds_with(covered, history)
+
+    def _add_zones(self, covered: Covered, history: Histogram, spared: set[str]) -> None:
+        """Cover the places of the history that are in zones. Of each other place it must be known where it is."""
+        settled = covered.locations | spared
+        check_located(self._spots, (name for name in history if name not in settled))
+        for name, zone in self._zones.items():
+            covered[name] = inside(self._spots, [zone]) - spared
 
     def _kinds_with(self, covered: Covered, history: Histogram) -> Covered:
         """The kinds that hold covered places, and those of the same names."""
         kinds = dict(zip(history.locations, self.counted_names(history.locations), strict=True))
         bins = self.counted(history).index.union(self._beyond)
-        spared = {*chain.from_iterable(map(bins.match, self.policy.spared))}
+        spared = self._spared(bins)
         beyond = self._covered(NameIndex(()))
         found = Covered(
-            (name, beyond[name].union(bins.match(name), (kinds[at] for at in places if at in kinds)) - spared)
+            (
+                name,
+                beyond.get(name, frozenset()).union(bins.match(name), (kinds[at] for at in places if at in kinds))
+                - spared,
+            )
             for name, places in covered.items()
         )
         found.unknown = {name: meant for name, meant in covered.unknown.items() if not found[name]}
@@ -267,7 +288,8 @@ class Plan:
         """The places of kinds that are often sensitive, or the kinds that hold one, unless they are candidates."""
         if self.policy.goal == "hide":
             return frozenset()
-        delicate = self.shipped.often_sensitive(history.index.union(self._places_beyond).names)
+        others = [name for name in self._places_beyond.names if history.index.position(name) < 0]
+        delicate = self.shipped.often_sensitive([*history.index.names, *others])
         if self.policy.by == "kind":
             delicate = frozenset(self.counted_names([name for name in delicate if name in history]))
         candidates = NameIndex(self._candidates)
@@ -341,6 +363,11 @@ class Plan:
                 other.__dict__.pop(name, None)
         vars(other).update(attributes)
         return other
+
+    @cached_property
+    def _zones(self) -> dict[str, Zone]:
+        """The zones, by what they are called among the sensitive names."""
+        return {f"zone {zone}": read_zone(zone, self.policy.folder) for zone in self.policy.sensitive_zones}
 
     @cached_property
     def _wanted(self) -> Mapping[str, Any] | None:
@@ -458,7 +485,7 @@ class Plan:
         known = self._known(history)
         others = [name for name in history.names if NameIndex(list(self.policy.kinds)).position(name) < 0]
         for name in self.policy.kinds:
-            meant = "" if known.positions(name) else closest(name, others)
+            meant = "" if known.covered(name) else closest(name, others)
             if meant:
                 raise InputError(f"kinds names {quote(name)}, which is not in the history{meant}", ("kinds",))
 
@@ -468,12 +495,17 @@ class Plan:
     def _covered(self, history: NameIndex) -> Covered:
         """The locations of the history, and of what the policy adds to it, that each sensitive name covers."""
         known = self._known(history)
-        spared = set(chain.from_iterable(map(known.match, self.policy.spared)))
+        spared = self._spared(known)
         return Covered((name, self._matched(name, history, known) - spared) for name in self.policy.sensitive)
+
+    def _spared(self, known: NameIndex) -> set[str]:
+        """The known locations that are kept even though a sensitive name covers them."""
+        return {known.names[at] for name in self.policy.spared for at in known.covered(name)}
 
     def _matched(self, name: str, history: NameIndex, known: NameIndex) -> frozenset[str]:
         """The known locations that a name means: a place of that name, and what is below a node or a preset."""
-        matched, taxonomy = frozenset(known.match(name)), self._taxonomy_of(name)
+        matched = frozenset(known.names[at] for at in known.covered(name))
+        taxonomy = self._taxonomy_of(name)
         return matched if taxonomy is None else matched | self._below(taxonomy, name, history)
 
     def _below(self, taxonomy: Taxonomy, name: str, history: NameIndex) -> frozenset[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from elsewhere import profiles
 from elsewhere.files import read_bounded, write_atomic
 from elsewhere.histories import read_weights
+from elsewhere.histories.zones import is_file
 from elsewhere.model.distances import find_distance
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import HasProfile, Profile, TargetLike
@@ -71,7 +72,7 @@ class Policy:
     goal: Goal
     #: Locations, patterns, nodes of the taxonomy, or presets such as "preset:health".
     sensitive: tuple[str, ...] = ()
-    #: Locations to keep even though `sensitive` covers them.
+    #: Locations to keep even though `sensitive` or `sensitive_zones` cover them.
     spared: tuple[str, ...] = ()
     #: A file, or "shipped".
     taxonomy: str | None = None
@@ -116,6 +117,9 @@ class Policy:
     time_limit: float | None = None
     gap: float = 0.0
     memory_limit: int = MEMORY_LIMIT
+    #: Zones in which every place of the history is sensitive: circles such as "52.5186,13.3763,300m" (latitude,
+    #: longitude, radius), or GeoJSON files with polygons.
+    sensitive_zones: tuple[str, ...] = ()
     folder: Path = field(default=Path(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -200,6 +204,8 @@ class Policy:
                 weights = self.weights(what)
                 told = (sorted(weights.items()), weights.spread if isinstance(weights, Profile) else None)
                 contents[what] = sha256(repr(told).encode()).hexdigest()
+        if zones := [self._at(zone) for zone in self.sensitive_zones if is_file(zone)]:
+            contents["sensitive_zones"] = list(map(_content_hash, zones))
         contents["forbidden"] = [_content_hash(self._at(name)) for name in self.forbidden]
         return {**self.chosen(), "contents": contents}
 
@@ -241,12 +247,12 @@ class Policy:
                 self.goal,
                 self.method,
                 self.chosen_aim,
-                hides=self.goal == "hide" or bool(self.sensitive),
+                hides=self.goal == "hide" or bool(self.sensitive or self.sensitive_zones),
                 hidden=None,
                 limit=self.max_quality_loss,
                 lower=continued or self.lower is not None,
                 kinds=kinds,
-                other_kinds=others,
+                other_kinds=others or bool(self.sensitive_zones),
                 popularity=not self.visited_only and (self.popularity is not None or self.by == "kind"),
                 unmeasured=unmeasured(
                     [self.quality] if self.goal == "hide" else [self.quality, self.privacy],
@@ -298,11 +304,12 @@ class Policy:
             lower=changed(self.lower),
             upper=changed(self.upper),
             forbidden=tuple(map(change, self.forbidden)),
+            sensitive_zones=tuple(change(zone) if is_file(zone) else zone for zone in self.sensitive_zones),
         )
 
 
 _TEXTS = ("taxonomy", "target", "quality", "privacy", "popularity")
-_LISTS = ("sensitive", "spared", "candidates", "forbidden")
+_LISTS = ("sensitive", "sensitive_zones", "spared", "candidates", "forbidden")
 _NUMBERS = ("max_quality_loss", "max_distance", "min_distance", "time_limit", "gap", "redistribute", "memory_limit")
 _CHOICES = {
     "goal": _GOALS,

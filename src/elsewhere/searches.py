@@ -28,8 +28,8 @@ _SEARCH_SHARE = 0.75
 AnyChoices: TypeAlias = Choices | TreeChoices | KindChoices | large.LargeChoices
 
 
-def tabulated(problem: Problem, limits: Limits, known: Ints) -> AnyChoices:
-    """What the search chooses from."""
+def tabulated(problem: Problem, limits: Limits, known: Ints, wider: AnyChoices | None = None) -> AnyChoices:
+    """What the search chooses from; `wider` is the same for a larger budget, if it is known."""
     if kind_totals.depends_on_totals(problem):
         totals = kind_totals.tabulate(problem, problem.budget, limits, known)
         if totals.whole:
@@ -38,6 +38,8 @@ def tabulated(problem: Problem, limits: Limits, known: Ints) -> AnyChoices:
         return tree_tables.tabulate(problem, problem.budget, limits, around=known)
     if large.is_large(problem):
         return large.LargeChoices()
+    if isinstance(wider, Choices) and (narrowed := wider.narrowed(problem)) is not None:
+        return narrowed
     return tabulate(problem, problem.budget, limits, around=known)
 
 
@@ -77,29 +79,25 @@ def approximate(problem: Problem, choices: AnyChoices, known: Ints, limits: Limi
     return exact.bounded(problem, choices, heuristic(problem, choices, known, limits), limits)
 
 
-def searched(
-    problem: Problem, choices: AnyChoices, known: Ints, limits: Limits, guess: tuple[float, float] = (-1.0, 0.0)
-) -> Solution:
+def searched(problem: Problem, choices: AnyChoices, known: Ints, limits: Limits) -> Solution:
     """The optimum, or what was found when time ended the search; ties are broken by name."""
     if isinstance(choices, TreeChoices):
         return tree_exact.optimum(problem, choices, known, limits)
     if isinstance(choices, KindChoices):
         of_kinds = choices.problem.within(problem.limit)
-        found = _searched_flat(of_kinds, choices.totals, choices.of(known), limits, guess)
+        found = _searched_flat(of_kinds, choices.totals, choices.of(known), limits)
         solution = choices.split(problem, found)
         return solution._replace(counts=tree_exact.ordered(problem, solution.counts))
-    solution = _searched_flat(problem, choices, known, limits, guess)
+    solution = _searched_flat(problem, choices, known, limits)
     return solution._replace(counts=exact.ordered(problem, solution.counts))
 
 
-def _searched_flat(
-    problem: Problem, choices: Choices | large.LargeChoices, known: Ints, limits: Limits, guess: tuple[float, float]
-) -> Solution:
+def _searched_flat(problem: Problem, choices: Choices | large.LargeChoices, known: Ints, limits: Limits) -> Solution:
     """The optimum; if time ends the search for it, then no worse than what the heuristic finds in the rest of it."""
     if isinstance(choices, large.LargeChoices):
-        return large.optimum(problem, known, limits, guess)
+        return large.optimum(problem, known, limits)
     left = limits.seconds
-    solution = exact.optimum(problem, choices, known, limits.ending_in(_SEARCH_SHARE * left), guess)
+    solution = exact.optimum(problem, choices, known, limits.ending_in(_SEARCH_SHARE * left))
     near_enough = solution.objective - solution.bound <= limits.tolerance(solution.objective)
     if limits.deadline == math.inf or near_enough or solution.closed:
         return solution
@@ -139,7 +137,7 @@ def known_counts(problem: Problem, limits: Limits) -> Ints:
 
 def above_limit(problem: Problem, needed: float, proven: bool) -> Infeasible:
     """The error for a limit on the quality loss that is too low."""
-    least = "the least that one has" if proven else "the least found"
+    least = "the least possible" if proven else "the least found"
     return Infeasible(
         f"no histogram within the constraints has a quality loss of at most {problem.limit:.10g}; "
         f"{least} is {needed:.10g}",

@@ -43,7 +43,7 @@ class ProfileTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     >>> from elsewhere.sklearn import ProfileTransformer
     >>> museums = [[1, 9], [2, 8]]
     >>> ProfileTransformer(max_quality_loss=0.05).fit(museums).transform([[6, 4]]).tolist()
-    [[3, 7]]
+    [[4, 6]]
     """
 
     def __init__(

@@ -36,6 +36,7 @@ from elsewhere.searches import (
     tabulated,
 )
 from elsewhere.solvers import add_only, exact, kind_totals, one_call, smooth_exact, tree_exact
+from elsewhere.solvers.choices import Shortage
 from elsewhere.solvers.knapsack import Limits, OutOfTime, SearchGaveUp, Solution, nothing_found
 from elsewhere.solvers.required_loss import unproven
 from elsewhere.text import name_list
@@ -48,6 +49,8 @@ _ADVICE_SECONDS = 0.1
 #: the time, that the answer itself may take.
 _ADVICE_GAP = 1e-10
 _ADVICE_SHARE = 8
+#: Points of a frontier that are tried in one compiled call: the tables are shared, but nothing is told in between.
+_POINTS_PER_CALL = 10
 #: Questions with no more bins and visits are small.
 _FEW_BINS, _FEW_VISITS = 300, 5000
 
@@ -116,7 +119,7 @@ def _best(question: Question, limits: Limits) -> Sanitized:
         return _sanitized(question, problem, solution)
     known = known_counts(problem, limits)
     choices = tabulated(problem, limits, known)
-    return _sanitized(question, problem, searched(problem, choices, known, limits), choices)
+    return _sanitized(question, problem, searched(problem, choices, known, limits), choices.short_of)
 
 
 def _nearest(question: Question, limits: Limits) -> Sanitized:
@@ -124,7 +127,7 @@ def _nearest(question: Question, limits: Limits) -> Sanitized:
     problem = question.problem
     known = known_counts(problem, limits)
     choices = tabulated(problem, limits, known)
-    return _sanitized(question, problem, approximate(problem, choices, known, limits), choices, proven=False)
+    return _sanitized(question, problem, approximate(problem, choices, known, limits), choices.short_of, proven=False)
 
 
 @interruptible
@@ -133,8 +136,8 @@ def solve_frontier(
 ) -> Frontier:
     """The answers for many budgets, of which the question has the largest as its limit.
 
-    Tables are shared, and the multipliers of one budget are the first guess for the next. For the least quality loss
-    the budgets are privacy distances to be met. `on_point` hears of each point when it is found, from the largest
+    Each is what `solve` finds for its budget, with tables that are made once. For the least quality loss the budgets
+    are privacy distances to be met. `on_point` hears of each point when it is found, from the largest
     budget on; a search that was ended may improve on it later, and a question that is not small repeats points.
     """
     return soonest(lambda: _solve_frontier(question, budgets, on_point), _is_small(question))
@@ -158,24 +161,30 @@ def _solve_frontier(
             known = align(problem.names, point.histogram.index, point.histogram.counts)
             found[budget] = point
         return Frontier([found[budget] for budget in budgets], budgets)
-    choices = tabulated(problem, limits, known)
     solutions: dict[float, Solution] = {}
-    guess = (-1.0, 0.0)
-    for budget in sorted(set(budgets), reverse=True):
-        limits = _limits(question)
-        solutions[budget] = solution = searched(problem.within(budget), choices, known, limits, guess)
-        guess = (solution.cost_multiplier, solution.size_multiplier)
-        if on_point is not None:
-            on_point(_sanitized(question.within(budget), problem.within(budget), solution, choices))
+    short_of: dict[float, Shortage] = {}
+    choices: AnyChoices | None = None
+    falling = sorted(set(budgets), reverse=True)
+    for first in range(0, len(falling), _POINTS_PER_CALL):
+        some = falling[first : first + _POINTS_PER_CALL]
+        totals = [problem.within(budget).budget for budget in some]
+        for budget, solution in zip(some, one_call.attempts(problem, totals, limits), strict=True):
+            tighter, short_of[budget] = problem.within(budget), ""
+            if solution is None:
+                limits = _limits(question)
+                choices = tabulated(tighter, limits, known, wider=choices)
+                solution, short_of[budget] = searched(tighter, choices, known, limits), choices.short_of
+            solutions[budget] = solution
+            if on_point is not None:
+                on_point(_sanitized(question.within(budget), tighter, solution, short_of[budget]))
     answers: dict[float, Sanitized] = {}
     for budget in sorted(solutions):
-        tighter = problem.within(budget)
+        asked = question.within(budget)
         # What a smaller budget allows, a larger one does: a search that was ended is no step back.
         if not solutions[budget].closed:
-            solutions[budget] = exact.better(tighter, solutions[budget], known)
+            solutions[budget] = exact.better(asked.problem, solutions[budget], known)
         known = solutions[budget].counts
-        asked = question.within(budget)
-        answers[budget] = _sanitized(asked, tighter, solutions[budget], choices)
+        answers[budget] = _sanitized(asked, asked.problem, solutions[budget], short_of[budget])
     return Frontier([answers[budget] for budget in budgets], budgets)
 
 
@@ -267,7 +276,7 @@ def _best_adding(question: Question, sizes: add_only.Sizes, size: int, limits: L
 
 
 def _maybe_more_than_needed(found: Sanitized) -> Sanitized:
-    note = "a search that was ended may have missed a release with fewer added visits"
+    note = "the search was stopped, so it may have missed a release with fewer added visits"
     return replace(found, status="feasible", notes=(*found.notes, note))
 
 
@@ -302,7 +311,7 @@ def _drawn_to_meet(question: Question, limits: Limits) -> Sanitized:
             return _as_drawn(question, best, found, key)
         needed = min(needed, math.inf if found is None else found.quality_loss)
     draws = "the draw cannot be met" if tried == 1 else f"none of {tried} draws can be met"
-    remedy = f"the least that would do is {needed:.10g}" if needed < math.inf else "nor at any other"
+    remedy = f"it takes at least {needed:.10g}" if needed < math.inf else "no quality loss would meet it"
     raise PrivacyNotMet(f"{draws} at a quality loss of at most {problem.limit:.10g}; {remedy}", best, needed)
 
 
@@ -327,9 +336,9 @@ def _as_drawn(question: Question, best: Sanitized, found: Sanitized, key: Key) -
     bound = min(best.bound, found.quality_loss)
     notes = [*found.notes, *key.notes]
     if found.status != "optimal":
-        notes.append("a limit ended the search: the quality loss may not be the least that meets what was drawn")
+        notes.append("a limit ended the search: the quality loss may not be the least that meets the draw")
     if question.spread is not None and question.spread.merged:
-        notes.append("the spread of the target is one of single places; that of their kinds was estimated from it")
+        notes.append("the target's spread is of single places; the spread of their kinds was estimated from it")
     return replace(
         found,
         bound=bound,
@@ -374,7 +383,7 @@ def _enough(loss: float, proven: bool) -> tuple[str, float]:
     """A quality loss that would meet the privacy parameter, in words and as a number."""
     if proven:
         return f"a quality loss of {loss:.10g} would meet it", loss
-    return f"a quality loss of at most {loss:.10g} would meet it: the search for the least one was ended", loss
+    return f"a quality loss of at most {loss:.10g} would meet it; the search for the least one was stopped", loss
 
 
 def _advice(question: Question, limits: Limits) -> tuple[str, float]:
@@ -387,7 +396,7 @@ def _advice(question: Question, limits: Limits) -> tuple[str, float]:
         found = required_loss_of(problem, wanted, limits, problem.budget)
     except SearchGaveUp as error:
         short_of = "time" if isinstance(error, OutOfTime) else "memory"
-        return f"the {short_of} limit leaves no room to find a quality loss that would meet it", math.nan
+        return f"the {short_of} limit stopped the search for a quality loss that would meet it", math.nan
     if found is None:
         return "no quality loss would meet it", math.inf
     return _enough(problem.quality_loss(found.counts), found.objective - found.bound <= 2.0 * _ADVICE_GAP)
@@ -407,9 +416,9 @@ def _named_limit(question: Question) -> str:
     """What the limit on the privacy distance is called: a limit that nobody gave is that of the profile's spread."""
     spread, wanted = question.spread, question.distance_limit
     if spread is not None and question.goal == "resemble" and wanted == spread.distances[-1]:
-        return "the farthest member's"
+        return "that of the farthest member,"
     if spread is not None and question.goal == "avoid" and spread.others and wanted == spread.others[0]:
-        return "that of the nearest person who is no member,"
+        return "that of the nearest nonmember,"
     return DISTANCE_LIMITS[question.goal]
 
 
@@ -417,7 +426,7 @@ def _sanitized(
     question: Question,
     problem: Problem,
     solution: Solution,
-    choices: AnyChoices | None = None,
+    short_of: Shortage = "",
     proven: bool = True,
 ) -> Sanitized:
     """The result that a solution amounts to, in the terms of its distances."""
@@ -441,8 +450,8 @@ def _sanitized(
         notes.append(f"warning: the release adds visits to places of often sensitive kinds: {name_list(risen)}")
     if problem.left_out.any():
         notes.append(f"the quality loss leaves out the sensitive locations: {measure.distance.name} is infinite there")
-    if choices is not None and not choices.whole:
-        notes.append(f"the {choices.short_of} limit let the search see only counts near those that it began with")
+    if short_of:
+        notes.append(f"the {short_of} limit restricted the search to counts near its start")
     return Sanitized(
         problem.goal,
         Histogram._of(tuple(problem.locations), solution.counts),

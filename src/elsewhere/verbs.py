@@ -102,7 +102,7 @@ def hide(
         The weights of the taxonomy's levels, from the top down to the locations. Default: equal shares.
     method
         ``"optimal"`` (the paper's LHO, the default) or ``"drawn"``: each visit that is moved goes to a place chosen at
-        random, so that knowing the method does not help to undo it. Only the least quality loss is given up.
+        random, so that knowing the method does not help to undo it. You give up only the least quality loss.
     max_quality_loss
         The limit on d_q(H, H'). A drawn release satisfies it, too. Default: no limit.
     popularity
@@ -128,7 +128,7 @@ def hide(
         An argument is not valid; the message names the value.
     Infeasible
         No histogram satisfies the constraints, for example because every visit is sensitive. If only the limit on the
-        quality loss is missed, `needed_quality_loss` is the least that would do.
+        quality loss is missed, `needed_quality_loss` is the least sufficient limit.
 
     See Also
     --------
@@ -376,7 +376,7 @@ def resemble(
 
     >>> r = resemble(bob, frugal, max_distance=0.04, size="free", lower=bob)
     >>> r.added, round(r.privacy_distance, 7), r.status
-    ({'b': 4, 'c': 2, 'a': 1}, np.float64(0.0387192), 'optimal')
+    ({'b': 4, 'c': 2, 'a': 1}, 0.0387192, 'optimal')
 
     As near as some tourist, at some of the places of tourists:
 
@@ -617,10 +617,11 @@ def frontier(
     .. math:: f(\epsilon) = \min_{H'} d_p(H', H'') \quad \text{s.t.} \quad d_q(H, H') \le \epsilon, \quad
         \sum_i H'[i] = N
 
-    for each :math:`\epsilon` in `budgets`; avoid has the maximum in place of the minimum. Each point is as good as what
-    `resemble` or `avoid` returns for that limit. Of equally good histograms it may be another one, because the points
-    share tables and multipliers. With ``aim="least-loss"`` the budgets are privacy distances instead, and each point is
-    the release of least quality loss that meets one of them.
+    for each :math:`\epsilon` in `budgets`; avoid has the maximum in place of the minimum. Each point is what `resemble`
+    or `avoid` returns for that limit, found faster because the points share tables. A point whose search a limit ended
+    may be better: it is never worse than that of a smaller budget. With a `SmoothedJS`, it may be another release that
+    is as good. With ``aim="least-loss"`` the budgets are privacy distances instead, and each point is the release of
+    least quality loss that meets one of them.
 
     Parameters
     ----------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import random
 import re
 from importlib.util import find_spec
 from pathlib import Path
@@ -94,7 +95,7 @@ def test_dots_tick_places(page: Page, tmp_path: Path) -> None:
     path.write_text(PLACES)
     page.set_input_files("#file", path)
     expect(page.locator("#map-words")).to_contain_text("3 of 4 places")
-    picture = page.get_by_role("group", name="Where that is")
+    picture = page.get_by_role("group", name="On the map")
     clinic = picture.get_by_role("checkbox", name="Central Clinic, 1 visit, often sensitive")
     expect(clinic).to_have_attribute("aria-checked", "false")
     clinic.click()
@@ -127,3 +128,17 @@ def test_the_map_has_land(page: Page, tmp_path: Path) -> None:
     path.write_text(PLACES)
     page.set_input_files("#file", path)
     expect(page.locator("#map-land")).to_have_attribute("d", re.compile("^M"))
+
+
+@pytest.mark.browser
+@in_browser
+def test_every_place_is_in_a_dot(page: Page, tmp_path: Path) -> None:
+    """Also where many are so near to each other that dots are merged."""
+    dice = random.Random(1)
+    rows = [f"p{at},1,{10 + dice.random():.4f},{50 + dice.random():.4f}" for at in range(300)]
+    path = tmp_path / "places.csv"
+    path.write_text("\n".join(["location,count,latitude,longitude", *rows]))
+    page.set_input_files("#file", path)
+    expect(page.locator("#map-dots circle").first).to_be_visible()
+    labels = page.locator("#map-dots circle").evaluate_all("dots => dots.map(dot => dot.getAttribute('aria-label'))")
+    assert sum(int(visits) for label in labels for visits in re.findall(r"(\d+) visit", label)) == 300

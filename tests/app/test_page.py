@@ -144,7 +144,7 @@ def test_keyboard_alone(page: Page) -> None:
     expect(page.get_by_role("radio", name="Resemble")).to_be_checked()
     keys.press("Tab")
     keys.type("Tour")
-    expect(page.get_by_label("Whom to resemble")).to_have_value("tourist")
+    expect(page.get_by_label("Profile to resemble")).to_have_value("tourist")
     settled(page)
     tab_to(page, "#search")
     keys.type("hotel")
@@ -418,7 +418,7 @@ def test_every_choice_can_be_undone(page: Page, tmp_path: Path) -> None:
     chosen()
     page.get_by_role("radio", name="Resemble").check()
     seen.append("")  # nothing to wait for: there is no release without a target
-    page.get_by_label("Whom to resemble").select_option("commuter")
+    page.get_by_label("Profile to resemble").select_option("commuter")
     expect(page.get_by_role("button", name="Compare anyway")).to_be_visible()
     seen.append("")  # nor with one that matches little
     page.get_by_role("button", name="Compare anyway").click()
@@ -533,7 +533,7 @@ def test_more_choices(page: Page, tmp_path: Path) -> None:
     page.reload()
     expect(page.get_by_label("Visits to add at other places")).to_have_value("4")
     assert counts(saved(page, "JSON")) == dict(expected.histogram)
-    page.get_by_role("button", name="Start anew").click()
+    page.get_by_role("button", name="Start without it").click()
     expected = ew.hide(history, ["Iron Works Gym"], **asked)  # type: ignore[arg-type]
     assert counts(saved(page, "JSON")) == dict(expected.histogram)
     page.get_by_role("radio", name="Avoid").check()

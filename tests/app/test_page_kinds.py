@@ -59,7 +59,7 @@ def test_why_a_place_is_where_it_is(loaded: Page) -> None:
     expect(clinic).to_have_attribute("title", "Klinikum Nord\nKind: Hospital (the word 'klinikum')")
     expect(clinic).to_have_attribute("aria-description", "Kind: Hospital (the word 'klinikum')")
     expect(row(loaded, "Blue Lantern")).to_have_attribute(
-        "aria-description", "Kind: not known (nothing in the name tells)"
+        "aria-description", "Kind: not known (the name does not tell)"
     )
     clinic.focus()
     expect(loaded.locator("#kind-place")).to_have_text("Klinikum Nord")
@@ -174,7 +174,7 @@ def test_a_target_that_matches_little(loaded: Page) -> None:
     """A refusal with two ways on: by kinds, in which ticks stand for the whole kinds; or anyway."""
     tick(loaded, "Ty's Bar")
     loaded.get_by_role("radio", name="Resemble").check()
-    loaded.get_by_label("Whom to resemble").select_option("tourist")
+    loaded.get_by_label("Profile to resemble").select_option("tourist")
     expect(loaded.locator("#outcome-words")).to_contain_text(re.compile(r"^Only \d+% of the target's weight"))
     expect(loaded.get_by_role("button", name="Save as CSV")).to_be_disabled()
     loaded.get_by_role("button", name="Compare kinds of place instead").click()
@@ -193,7 +193,7 @@ def test_a_target_that_matches_little(loaded: Page) -> None:
     expect(loaded.locator("#ticked")).to_have_text("1 place with 5 visits ticked: Ty's Bar.")
     settled(loaded)
     assert counts(saved(loaded, "JSON")).keys() <= HISTORY.keys() - {"Ty's Bar"}
-    loaded.get_by_label("Whom to resemble").select_option("student")
+    loaded.get_by_label("Profile to resemble").select_option("student")
     expect(loaded.get_by_role("button", name="Compare anyway")).to_be_visible()  # it was for the other target
 
 
@@ -260,7 +260,7 @@ def test_for_everybody(browser: Browser, address: str, tmp_path: Path, theme: st
     load(page, table(tmp_path, {**HISTORY, "a" * 200: 2}))
     page.get_by_text("Is any of these sensitive?").click()
     page.get_by_role("radio", name="Resemble").check()
-    page.get_by_label("Whom to resemble").select_option("tourist")
+    page.get_by_label("Profile to resemble").select_option("tourist")
     expect(page.get_by_role("button", name="Compare anyway")).to_be_visible()
     looks_right(page, tmp_path / "refused")
     row(page, "Klinikum Nord").focus()  # another target has brought another tree

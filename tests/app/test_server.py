@@ -647,7 +647,7 @@ def test_how_much_changed_in_plain_words(client: Client) -> None:
     opened = client.upload("h.csv", b"location,count\nClinic,1\nCafe,16\nPark,3\n")["id"]
     hide = {"goal": "hide", "ticked": ["Clinic"]}
     assert client.release(opened, hide)["plain"] == "1 of 20 visits moved (5%): hardly noticeable."
-    told = "1 of 20 visits removed (5%), 2 visits added: hardly noticeable."
+    told = "1 of 20 visits removed (5%), 2 visits added: noticeable to somebody who knows your habits."
     assert client.release(opened, {**hide, "redistribute": 2})["plain"] == told
     assert client.release(opened, {**hide, "ticked": ["Cafe"]})["plain"].endswith("(80%): mostly another history.")
 

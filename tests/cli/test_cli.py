@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from importlib import import_module
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +130,7 @@ FAILING: list[tuple[int, str, tuple[str, ...]]] = [
                                        "--max-distance", "0.1", "--lower", "gym=1")),
     (3, "cannot hide those at sensitive places: 'gym'", ("resemble", "history.csv", "--target", "target.csv",
                                                          "--add-only", "--max-distance", "0.1", "--sensitive", "gym")),
-    (3, "no visit need be added", ("resemble", "history.csv", "--target", "target.csv", "--add-only",
+    (3, "no visit needs to be added", ("resemble", "history.csv", "--target", "target.csv", "--add-only",
                                    "--max-distance", "1")),
     (3, "no quality loss would meet it", ("resemble", "history.csv", "--target", "target.csv", "--max-distance", "0",
                                           "--upper", "gym=0")),
@@ -143,7 +144,7 @@ FAILING: list[tuple[int, str, tuple[str, ...]]] = [
     (3, "nowhere to move them; name --candidate", ("hide", "history.csv", "--sensitive", "*")),
     (3, "equals your history", ("avoid", "history.csv", "--target", "target.csv", "--max-quality-loss", "0")),
     (3, "covers no visit", ("hide", "history.csv", "--sensitive", "preset:politics", "--quiet")),
-    (3, "would do)", ("resemble", "history.csv", "--target", "target.csv", "--max-quality-loss", "0.01",
+    (3, "(set --max-quality-loss ", ("resemble", "history.csv", "--target", "target.csv", "--max-quality-loss", "0.01",
                       "--sensitive", "gym")),
 ]  # fmt: skip
 
@@ -166,7 +167,7 @@ def test_a_failure_is_one_sentence_and_leaves_the_release_as_it_was(
 def test_the_needed_quality_loss_is_enough(run: Run) -> None:
     asked = ("resemble", "history.csv", "--target", "target.csv", "--max-distance", "0.01", "-o", "release.csv")
     _, _, err = run(*asked, "--max-quality-loss", "0.01")
-    enough = err.rpartition("--max-quality-loss ")[2].split()[0]
+    enough = err.rpartition("--max-quality-loss ")[2].split(")")[0]
     assert run(*asked, "--max-quality-loss", enough)[0] == 0
     assert rows("release.csv")
 
@@ -305,7 +306,7 @@ def test_every_help_has_an_example() -> None:
             waiting += [(inner, f"{path} {name}") for name, inner in command.commands.items()]
         else:
             seen += 1
-            assert f"      {path}" in (command.help or ""), path
+            assert f"\n  {path}" in cleandoc(command.help or ""), path  # Python 3.13 cleans it by itself
     assert seen == 19
 
 
@@ -379,7 +380,7 @@ def test_just_enough(run: Run) -> None:
     ew.resemble(HISTORY, TARGET, 1.0).save("nearest.csv")
     status, _, err = run("verify", *asked[:1], "nearest.csv", *asked[1:])
     assert status == 0
-    assert f"Allowed, but not the best: a release with a quality loss of {best.quality_loss:.4g} exists." in err
+    assert f"Valid, but not optimal: a release with a quality loss of {best.quality_loss:.4g} exists." in err
     status, out, err = run("frontier", *asked[:4], "--aim", "least-loss", "--budgets", "0.2,0.1", "--suggest")
     assert status == 0
     assert float(out.splitlines()[1].split(",")[1]) == best.quality_loss

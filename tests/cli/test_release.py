@@ -196,4 +196,4 @@ def test_a_better_release_is_named(run: Run) -> None:
     Path("worse.csv").write_text(worse, encoding="utf-8", newline="\n")
     status, _, err = run("verify", "history.csv", "worse.csv", "--sensitive", "casino")
     best = f"a release with a quality loss of {ew.hide(HISTORY, {'casino'}).quality_loss:.4g} exists"
-    assert (status, f"Allowed, but not the best: {best}." in err) == (0, True)
+    assert (status, f"Valid, but not optimal: {best}." in err) == (0, True)

@@ -218,7 +218,9 @@ def test_folders_in_folders(tmp_path: Path) -> None:
     ]  # fmt: skip
     one = lake / "user=ann" / "month=1=x"
     parquet(tmp_path / "again" / "user=ann" / "f.parquet", user=["eve"], location=["gym"])
-    assert "the column 'user' is in the names of folders and elsewhere" in refused(tmp_path, tmp_path / "again")
+    assert "the column 'user' is both in the files and in the names of their folders" in refused(
+        tmp_path, tmp_path / "again"
+    )
     assert "no user column is known" in refused(tmp_path, one)
 
 
@@ -333,7 +335,7 @@ def test_tables_that_the_caller_holds(tmp_path: Path) -> None:
     ew.batch(HIDE, table, tmp_path / "out")
     again = ew.batch(HIDE, table.sort_by("count"), tmp_path / "out")
     assert again.releases.num_rows == sum(map(len, wanted.values()))
-    with pytest.raises(ew.InputError, match="begun with another input"):
+    with pytest.raises(ew.InputError, match="started with another input"):
         ew.batch(HIDE, table.slice(1), tmp_path / "out")
 
 
@@ -424,10 +426,10 @@ def test_choices_of_other_types(choices: dict[str, Any], hidden: str) -> None:
     ("header", "named"),
     [
         ("user,sensitive,sensitive", "two columns are called 'sensitive'"),
-        ("user,Sensitive", "the column 'Sensitive' is no choice of a user's own; did you mean 'sensitive'?"),
-        ("user,sensitve", "the column 'sensitve' is no choice of a user's own; did you mean 'sensitive'?"),
-        ("user,sensitive,age", "the column 'age' is no choice of a user's own; those are sensitive"),
-        ("user", "no column has choices of users' own"),
+        ("user,Sensitive", "the column 'Sensitive' is not a personal choice; did you mean 'sensitive'?"),
+        ("user,sensitve", "the column 'sensitve' is not a personal choice; did you mean 'sensitive'?"),
+        ("user,sensitive,age", "the column 'age' is not a personal choice; those are sensitive"),
+        ("user", "no column has personal choices"),
         ("who,sensitive", "no user column is known"),
     ],
 )
@@ -447,7 +449,7 @@ def test_users_with_choices_who_are_not_there(tmp_path: Path) -> None:
     own = pa.table({"user": ["7", "8"], "sensitive": [["gym"], ["gym"]]})
     result = ew.batch(HIDE, table, personal=own)
     assert result.releases.to_pylist() == [{"user": 7, "location": "clinic", "count": 3}]
-    assert result["notes"] == ["1 user with choices of their own is not in the input."]
+    assert result["notes"] == ["1 user with personal choices is not in the input."]
     for nobody in ("7.4", 7.4, "07"):  # rounded, it would be somebody
         said = refused(tmp_path, table, personal=pa.table({"user": [nobody], "sensitive": ["gym"]}))
         assert "none of its users is in the input" in said
@@ -468,16 +470,16 @@ def test_a_folder_tells_nothing_of_others(tmp_path: Path) -> None:
 
 
 ARGUMENTS: list[tuple[dict[str, Any], str]] = [
-    ({"threads": 10**6}, "threads is 1000000; it is a whole number from 1 to 1,024"),
+    ({"threads": 10**6}, "threads is 1000000; it must be a whole number from 1 to 1,024"),
     ({"threads": "2"}, "threads is '2'"),
     ({"memory": "1GB"}, "memory is '1GB'"),
     ({"part_rows": 2.5}, "part_rows is 2.5"),
     ({"min_released": "99%"}, "min_released is '99%'"),
-    ({"rows_are_visits": "no"}, "rows_are_visits is 'no'; it is True or False"),
+    ({"rows_are_visits": "no"}, "rows_are_visits is 'no'; it must be True or False"),
     ({"keys": "month"}, "keys is 'month'; give a list of columns"),
-    ({"keys": ("location",)}, "a key is called 'location'"),
+    ({"keys": ("location",)}, "the key 'location' has the name of"),
     ({"keys": ("/abs",), "partition_by": ("/abs",), "output": "x"}, "the column '/abs' cannot name a folder"),
-    ({"keys": ("month",), "partition_by": ("month", "month")}, "with a column twice"),
+    ({"keys": ("month",), "partition_by": ("month", "month")}, "which has a column twice"),
     ({"policy": 5}, "policy is 5; give a Policy or its file"),
     ({"input": ""}, "input is ''; give a path of this machine"),
     ({"input": "file://"}, "input is 'file://'; give a path of this machine"),

@@ -80,7 +80,7 @@ def test_an_interrupt_says_what_is_written(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(KeyboardInterrupt) as raised:
         ew.batch(policy, tmp_path / "in.parquet", tmp_path / "out", part_rows=200, progress=interrupt)
     parts = len(list((tmp_path / "out").glob("part-*")))
-    assert str(raised.value) == f"{parts} parts written so far; run the same command again to resume"
+    assert str(raised.value) == f"{parts} parts written so far; rerun the same command to resume"
     assert not list(tmp_path.glob(".out-spill-*"))
 
 

@@ -324,7 +324,7 @@ def test_dictionaries_of_any_kind() -> None:
 
 def test_too_little_memory_is_said(tmp_path: Path) -> None:
     write(tmp_path / "in.parquet", people(20))
-    with pytest.raises(ew.InputError, match="fit neither into the memory"):
+    with pytest.raises(ew.InputError, match="fit neither into the allowed memory"):
         ew.batch(ew.Policy("hide", sensitive=("gym",)), tmp_path / "in.parquet", tmp_path / "out", memory=10_000)
 
 

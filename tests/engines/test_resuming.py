@@ -98,7 +98,7 @@ def test_a_stored_profile_that_has_changed_is_another_question(tmp_path: Path, m
     profiles.save(mine, profiles.learn({"ann": {"park": 2, "gym": 1}}))
     ew.batch(policy, tmp_path / "in.parquet", tmp_path / "out", threads=1)
     profiles.save(mine, profiles.learn({"ann": {"park": 1, "gym": 1}}))
-    with pytest.raises(ew.InputError, match="begun with another input, policy, key or version"):
+    with pytest.raises(ew.InputError, match="started with another input, policy, key or version"):
         ew.batch(policy, tmp_path / "in.parquet", tmp_path / "out", threads=1)
 
 
@@ -179,7 +179,7 @@ def test_folders_of_others(tmp_path: Path) -> None:
     write(tmp_path / "in.parquet", people(5))
     ew.batch(HIDE, tmp_path / "in.parquet", tmp_path / "A")
     for report in ("A", "A.private"):
-        with pytest.raises(ew.InputError, match=r"holds files of something else|begun with another input"):
+        with pytest.raises(ew.InputError, match=r"holds files of something else|started with another input"):
             ew.batch(HIDE, tmp_path / "in.parquet", tmp_path / "B", report=tmp_path / report)
     (tmp_path / "open").mkdir(mode=0o755)
     ew.batch(HIDE, tmp_path / "in.parquet", tmp_path / "C", report=tmp_path / "open")
@@ -195,7 +195,7 @@ def test_a_lock_is_given_back(tmp_path: Path) -> None:
     (tmp_path / "report").mkdir()
     taken = os.open(tmp_path / "report", os.O_RDONLY)
     fcntl.flock(taken, fcntl.LOCK_EX)
-    with pytest.raises(ew.InputError, match=r"another batch is at work in '.*report'"):
+    with pytest.raises(ew.InputError, match=r"another batch is running in '.*report'"):
         ew.batch(HIDE, tmp_path / "in.parquet", tmp_path / "out", report=tmp_path / "report")
     os.close(taken)
     assert ew.batch(HIDE, tmp_path / "in.parquet", tmp_path / "out", report=tmp_path / "report")["users"] == 5
@@ -216,7 +216,7 @@ def test_one_output_for_one_run(tmp_path: Path) -> None:
         assert other.stdout is not None
         assert other.stdout.readline() == b"begun\n"
         for output, report, busy in (("out", "elsewhere", "out"), ("other", "report", "report")):
-            with pytest.raises(ew.InputError, match=f"another batch is at work in '.*{busy}'|holds files of something"):
+            with pytest.raises(ew.InputError, match=f"another batch is running in '.*{busy}'|holds files of something"):
                 ew.batch(HIDE, tmp_path / "in.parquet", tmp_path / output, report=tmp_path / report)
         other.kill()
 

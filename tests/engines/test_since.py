@@ -194,7 +194,7 @@ def test_users_are_compared_as_they_are_written(types: tuple[str, str], tmp_path
     assert result["released"] == 3
     assert result.releases.schema.field("uid").type == now
     bad = earlier.set_column(0, "uid", pa.array(["07", "08"]))
-    with pytest.raises(ew.InputError, match="since: none of its users is in the input; users must be written alike"):
+    with pytest.raises(ew.InputError, match="since: none of its users is in the input; write users the same way"):
         ew.batch(HIDE, later, keys=["month"], since=bad)
 
 
@@ -218,7 +218,7 @@ def test_keys_in_folders_and_parts_that_are_lost(tmp_path: Path) -> None:
     ew.batch(HIDE, tmp_path / "more.parquet", tmp_path / "two", **asked)
     assert {path: path.read_bytes() for path in (tmp_path / "two").rglob("part-*")} == parts
     asked["since"] = pq.read_table(tmp_path / "one")
-    with pytest.raises(ew.InputError, match="begun with another input"):
+    with pytest.raises(ew.InputError, match="started with another input"):
         ew.batch(HIDE, tmp_path / "more.parquet", tmp_path / "two", **asked)
 
 
@@ -227,7 +227,7 @@ def test_mistakes_are_named(tmp_path: Path) -> None:
     ew.batch(HIDE, table(EARLIER), tmp_path / "past", allow_unchanged=True)
     with pytest.raises(ew.InputError, match="in the folder of the earlier releases"):
         ew.batch(HIDE, now, tmp_path / "past" / "new", since=tmp_path / "past")
-    with pytest.raises(ew.InputError, match="since and the policy's lower both say"):
+    with pytest.raises(ew.InputError, match="since and the policy's lower both set"):
         ew.batch(replace(HIDE, lower={"gym": 1}), now, since=tmp_path / "past")
     (tmp_path / "past" / "_SUCCESS").unlink()
     with pytest.raises(ew.InputError, match=r"since: .*past' has no _SUCCESS"):
@@ -237,7 +237,7 @@ def test_mistakes_are_named(tmp_path: Path) -> None:
         past = past.set_column(past.column_names.index(column), column, wrong)
         with pytest.raises(ew.InputError, match="since: the release of the user 'ann' has a row without a location or"):
             ew.batch(HIDE, now, since=past, on_error="skip")
-    with pytest.raises(ew.InputError, match="since: releases have counts"):
+    with pytest.raises(ew.InputError, match="since: earlier releases need counts"):
         ew.batch(HIDE, now, since=table(EARLIER).drop_columns(["count"]))
 
 

@@ -342,10 +342,10 @@ def test_users_own_choices(spark: Any, tmp_path: Path) -> None:
     table = file_table(spark, str(tmp_path / "in.csv"))
     roles = find_roles(table, **COLUMNS)
     wrong = {
-        "uid,Sensitive\n1,gym\n": "the column 'Sensitive' is no choice of a user's own; did you mean 'sensitive'",
-        "uid,sensitve\n1,gym\n": "the column 'sensitve' is no choice",
-        "uid\n1\n": "no column has choices",
-        "uid,sensitive\n1,gym\n1,bar\n": "the user '1' has more than one row of choices",
+        "uid,Sensitive\n1,gym\n": "the column 'Sensitive' is not a personal choice; did you mean 'sensitive'",
+        "uid,sensitve\n1,gym\n": "the column 'sensitve' is not a personal choice",
+        "uid\n1\n": "no column has personal choices",
+        "uid,sensitive\n1,gym\n1,bar\n": "the user '1' has more than one row of personal choices",
         "uid,sensitive\n,gym\n": "a row has no 'uid'",
         "uid,sensitive\n1,gym,bar\n": "'.*own.csv' has a row of 3 values",
     }

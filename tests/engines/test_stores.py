@@ -141,7 +141,7 @@ def used(lake: Lake) -> Lake:
         ("raw", "raw/out", "output is 's3://lake/raw/out', in the folder of the input"),
         ("made", "x", "'s3://lake/made' holds the releases of an earlier batch"),
         ("made.private", "x", "'s3://lake/made.private' holds the private report of an earlier batch"),
-        ("others", "made", "output is 's3://lake/made', begun with another input"),
+        ("others", "made", "output is 's3://lake/made', started with another input"),
     ],
 )
 def test_what_is_refused(used: Lake, path: str, output: str, named: str) -> None:

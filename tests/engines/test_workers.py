@@ -111,7 +111,7 @@ def test_an_error_in_a_worker_is_raised_as_itself() -> None:
     """With where it came from; and the processes have ended."""
     nonsense = pa.table({"user": ["ann"], "location": ["gym"], "count": [1], "colour": ["red"]})
     with (
-        pytest.raises(ew.InputError, match="'colour' is no choice") as raised,
+        pytest.raises(ew.InputError, match="'colour' is not a personal choice") as raised,
         workers(POLICY.plan(), False, ("user",), 2) as pool,
     ):
         pool.submit(nonsense).result()

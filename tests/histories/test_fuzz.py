@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import elsewhere as ew
 from elsewhere.model.names import merge_spellings
-from tests.support.exports import EXPORTS, chromium, firefox
+from tests.support.exports import EXPORTS, MEDIA, chromium, firefox
 from tests.support.tracks import TRACKS
 
 arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
@@ -100,7 +100,8 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def samples() -> dict[str, bytes]:
     """A file of every format."""
-    found = {path.name: path.read_bytes() for path in (*EXPORTS.rglob("*.*"), *TRACKS.iterdir()) if path.is_file()}
+    paths = (*EXPORTS.rglob("*.*"), *MEDIA.iterdir(), *TRACKS.iterdir())
+    found = {path.name: path.read_bytes() for path in paths if path.is_file()}
     found |= {form: write({"cafe": 7, "gym": 2, "café, the": 3}) for form, write in FORMS.items()}
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -117,6 +118,7 @@ def samples() -> dict[str, bytes]:
 SAMPLES = samples()
 FORMATS = [
     *(None, "browser", "takeout", "timeline", "swarm", "parquet", "jsonl", "json", "foursquare", "csv"),
+    *("chrome", "youtube", "spotify", "netflix"),
     *("records", "gpx", "kml", "tcx", "overland", "polarsteps", "geojson", "owntracks", "geolife", "tracks"),
 ]
 
@@ -139,6 +141,7 @@ def test_broken_and_mislabelled_files(sample: tuple[str, bytes], format: str | N
     path = file(sample[1])
     assert_read_or_refused(path)
     assert_read_or_refused(path, format=format, locations=locations)
+    assert_read_or_refused(path, format=format, by="place,daypart,weekend", until="2023-03-06")
 
 
 def assert_read_or_refused(path: Path, **options: Any) -> None:
@@ -155,6 +158,7 @@ def assert_read_or_refused(path: Path, **options: Any) -> None:
 KEYS = """
 timelineObjects placeVisit location name semanticSegments visit topCandidate placeId hierarchyLevel
 items type venue categories id response checkins count user
+url header subtitles details msPlayed artistName endTime createdAt startTime time_usec
 locations latitudeE7 longitudeE7 timestamp features geometry coordinates properties time all_steps lat lon rawSignals
 """
 JSON = st.recursive(
@@ -168,3 +172,4 @@ JSON = st.recursive(
 @given(content=JSON, format=st.sampled_from([None, *FORMATS[2:5], *FORMATS[10:]]))
 def test_json_of_any_shape(content: Any, format: str | None) -> None:  # noqa: A002
     assert_read_or_refused(file(json.dumps(content).encode()), format=format)
+    assert_read_or_refused(file(json.dumps(content).encode()), format=format, by="place,daypart")

@@ -628,7 +628,7 @@ def test_a_browser_that_never_rests(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with closing(chromium(path)):
         pass
     changes = iter(range(1, 10))
-    monkeypatch.setattr("elsewhere.histories.browser._query", lambda address: os.utime(path, (0, next(changes))))
+    monkeypatch.setattr("elsewhere.histories.browser._query", lambda *_: os.utime(path, (0, next(changes))))
     refuses("keeps writing to it; close the browser", path)
 
 

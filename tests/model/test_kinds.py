@@ -120,7 +120,7 @@ def test_traps(name: str) -> None:
 
 def test_a_place_without_a_kind_says_so() -> None:
     (kind,) = ew.kinds(["Xyzzy"])
-    assert kind == ew.Kind("Xyzzy", None, 0.0, "nothing in the name tells")
+    assert kind == ew.Kind("Xyzzy", None, 0.0, "the name does not tell")
 
 
 @pytest.mark.parametrize(

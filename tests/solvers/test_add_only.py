@@ -156,7 +156,7 @@ def test_the_history_may_be_enough_already() -> None:
     history = {"a": 5, "b": 5}
     result = ew.resemble(history, {"a": 1, "b": 1}, max_distance=0.1, size="free", lower=history)
     assert result.unchanged
-    with pytest.raises(ew.Unchanged, match="no visit need be added"):
+    with pytest.raises(ew.Unchanged, match="no visit needs to be added"):
         result.check_changed()
 
 

@@ -14,7 +14,7 @@ import elsewhere as ew
 from elsewhere.budgets import frontier_budgets
 from elsewhere.model.question import Question
 from elsewhere.paper import brute_force
-from tests.support.instances import DISTANCES, bumpy, constraints, histograms, wild
+from tests.support.instances import DISTANCES, bumpy, kind_targetings, wild
 
 _QUICK = settings(max_examples=30, suppress_health_check=list(HealthCheck))
 
@@ -22,27 +22,6 @@ Goal = Literal["resemble", "avoid"]
 
 PLACES = {"Adlon": "Hotel", "Sacher": "Hotel", "Ritz": "Hotel", "Louvre": "Museum", "Prado": "Museum", "Zoo": "Park"}
 HISTORY = {"Adlon": 9, "Sacher": 2, "Ritz": 0, "Louvre": 5, "Prado": 4, "Zoo": 3, "Home": 12}
-
-
-@st.composite
-def questions(draw: st.DrawFn, quality: str) -> dict[str, Any]:
-    """A question with a target of kinds, some of which no location has, or which are names of locations too."""
-    histogram = draw(histograms())
-    candidates = draw(st.lists(st.sampled_from("xy"), max_size=1))
-    known = sorted({*histogram, *candidates})
-    asked: dict[str, Any] = draw(constraints(histogram, known, hiding=False))
-    kinds = draw(st.dictionaries(st.sampled_from("abcdxy"), st.sampled_from(["k", "l", "a", "z"])))
-    weight = st.one_of(st.integers(0, 6), st.floats(0.1, 6.0))
-    target = draw(st.dictionaries(st.sampled_from(["k", "l", "a", "b", "z"]), weight, min_size=1, max_size=3))
-    target[min(target)] = max(1, target[min(target)])
-    asked.update(candidates=candidates, target=target, histogram=histogram)
-    if draw(st.integers(0, 3)) == 0:
-        asked.update(target={kind: math.ceil(number) for kind, number in target.items()}, size="target")
-    scale = 1.0 if quality in ("js", "jeffreys", "variational") else 10.0
-    asked["max_quality_loss"] = draw(st.sampled_from([0.0, 0.01, 0.05, 0.1, 0.3, 1.0])) * scale
-    asked["quality"] = quality
-    asked["kinds"] = kinds
-    return asked
 
 
 def check_against_brute_force(goal: Goal, privacy: str, asked: dict[str, Any]) -> None:
@@ -80,14 +59,14 @@ def check_against_brute_force(goal: Goal, privacy: str, asked: dict[str, Any]) -
 @settings(_QUICK, max_examples=15)
 @given(data=st.data())
 def test_every_pair_of_distances(quality: str, privacy: str, goal: Goal, data: st.DataObject) -> None:
-    check_against_brute_force(goal, privacy, data.draw(questions(quality)))
+    check_against_brute_force(goal, privacy, data.draw(kind_targetings(quality)))
 
 
 @pytest.mark.parametrize("goal", ["resemble", "avoid"])
 @settings(_QUICK, max_examples=60)
 @given(data=st.data())
 def test_forbidden_histograms(goal: Goal, data: st.DataObject) -> None:
-    asked, name = data.draw(questions("js")), data.draw(st.sampled_from(DISTANCES))
+    asked, name = data.draw(kind_targetings("js")), data.draw(st.sampled_from(DISTANCES))
     forbidden: list[ew.Histogram] = []
     for _ in range(data.draw(st.integers(1, 3))):
         given_ = {name: value for name, value in asked.items() if name != "kinds"}
@@ -100,7 +79,7 @@ def test_forbidden_histograms(goal: Goal, data: st.DataObject) -> None:
 @settings(_QUICK, max_examples=60)
 @given(data=st.data())
 def test_users_own_quality_function(goal: Goal, data: st.DataObject) -> None:
-    asked = {**data.draw(questions("pearson")), "quality": data.draw(st.sampled_from([bumpy, wild]))}
+    asked = {**data.draw(kind_targetings("pearson")), "quality": data.draw(st.sampled_from([bumpy, wild]))}
     check_against_brute_force(goal, data.draw(st.sampled_from(DISTANCES)), asked)
 
 
@@ -117,7 +96,7 @@ def test_ranges_that_are_narrowed_to_values_that_are_not_allowed(goal: Goal) -> 
 @settings(_QUICK, max_examples=60)
 @given(data=st.data())
 def test_least_quality_loss_that_meets_a_distance(goal: Goal, data: st.DataObject) -> None:
-    asked = {**data.draw(questions("js")), "max_quality_loss": 0.02}
+    asked = {**data.draw(kind_targetings("js")), "max_quality_loss": 0.02}
     asked["privacy"] = ew.KindDistance(data.draw(st.sampled_from(["js", "neyman"])), asked.pop("kinds"))
     wanted = data.draw(st.sampled_from([0.05, 0.3, 0.7]))
     truth = brute_force(goal, **asked)

@@ -237,6 +237,6 @@ def test_a_long_history_within_little_memory_or_time() -> None:
     assert quick.quality_loss >= best.quality_loss >= quick.bound
     assert check(asked, quick).ok
     with pytest.raises(
-        ew.PrivacyNotMet, match=r"a quality loss of at most .* would meet it: the search for the least one was ended"
+        ew.PrivacyNotMet, match=r"a quality loss of at most .* would meet it; the search for the least one was stopped"
     ):
         solve("resemble", {**asked, "max_quality_loss": best.quality_loss - 1e-3}, time_limit=0.0)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import elsewhere as ew
 from elsewhere.paper import brute_force
-from tests.support.instances import DISTANCES, Instance, bumpy, hidings, histograms, targetings, wild
+from tests.support.instances import DISTANCES, Instance, bumpy, hidings, targetings, wild
 
 _QUICK = settings(max_examples=30, suppress_health_check=list(HealthCheck))
 _THOROUGH = settings(_QUICK, max_examples=300)
@@ -150,17 +150,3 @@ def test_hide(quality: str | Callable[[float, int], float], data: st.DataObject)
     assert result.status == "optimal"
     check = ew.verify(instance.histogram, result, **asked)
     assert check.ok, check.problems
-
-
-@pytest.mark.parametrize("goal", ["resemble", "avoid"])
-@settings(_QUICK, max_examples=50)
-@given(st.data())
-def test_frontier_is_as_exact_as_single_calls(goal: Goal, data: st.DataObject) -> None:
-    histogram, target = data.draw(histograms(most=9)), data.draw(histograms(most=9))
-    budgets = data.draw(st.lists(st.sampled_from([0.0, 0.003, 0.02, 0.1, 0.4, 1.0]), min_size=1, max_size=5))
-    points = ew.frontier(histogram, target, budgets, goal=goal)
-    assert len(points) == len(budgets)
-    for budget, point in zip(budgets, points, strict=True):
-        alone = ask(goal, Instance(histogram, dict(target)), max_quality_loss=budget)
-        assert point.privacy_distance == pytest.approx(alone.privacy_distance, abs=1e-12)
-        assert point.status == "optimal"

@@ -129,7 +129,7 @@ def test_equal_bins_in_groups(goal: Goal, seed: int) -> None:
     for most in (1, 10**6):
         with patch.object(large_dual, "_MANY_BINS", most):
             shares = large_dual.Shares(problem, Limits())
-            root = shares.root(problem.original, (-1.0, 0.0), math.inf)
+            root = shares.root(problem.original, math.inf)
             low, high = root.low.copy(), root.high.copy()
             high[4] = (low[4] + high[4]) // 2
             part = shares.part(low, high, root, math.inf)

@@ -6,6 +6,7 @@ import sqlite3
 from pathlib import Path
 
 EXPORTS = Path(__file__).parents[1] / "fixtures" / "exports"
+MEDIA = Path(__file__).parents[1] / "fixtures" / "media"
 
 
 def firefox(path: Path) -> sqlite3.Connection:

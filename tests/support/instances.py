@@ -106,3 +106,24 @@ def targetings(draw: st.DrawFn, quality: str) -> Instance:
         scale = 1.0 if quality in ("js", "jeffreys", "variational") else 10.0
         asked["max_quality_loss"] = draw(st.sampled_from([0.0, 0.01, 0.1, 0.5, 1.0])) * scale
     return Instance(histogram, target, asked)
+
+
+@st.composite
+def kind_targetings(draw: st.DrawFn, quality: str) -> dict[str, Any]:
+    """A question with a target of kinds, some of which no location has, or which are names of locations too."""
+    histogram = draw(histograms())
+    candidates = draw(st.lists(st.sampled_from("xy"), max_size=1))
+    known = sorted({*histogram, *candidates})
+    asked: dict[str, Any] = draw(constraints(histogram, known, hiding=False))
+    kinds = draw(st.dictionaries(st.sampled_from("abcdxy"), st.sampled_from(["k", "l", "a", "z"])))
+    weight = st.one_of(st.integers(0, 6), st.floats(0.1, 6.0))
+    target = draw(st.dictionaries(st.sampled_from(["k", "l", "a", "b", "z"]), weight, min_size=1, max_size=3))
+    target[min(target)] = max(1, target[min(target)])
+    asked.update(candidates=candidates, target=target, histogram=histogram)
+    if draw(st.integers(0, 3)) == 0:
+        asked.update(target={kind: math.ceil(number) for kind, number in target.items()}, size="target")
+    scale = 1.0 if quality in ("js", "jeffreys", "variational") else 10.0
+    asked["max_quality_loss"] = draw(st.sampled_from([0.0, 0.01, 0.05, 0.1, 0.3, 1.0])) * scale
+    asked["quality"] = quality
+    asked["kinds"] = kinds
+    return asked

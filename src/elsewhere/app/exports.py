@@ -30,7 +30,7 @@ def take(
     A release that equals the history is given out only to somebody who insists.
     """
     if what not in TAKEN:
-        raise InputError(f"what is {quote(what)}; it is one of {', '.join(TAKEN)}")
+        raise InputError(f"what is {quote(what)}; it must be one of {', '.join(TAKEN)}")
     asked = resolve(session, opened, question)
     if asked.policy.goal == "hide" and not asked.question.covered.locations:
         raise Refused(400, "nothing is ticked, so the release would equal your history", "Tick what to hide.")

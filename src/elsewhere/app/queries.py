@@ -38,7 +38,7 @@ from elsewhere.verification.verify import Check, check_release
 SECONDS = 10.0
 #: Seconds per visit and place that a search over a tree takes before it has anything to show.
 _AT_LEAST = 3e-7
-#: How noticeable it is that so large a share of the visits is gone.
+#: How noticeable it is that so large a share of the visits is gone, or new.
 _NOTICED = (
     (0.0, "nothing changed"),
     (0.05, "hardly noticeable"),
@@ -121,7 +121,7 @@ def _settled(plan: Plan, history: Histogram, question: Question, ticked: Iterabl
     named = plan.with_choices({"sensitive": (*plan.policy.sensitive, *missed)}).covered_in(history)
     beyond = named.locations - wanted
     if kept := sorted(wanted.intersection(chain.from_iterable(map(known.match, beyond)))):
-        raise InputError(f"the * in a name that is not ticked also means {quote(kept[0])}; tick both, or neither")
+        raise InputError(f"the * in an unticked name also matches {quote(kept[0])}; tick both, or neither")
     sensitive = Covered((name, locations - beyond) for name, locations in named.items())
     policy = replace(
         plan.policy,
@@ -247,8 +247,9 @@ def plainly(history: Histogram, release: Histogram) -> str:
     """How much differs between the two, in visits and in a word."""
     gone = sum(max(0, count - release[name]) for name, count in history.items())
     share = gone / history.size
-    told = next(words for most, words in _NOTICED if share <= most)
     added = release.size - history.size
+    # Of many more visits than before, most are new, even if few are gone.
+    told = next(words for most, words in _NOTICED if max(share, (gone + added) / release.size) <= most)
     # As many as were there: what is gone from one place is at another.
     done = "moved" if added == 0 else "removed"
     more = f", {plural(gone + added, 'visit')} added" if added else ""

@@ -282,7 +282,7 @@ class _Service:
             nonlocal seen
             seen += count
             if stopped:
-                raise Refused(499, "the page no longer waits for this")
+                raise Refused(499, "the page cancelled this question")
 
         async def lines() -> AsyncIterator[bytes]:
             nonlocal stopped

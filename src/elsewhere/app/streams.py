@@ -37,7 +37,7 @@ async def streamed(
 
     def tell(content: Line) -> None:
         if abandoned:
-            raise Refused(499, "the page no longer waits for this")
+            raise Refused(499, "the page cancelled this question")
         with suppress(RuntimeError):  # the program has ended in the meantime
             loop.call_soon_threadsafe(told.put_nowait, content)
 

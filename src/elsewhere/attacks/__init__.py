@@ -83,8 +83,9 @@ def audit(
         them, and the releases are of `users`. Without them, the attacker knows half of the visits, at random, and the
         releases are of the other half.
     splits
-        How many times users are split anew into those who learn, those who are judged, and halves. A figure is the mean
-        over the splits; its variance is the mean variance within a split plus the variance between splits. Default: 3.
+        Number of random splits of the users into those to learn from and those to judge, and of visits into halves. A
+        figure is the mean over the splits; its variance is the mean variance within a split plus the variance between
+        splits. Default: 3.
     seed
         Seed of the random choices; the same seed gives the same figures.
 
@@ -96,7 +97,7 @@ def audit(
     Raises
     ------
     InputError
-        An argument is not valid, or too few users are there for any attack.
+        An argument is not valid, or there are too few users for any attack.
 
     See Also
     --------

@@ -31,4 +31,6 @@ def tell_partners(table: Table, plan: Plan, seeds: tuple[int, ...]) -> Attack:
     both = np.append(with_secret, without)
     loss = median_loss(plan.policy.quality, counts[both], releases[both])
     name = f"{plan.policy.goal}, shared"
-    return Attack("who of a pair has the secret", name, len(with_secret), len(without), *guess(views, seeds), loss)
+    return Attack(
+        "which user of a pair has the secret", name, len(with_secret), len(without), *guess(views, seeds), loss
+    )

@@ -45,6 +45,8 @@ _OPTIONS = {
     "keys": "--key",
     "input": "INPUT",
     "kinds": "--kind",
+    "start": "--from",
+    "sensitive_zones": "--sensitive-zone",
 }
 
 
@@ -147,4 +149,4 @@ def _with_options(error: ElsewhereError) -> str:
 def _remedy(error: Infeasible | PrivacyNotMet) -> str:
     """The option that would help."""
     needed = error.needed_quality_loss
-    return f" (--max-quality-loss {sufficient_limit(needed)} would do)" if 0.0 < needed < float("inf") else ""
+    return f" (set --max-quality-loss {sufficient_limit(needed)})" if 0.0 < needed < float("inf") else ""

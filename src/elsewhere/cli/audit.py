@@ -28,7 +28,7 @@ import click
               help="Limit on the quality loss; with it, shared releases are attacked, too. Required with "
               "--target.")  # fmt: skip
 @click.option("--privacy", metavar="DISTANCE", default="js", show_default=True,
-              help="Measure how far the target is by this distance.")  # fmt: skip
+              help="Measure privacy distance by this distance.")  # fmt: skip
 @click.option(
     "--threshold",
     type=float,
@@ -39,7 +39,7 @@ import click
               help="Look for users' releases by their visits in this table, of an earlier period. Default: half of the "
               "visits of each user.")  # fmt: skip
 @click.option("--splits", type=int, default=3, show_default=True, metavar="NUMBER",
-              help="Split the users this many times anew; the figures are means.")  # fmt: skip
+              help="Repeat with this many random splits of the users; the figures are means.")  # fmt: skip
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the random choices.")
 @click.option("--user-column", metavar="NAME", help="Column with the users. Default: user or a similar name.")
 @click.option(

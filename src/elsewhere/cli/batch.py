@@ -40,10 +40,10 @@ _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 @click.option("--partition-by", multiple=True, metavar="NAME",
               help="Put the values of this --key into folders of the output. Repeatable.")  # fmt: skip
 @click.option("--part-rows", type=click.IntRange(1), metavar="COUNT",
-              help="Write about this many rows to a file. Default: a million.")  # fmt: skip
+              help="Write about this many rows per file. Default: a million.")  # fmt: skip
 @click.option("--on-error", type=click.Choice(["stop", "skip"]), default="stop", show_default=True,
               help="Stop at rows without a user, a location or a valid count, or skip them.")  # fmt: skip
-@click.option("--allow-unchanged", is_flag=True, help="Go on even if a sensitive name covers no visited place.")
+@click.option("--allow-unchanged", is_flag=True, help="Continue even if a sensitive name covers no visited place.")
 @click.option("--min-released", metavar="SHARE", default="0%", show_default=True,
               help="Exit with status 3, without _SUCCESS, if fewer users can have a release.")  # fmt: skip
 @click.option("--key-file", metavar="FILE",
@@ -55,7 +55,7 @@ _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 @click.option("--threads", type=click.IntRange(1), metavar="COUNT", help="Use this many cores. Default: all.")
 @click.option("--memory", metavar="SIZE", default="1GB", show_default=True, help="Use about this much memory.")
 @click.option("--json", "as_json", is_flag=True, help="Print the private summary as JSON on standard output.")
-@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@click.option("--quiet", is_flag=True, help="Print only errors.")
 def batch(
     policy: str,
     input: str,  # noqa: A002

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import shlex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from elsewhere.cli import options
 from elsewhere.text import printable
 
+if TYPE_CHECKING:
+    from elsewhere.looking import Look
+
 #: Places that are not recognised are listed up to this many.
 _LISTED = 20
 
 
-@click.command(short_help="Say what a history tells about you.")
+@click.command(short_help="Show what a history reveals about you.")
 @options.history
 @options.reading
+@click.option(
+    "--against",
+    metavar="PROFILE",
+    help="Compare the history with the members of this profile, by name or .toml file. Default: with nobody.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
 def look(history: options.Paths, **given: Any) -> None:
-    """Say what a history tells: where you seem to live and work, which places are often sensitive, and why.
+    """Show what a history reveals: where you seem to live and work, which places are often sensitive, and why.
 
     Nothing is written. Then hide what you do not want to share, or correct a kind with --labels.
 
@@ -27,16 +35,19 @@ def look(history: options.Paths, **given: Any) -> None:
     Example:
       elsewhere look Timeline.json
     """
+    from elsewhere import profiles
     from elsewhere.looking import look as look_at
     from elsewhere.looking import sentences
     from elsewhere.output.report import as_json
 
     notes = list[str]()
-    found = look_at(options.read_history(history, given, notes.append))
+    against = given["against"]
+    profile = None
+    if against is not None:
+        profile = profiles.load(against) if against.endswith(".toml") else profiles.stored(against)
+    found = look_at(options.read_history(history, given, notes.append), profile)
     if given["as_json"]:
-        from dataclasses import asdict
-
-        click.echo(as_json({**asdict(found), "presets": found.presets}), nl=False)
+        click.echo(as_json(_as_json(found)), nl=False)
         return
     for line in (*notes, *sentences(found)):
         click.echo(printable(line))
@@ -45,6 +56,23 @@ def look(history: options.Paths, **given: Any) -> None:
     if len(found.unrecognised) > _LISTED:
         click.echo(f"  ... and {len(found.unrecognised) - _LISTED:,} more; elsewhere labels lists all of them")
     if found.presets:
-        hidden = " ".join(f"--sensitive preset:{name}" for name in found.presets)
-        files = shlex.join((history,) if isinstance(history, str) else history)
-        click.echo(f"To hide this: elsewhere hide {files} {hidden} -o release.csv")
+        hidden = [word for name in found.presets for word in ("--sensitive", f"preset:{name}")]
+        files = (history,) if isinstance(history, str) else history
+        command = shlex.join(["elsewhere", "hide", *files, *_reading(), *hidden, "-o", "release.csv"])
+        click.echo(f"To hide this: {command}")
+
+
+def _reading() -> list[str]:
+    """How the history was read, as options for another command."""
+    context = click.get_current_context()
+    given = [(option, context.params[option.name]) for option in context.command.params
+             if isinstance(option, click.Option) and option.name not in (None, "against", "as_json")]  # fmt: skip
+    return [word for option, value in given if value is not None for word in (option.opts[0], value)]
+
+
+def _as_json(found: Look) -> dict[str, Any]:
+    """What was found, and what follows from it."""
+    from dataclasses import asdict
+
+    told = {name: getattr(found, name) for name in ("presets", "visits", "top_visits", "visited_once")}
+    return {**asdict(found), **told}

@@ -28,8 +28,9 @@ _READING = (
     click.option(
         "--format",
         metavar="FORMAT",
-        help="Read HISTORY as csv, json, jsonl, parquet, foursquare, takeout, timeline, swarm, browser, records, gpx, "
-        "kml, tcx, overland, polarsteps, geojson, owntracks, geolife or tracks. Default: recognise the format.",
+        help="Read HISTORY as csv, json, jsonl, parquet, sheet, foursquare, takeout, timeline, swarm, browser, "
+        "chrome, youtube, spotify, netflix, records, gpx, kml, tcx, overland, polarsteps, geojson, owntracks, geolife "
+        "or tracks. Default: recognise it.",
     ),
     click.option(
         "--locations",
@@ -54,13 +55,11 @@ _READING = (
         help="Rename locations by this table with the columns id and label, and perhaps kind. "
         "elsewhere labels writes one to fill in.",
     ),
-    click.option(
-        "--stay", metavar="TIME", help="Count a stay of at least this time, such as 5min, in a track. Default: 5min."
-    ),
+    click.option("--stay", metavar="TIME", help="Shortest stay in a track that counts as a visit. Default: 5min."),
     click.option(
         "--radius",
         metavar="LENGTH",
-        help="Distance that a stay in a track may reach, and a name in --places may be away. Default: 100m.",
+        help="Largest radius of a stay in a track, and largest distance to a place in --places. Default: 100m.",
     ),
     click.option(
         "--max-gap",
@@ -73,6 +72,20 @@ _READING = (
         help="Name the places of a track by the nearest in this file: a table with the columns name, latitude, "
         "longitude and perhaps category, or GeoJSON, GPX or KML.",
     ),
+    click.option(
+        "--from",
+        "start",
+        metavar="DATE",
+        help="Count only visits that begin on this date or later, in local time, such as 2023-03-01 or "
+        "2023-03-01T18:00.",
+    ),
+    click.option("--until", metavar="DATE", help="Count only visits that begin on this date or earlier."),
+    click.option(
+        "--time-zone",
+        metavar="ZONE",
+        help="Time zone of visits whose local time HISTORY does not tell, such as Europe/Berlin. "
+        "Default: by the longitude of the place, otherwise UTC.",
+    ),
 )
 _ASKING = (
     click.option("--policy", metavar="FILE", help="Read choices from this policy file. Options override it."),
@@ -84,11 +97,19 @@ _ASKING = (
         "taxonomy or a preset such as preset:health. Required for hide, here or in --policy. Repeatable.",
     ),
     click.option(
+        "--sensitive-zone",
+        "sensitive_zones",
+        metavar="LAT,LON,RADIUS|FILE",
+        multiple=True,
+        help="Treat every place in this zone as sensitive: a circle such as 52.5186,13.3763,300m, or a GeoJSON file "
+        "with polygons. HISTORY must have coordinates. Repeatable.",
+    ),
+    click.option(
         "--spare",
         "spared",
         metavar="NAME",
         multiple=True,
-        help="Keep this location even though --sensitive covers it. Repeatable.",
+        help="Keep this location even though --sensitive or --sensitive-zone covers it. Repeatable.",
     ),
     click.option(
         "--taxonomy",
@@ -98,8 +119,10 @@ _ASKING = (
     ),
     click.option(
         "--by",
-        type=click.Choice(["name", "kind"]),
-        help="Count visits by the name of a place or by its kind, such as Restaurant. Default: name.",
+        metavar="name|kind|place,daypart",
+        callback=lambda _, __, value: _by(value),
+        help="Count visits by the name of a place or by its kind, such as Restaurant; or make bins of place and time: "
+        "place,daypart or place,weekend or place,daypart,weekend. Default: name.",
     ),
     click.option(
         "--depth", type=int, metavar="LEVEL", help="Level of the taxonomy for --by kind, from 1 at the top. Default: 2."
@@ -133,7 +156,7 @@ _ASKING = (
     click.option(
         "--since",
         metavar="RELEASE",
-        help="Continue this earlier release: no count is below its own. It is --lower with a release.",
+        help="Continue this earlier release: no count is below its own. Same as --lower with a release.",
     ),
     click.option("--upper", metavar="FILE|NAME=COUNT", multiple=True, help="Allow at most these counts."),
     click.option(
@@ -141,7 +164,7 @@ _ASKING = (
         "candidates",
         metavar="NAME",
         multiple=True,
-        help="Allow visits at this location although you never visited it. Repeatable.",
+        help="Allow visits at this location even though you never visited it. Repeatable.",
     ),
     click.option("--forbidden", metavar="FILE", multiple=True, help="Do not release this histogram. Repeatable."),
 )
@@ -263,7 +286,26 @@ _READ_BY = (
     "radius",
     "max_gap",
     "places",
+    "start",
+    "until",
+    "time_zone",
 )
+
+
+#: What a policy can count visits by.
+_BY_PLACE = (None, "name", "kind")
+
+
+def _by(value: str | None) -> str | None:
+    """What visits are counted by: something that a policy has, or bins of place and time."""
+    if value not in _BY_PLACE:
+        from elsewhere.histories.calendar import calendar_of
+
+        try:
+            calendar_of(None, None, value, None)
+        except InputError as error:
+            raise InputError(f"{error}, or name or kind", error.arguments) from None
+    return "name" if value == "place" else value
 
 
 history = click.argument(
@@ -279,7 +321,8 @@ def read_history(path: Paths, given: Mapping[str, Any], say: Callable[[str], Non
     """The history at a path, with what is to be said about it said."""
     from elsewhere.histories import read
 
-    history = read(path, **{name: given[name] for name in _READ_BY})
+    by = given.get("by")
+    history = read(path, **{name: given[name] for name in _READ_BY}, by=None if by in _BY_PLACE else by)
     for note in history.notes:
         say(note)
     return history
@@ -293,6 +336,8 @@ def chosen_policy(goal: Goal, given: Mapping[str, Any], recorded: Policy | None 
 
     known = {item.name for item in fields(Policy)}
     choices = {name: value for name, value in given.items() if name in known and value not in (None, ())}
+    if choices.get("by", "name") not in _BY_PLACE:
+        del choices["by"]  # the history is read in such bins
     for name in ("lower", "upper"):
         if name in choices:
             choices[name] = _bounds(f"--{name}", choices[name])
@@ -300,7 +345,7 @@ def chosen_policy(goal: Goal, given: Mapping[str, Any], recorded: Policy | None 
         choices["lower"] = _earlier(given["since"], choices)
     if given.get("add_only"):
         if "size" in choices:
-            raise InputError("--size and --add-only both say what size the release has; give one of them")
+            raise InputError("--size and --add-only both set the size of the release; give only one")
         choices["size"] = "free"
     if "levels" in choices:
         choices["levels"] = level_weights(choices["levels"]) or EQUAL
@@ -315,8 +360,8 @@ def chosen_policy(goal: Goal, given: Mapping[str, Any], recorded: Policy | None 
     return Policy(goal=goal, **choices) if recorded is None else replace(recorded, **choices)
 
 
-_READ = ("policy", "target", "taxonomy", "labels", "places", "lower", "upper", "since", "forbidden", "popularity",
-         "key_file", "earlier")  # fmt: skip
+_READ = ("policy", "target", "taxonomy", "labels", "places", "sensitive_zones", "lower", "upper", "since", "forbidden",
+         "popularity", "key_file", "earlier")  # fmt: skip
 
 
 def check_paths(history: Paths, given: Mapping[str, Any], written: Iterable[str]) -> None:
@@ -389,7 +434,7 @@ def _earlier(path: str, choices: Mapping[str, Any]) -> str:
     from elsewhere.verification.release_file import read_release
 
     if "lower" in choices:
-        raise InputError("--since and --lower both say what the least counts are; give one of them")
+        raise InputError("--since and --lower both set the least counts; give only one")
     problems = read_release(path).problems
     if problems:
         told = f"--since is {quote(path)}, which is not a release: {problems[0]}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _METHOD = click.option(
     "--method",
     type=click.Choice(["optimal", "heuristic", "drawn"]),
-    help="Search exactly or greedily, or draw with a secret key what the release has to meet. Default: optimal.",
+    help="Search exactly (optimal) or greedily (heuristic), or draw at random with a secret key. Default: optimal.",
 )
 _KEY_FILE = click.option(
     "--key-file",
@@ -34,8 +34,8 @@ _KEY_FILE = click.option(
 @options.asking
 @click.option("--redistribute", type=int, metavar="COUNT", help="Add this many visits to the other places; 0 only "
               "deletes. Default: as many as are hidden.")  # fmt: skip
-@click.option("--method", type=click.Choice(["optimal", "drawn"]), help="Take the least quality loss, or draw where "
-              "visits go with a secret key. Default: optimal.")  # fmt: skip
+@click.option("--method", type=click.Choice(["optimal", "drawn"]), help="Minimise the quality loss, or draw at "
+              "random, with a secret key, where visits go. Default: optimal.")  # fmt: skip
 @click.option("--max-quality-loss", type=float, metavar="NUMBER", help="Limit on the quality loss. Default: none.")
 @click.option("--popularity", metavar="FILE", help="With --method drawn: weights of places by location, or the name "
               "of a profile. Default: by kind of place.")  # fmt: skip
@@ -149,8 +149,8 @@ def _checked_options(goal: Goal, path: options.Paths, given: dict[str, Any]) -> 
     from elsewhere.release_files import release_format
 
     options.check_paths(path, given, ("output", "report", "plot", "save_policy"))
-    if goal == "hide" and not given["sensitive"] and given["policy"] is None:
-        raise InputError("there is nothing to hide; name sensitive places with --sensitive")
+    if goal == "hide" and not given["sensitive"] and not given["sensitive_zones"] and given["policy"] is None:
+        raise InputError("there is nothing to hide; name sensitive places with --sensitive or --sensitive-zone")
     if given["output"] is not None:
         release_format(given["output"])
     policy = options.chosen_policy(goal, given)

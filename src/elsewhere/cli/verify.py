@@ -38,7 +38,7 @@ _GOAL_FROM = ("policy", "max_distance", "min_distance")
 @click.option(
     "--method",
     type=click.Choice(["optimal", "heuristic", "drawn"]),
-    help="Method that made the release. A drawn one is not the best on purpose. Default: optimal.",
+    help="Method that made the release. A drawn release is not optimal, on purpose. Default: optimal.",
 )
 @click.option("--popularity", metavar="FILE", help="With --method drawn: weights of places by location, or the name "
               "of a profile. Default: by kind of place.")  # fmt: skip
@@ -145,8 +145,8 @@ def _not_the_best(question: Question, better: float) -> str:
     what = "quality loss" if question.minimises_loss else "privacy distance"
     exists = f"a release with a {what} of {better:.4g} exists"
     if question.method == "drawn":
-        return f"Drawn releases are not the best on purpose: {exists}."
-    told = f"Allowed, but not the best: {exists}."
+        return f"A drawn release is not optimal, on purpose: {exists}."
+    told = f"Valid, but not optimal: {exists}."
     if "drawn" in METHODS[question.goal]:
-        told += " If this one was drawn, that is on purpose: pass --method drawn."
+        told += " If you drew this one, that is on purpose: add --method drawn."
     return told

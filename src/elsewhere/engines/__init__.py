@@ -54,53 +54,55 @@ def batch(
     Parameters
     ----------
     policy
-        What is asked of every release: a `Policy`, or its file.
+        What every release must satisfy: a `Policy`, or its file.
     input
-        A table with a user, a location and, unless a row is a visit, a count: a file, a folder or a pattern of Parquet,
-        CSV or TSV files, also at an address of ``s3://``, ``gs://`` or ``az://``; an Arrow table, reader or dataset; a
-        pandas or Polars frame; a DuckDB relation; or a Spark DataFrame, which goes to Spark.
+        A table with a user, a location and a count; without a count, each row is one visit. It can be a file, a folder
+        or a pattern of Parquet, CSV or TSV files, also at an address of ``s3://``, ``gs://`` or ``az://``; an Arrow
+        table, reader or dataset; a pandas or Polars frame; a DuckDB relation; or a Spark DataFrame, which runs on
+        Spark.
     output
-        The folder of the releases: Parquet parts with the columns user, location and count, and ``_SUCCESS`` once all
-        is there. The same call again resumes a batch that was interrupted. Without it nothing is written, and the
-        result has the tables.
+        The folder for the releases: Parquet parts with the columns user, location and count. ``_SUCCESS`` is written
+        last. Rerunning resumes an interrupted batch. Default: write nothing, and return the tables in the result.
     engine
-        ``"local"`` (DuckDB on this machine) or ``"spark"``, for which the paths of tables and folders are Spark's, such
-        as ``s3a://...``, and a folder that was begun is not finished but refused.
+        ``"local"`` (DuckDB on this machine, the default) or ``"spark"``. With Spark, paths of tables and folders are
+        Spark's, such as ``s3a://...``, and an unfinished folder is refused instead of resumed.
     master
-        Where Spark runs, as Spark writes it; by default where it is configured to, or else on this machine.
+        The Spark master. Default: as Spark is configured, or this machine.
     report
-        The private folder with the outcome of every user; by default it is called like `output` with ``.private``.
+        The private folder with the outcome of every user. Default: the name of `output` with ``.private``.
     personal
-        A table with choices of users' own: a column for the user, and columns called like keys of the policy.
+        A table of users' own choices: a user column, and columns named like keys of the policy.
     user_column, location_column, count_column
-        What the columns are called, if not user, location and count. The output keeps the name of the user column.
+        Names of the columns. Default: user, location, count or similar names. The output keeps the name of the user
+        column.
     rows_are_visits
-        Whether every row is one visit, even if there is a column of counts.
+        If True, every row is one visit, even if there is a count column.
     keys
-        Further columns, such as a month: there is a release for each user and each of their values.
+        Further columns, such as a month: each user gets a release for each of their values.
     partition_by
         Those of `keys` whose values become folders of the output, such as ``month=2026-01``.
     part_rows
-        About how many rows a part has; a million by default.
+        Approximate number of rows per part. Default: a million.
     on_error
-        Whether a row that makes no sense ends it or is left out.
+        ``"stop"`` (the default) or ``"skip"``: what to do with rows without a user, a location or a valid count.
     allow_unchanged
-        Whether a sensitive name may cover nothing: one of the policy that no user has, or one of a user's own that
-        this user does not have. Otherwise `Unchanged` is raised, or the user gets no release.
+        If True, a sensitive name may cover nothing. Otherwise `Unchanged` is raised if no user has a name of the
+        policy, and a user who does not have one of their own names gets no release.
     min_released
         The share of users who must have a release, such as 0.99. With fewer, or none at all, `TooFewReleased` is
-        raised and there is no ``_SUCCESS``.
+        raised, and there is no ``_SUCCESS``.
     key_file
-        The file with the secret key of a policy with ``method = "drawn"``, which must exist. Default:
+        The file with the secret key, for ``method = "drawn"`` or ``mechanism = "shared"``. It must exist. Default:
         ``$ELSEWHERE_KEY``, or else your own key file. A user's draw depends on the key, the user's name and rows, and
         the policy.
     since
         The releases of an earlier batch: its folder, or any table that `input` may be, with the same keys. Each user's
-        release continues the earlier one, so that no count falls. Users who cannot do so get none, with the reason.
+        release continues the earlier one, so that no count falls. Users who cannot continue get none, and the outcome
+        says why.
     threads, memory
-        How many cores and, by and large, how many bytes the local engine takes.
+        The number of cores, and roughly the number of bytes, that the local engine may use.
     progress
-        Is told how far it is, now and then.
+        A function that is called now and then with the progress.
 
     Returns
     -------
@@ -109,7 +111,7 @@ def batch(
         how many users and visits each sensitive name hid. Its `releases` and `outcomes` are Arrow tables.
     """
     if engine not in ("local", "spark"):
-        raise InputError(f"engine is {quote(engine)}; it is 'local' or 'spark'", ("engine",))
+        raise InputError(f"engine is {quote(engine)}; it must be 'local' or 'spark'", ("engine",))
     if engine == "spark":
         load("pyspark", "the engine needs PySpark", "spark")
     from elsewhere.engines.request import Request
@@ -131,7 +133,7 @@ def batch(
 
     for name, value, most in (("threads", 1 if threads is None else threads, _MOST_THREADS), ("memory", memory, 2**62)):
         if not isinstance(value, int) or not 1 <= value <= most:
-            raise InputError(f"{name} is {quote(value)}; it is a whole number from 1 to {most:,}", (name,))
+            raise InputError(f"{name} is {quote(value)}; it must be a whole number from 1 to {most:,}", (name,))
     return run_batch(request, threads or os.cpu_count() or 1, memory, progress)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from threading import Lock
 from typing import NamedTuple
 
 from elsewhere.model.arrays import Ints
@@ -24,11 +25,12 @@ class Answer(NamedTuple):
 
 
 class Answers:
-    """Answers by question: a plan and a histogram. Those of releases have passed their check."""
+    """Answers by question: a plan and a histogram; threads share them. Those of releases have passed their check."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, Answer] = {}
         self._places = 0
+        self._lock = Lock()
 
     def get(self, question: Hashable) -> Answer | None:
         return self._known.get(question)
@@ -38,7 +40,9 @@ class Answers:
         needed = places + len(answer.locations)
         if needed > _MOST_PLACES:
             return
-        if self._places + needed > _MOST_PLACES:
-            self._known, self._places = {}, 0
-        self._known[question] = answer
-        self._places += needed
+        with self._lock:
+            if self._places + needed > _MOST_PLACES:
+                self._known, self._places = {}, 0
+            if question not in self._known:
+                self._places += needed
+            self._known[question] = answer

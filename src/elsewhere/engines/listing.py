@@ -104,7 +104,7 @@ def is_within(path: Path, folder: Path) -> bool:
     return real == other or real in other.parents
 
 
-_REMEDY = "name the folder of the original tables alone"
+_REMEDY = "give only the folder of the original tables"
 
 
 def _is_hidden(part: str) -> bool:
@@ -125,6 +125,6 @@ def _refuse_lake_tables(folder: str, names: Sequence[str]) -> None:
 def _lake_table(folder: str, kind: str, below: str, read: str) -> InputError:
     where = quote(f"{folder}/{below}".rstrip("/"))
     return InputError(
-        f"{where} is {kind}, whose files alone do not say which rows are current; hand ew.batch what {read} returns, "
+        f"{where} is {kind}, whose files alone do not say which rows are current; pass ew.batch what {read} returns, "
         "or a Spark DataFrame"
     )

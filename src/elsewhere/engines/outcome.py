@@ -56,9 +56,9 @@ def check_keys(keys: Sequence[str]) -> None:
     others = [*result_schema(()).names, *PERSONAL]
     for at, name in enumerate(keys):
         if name in keys[:at]:
-            raise InputError(f"{quote(name)} is a key twice", ("keys",))
+            raise InputError(f"the key {quote(name)} is given twice", ("keys",))
         if name in others or name.startswith("__"):
-            raise InputError(f"a key is called {quote(name)}, as another column of the output is; rename it", ("keys",))
+            raise InputError(f"the key {quote(name)} has the name of another output column; rename it", ("keys",))
 
 
 def releases(results: Batch) -> Batch:

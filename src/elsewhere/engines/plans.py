@@ -39,7 +39,7 @@ class Group(NamedTuple):
 class Plans:
     """The plan of everybody, and those of users with choices of their own."""
 
-    def __init__(self, everybody: Plan, allow_unchanged: bool = False) -> None:
+    def __init__(self, everybody: Plan, allow_unchanged: bool = False, answers: Answers | None = None) -> None:
         check_many(everybody.policy)
         self.everybody = everybody
         self.allow_unchanged = allow_unchanged
@@ -47,7 +47,7 @@ class Plans:
         #: For each name that was seen the sensitive names of everybody's policy that cover it, by number.
         self._covering: dict[str, tuple[int, ...]] = {}
         #: What users were told who were asked alone.
-        self.answers = Answers()
+        self.answers = Answers() if answers is None else answers
 
     def of(self, users: Users) -> list[Group]:
         """All users, by plan."""
@@ -123,6 +123,8 @@ def check_many(policy: Policy) -> None:
     """Raise if the policy takes one user."""
     if policy.size == "free":
         raise InputError("the policy has size = 'free', which takes one history; a batch does not support it")
+    if policy.sensitive_zones:
+        raise InputError("sensitive_zones needs the coordinates of a single history; a batch reads names only")
 
 
 def check_choices(columns: Iterable[str], besides: Collection[str] = ()) -> list[str]:
@@ -130,11 +132,11 @@ def check_choices(columns: Iterable[str], besides: Collection[str] = ()) -> list
     others = [name for name in columns if name not in besides]
     for at, name in enumerate(others):
         if name not in PERSONAL:
-            raise InputError(f"the column {quote(name)} is no choice of a user's own{_meant(name)}")
+            raise InputError(f"the column {quote(name)} is not a personal choice{_meant(name)}")
         if name in others[:at]:
             raise InputError(f"two columns are called {quote(name)}; rename one")
     if besides and not others:
-        raise InputError(f"no column has choices of users' own; they are called {', '.join(PERSONAL)}")
+        raise InputError(f"no column has personal choices; they are called {', '.join(PERSONAL)}")
     return others
 
 

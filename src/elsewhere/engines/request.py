@@ -41,22 +41,24 @@ class Request:
 
     def __post_init__(self) -> None:
         if self.on_error not in ("stop", "skip"):
-            raise InputError(f"on_error is {quote(self.on_error)}; it is 'stop' or 'skip'", ("on_error",))
+            raise InputError(f"on_error is {quote(self.on_error)}; it must be 'stop' or 'skip'", ("on_error",))
         if not isinstance(self.policy, Policy):
             raise InputError(f"policy is {quote(self.policy)}; give a Policy or its file", ("policy",))
         if not isinstance(self.min_released, int | float) or not 0.0 <= self.min_released <= 1.0:
-            told = f"min_released is {quote(self.min_released)}; it is a share from 0 to 1"
+            told = f"min_released is {quote(self.min_released)}; it must be a share from 0 to 1"
             raise InputError(told, ("min_released",))
         if self.part_rows is not None and (type(self.part_rows) is not int or self.part_rows < 1):
-            raise InputError(f"part_rows is {quote(self.part_rows)}; it is a whole number from 1 up", ("part_rows",))
+            raise InputError(
+                f"part_rows is {quote(self.part_rows)}; it must be a whole number from 1 up", ("part_rows",)
+            )
         for name in ("rows_are_visits", "allow_unchanged"):
             if not isinstance(getattr(self, name), bool):
-                raise InputError(f"{name} is {quote(getattr(self, name))}; it is True or False", (name,))
+                raise InputError(f"{name} is {quote(getattr(self, name))}; it must be True or False", (name,))
         if len({*self.partition_by}) < len(self.partition_by):
-            raise InputError(f"partition_by is {quote(self.partition_by)}, with a column twice", ("partition_by",))
+            raise InputError(f"partition_by is {quote(self.partition_by)}, which has a column twice", ("partition_by",))
         for name in self.partition_by:
             if name not in self.keys:
-                told = f"partition_by has {quote(name)}, which is none of keys"
+                told = f"partition_by has {quote(name)}, which is not one of keys"
                 raise InputError(told, ("partition_by", "keys"))
         if self.rows_are_visits and self.count_column is not None:
             told = f"count_column is {quote(self.count_column)}, but rows_are_visits says that there are no counts"
@@ -69,7 +71,7 @@ class Request:
         if self.policy.mechanism == "shared":
             check_sharing(self.keys, self.personal is not None, self.since is not None)
         if self.since is not None and self.policy.lower is not None:
-            raise InputError("since and the policy's lower both say what the least counts are; give one", ("since",))
+            raise InputError("since and the policy's lower both set the least counts; give only one", ("since",))
         if self.output is None and (self.report is not None or self.partition_by):
             name = "partition_by" if self.report is None else "report"
             raise InputError(f"{name} needs an output", (name, "output"))

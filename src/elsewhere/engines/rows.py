@@ -22,18 +22,15 @@ def whole_users(batches: Iterable[Batch], together: Sequence[str], most: int) ->
     rows = 0
     for batch in batches:
         table = _long(pa.Table.from_batches([batch]), together)
-        waiting.append(table)
-        rows += len(table)
-        if rows < most:
-            continue
         # Cut at the first place that will do, wherever the batches are.
-        table = _joined(waiting)
-        cut, first = 0, _starts([table.column(name).chunk(0) for name in together])
-        while (at := np.searchsorted(first, cut + most)) < len(first):
-            yield table.slice(cut, first[at] - cut)
-            cut = first[at]
-        waiting, rows = [table.slice(cut)], len(table) - cut
-    if waiting and rows:
+        cut, first = 0, _starts(table, together, waiting[-1] if waiting else None)
+        while (at := np.searchsorted(first, cut + max(most - rows, 0))) < len(first):
+            yield _joined([*waiting, table.slice(cut, first[at] - cut)])
+            cut, waiting, rows = first[at], [], 0
+        if cut < len(table):
+            waiting.append(table.slice(cut))
+            rows += len(table) - cut
+    if waiting:
         yield _joined(waiting)
 
 
@@ -75,7 +72,7 @@ def _long(table: Table, together: Sequence[str]) -> Table:
 def _exploded(table: Table, user: str) -> Table:
     """A row a location, from lists of locations and of counts. A user without any keeps a row, with a count of 0."""
     if not is_list(table.schema.field("count").type):
-        raise _unfit(table, "count", "lists of counts, as of locations, are needed")
+        raise _unfit(table, "count", "give lists, as for the locations")
     table = table.combine_chunks()
     lengths = [pc.list_value_length(table.column(name)).fill_null(0) for name in ("location", "count")]
     if not lengths[0].equals(lengths[1]):
@@ -103,7 +100,7 @@ def _key(table: Table, name: str) -> Array:
     if pa.types.is_string_view(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind):
         kind = pa.string()
     if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
-        raise _unfit(table, name, "text or numbers are needed")
+        raise _unfit(table, name, "give text or numbers")
     return _cast(table, name, kind)
 
 
@@ -130,7 +127,7 @@ def _cast(table: Table, name: str, to: DataType) -> Array:
         # Arrow cannot decode every dictionary that it can cast.
         return pa.chunked_array([chunk.dictionary.cast(to).take(chunk.indices) for chunk in column.chunks], to)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise _unfit(table, name, f"{to} is needed") from None
+        raise _unfit(table, name, f"it must be {to}") from None
 
 
 def _unfit(table: Table, name: str, needed: str) -> InputError:
@@ -142,12 +139,16 @@ def _with(table: Table, name: str, column: Array) -> Table:
     return table if column is table.column(name) else table.set_column(table.column_names.index(name), name, column)
 
 
-def _starts(columns: Sequence[Array]) -> Ints:
-    """Where other values begin."""
-    differs = np.zeros(max(len(columns[0]) - 1, 0), np.bool_)
-    for values in columns:
-        differs |= pc.fill_null(pc.not_equal(values[1:], values[:-1]), True).to_numpy(zero_copy_only=False)
-    return np.append(0, 1 + np.flatnonzero(differs))
+def _starts(table: Table, together: Sequence[str], before: Table | None) -> Ints:
+    """Where other values begin than in the row before, which is the last one of another table; never without one."""
+    differs = np.zeros(len(table), np.bool_)
+    for name in together:
+        values = table.column(name).combine_chunks()
+        differs[1:] |= pc.fill_null(pc.not_equal(values[1:], values[:-1]), True).to_numpy(zero_copy_only=False)
+        if before is not None and len(table):
+            last, first = before.column(name)[-1], values[0]
+            differs[0] |= not first.is_valid or not last.is_valid or first.as_py() != last.as_py()
+    return np.flatnonzero(differs)
 
 
 class Seen:

@@ -37,7 +37,7 @@ WITHOUT_PARTNER = "no other user of the opposite kind can share a release within
 MISMATCH = "most of the target's weight is at kinds of place that the user does not have; set allow_mismatch"
 #: Why none of those without a partner has a drawn release either.
 WITHOUT_DRAWN = (
-    "somebody without a partner has only sensitive visits and nowhere to move them, so nobody without a partner has a "
+    "a user without a partner has only sensitive visits and nowhere to move them, so no user without a partner has a "
     "release; give popularity"
 )
 

@@ -21,9 +21,9 @@ def plan_of(policy: Policy | Plan) -> Plan:
     """The plan of a policy that needs one histogram at a time, and nothing else about the user."""
     plan = policy if isinstance(policy, Plan) else policy.plan()
     if plan.policy.method == "drawn":
-        raise InputError("a function of SQL does not know whose histogram it gets, so that it cannot draw", ("policy",))
+        raise InputError("a SQL function does not know whose histogram it gets, so it cannot draw", ("policy",))
     if plan.policy.mechanism == "shared":
-        raise InputError("a function of SQL gets one histogram at a time, so that none can be shared", ("policy",))
+        raise InputError("a SQL function gets one histogram at a time, so it cannot share releases", ("policy",))
     check_named(plan)
     return plan
 

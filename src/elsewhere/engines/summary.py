@@ -70,4 +70,4 @@ def check_released(summary: Mapping[str, Any], least: float) -> None:
     asked = f", and min_released is {least:.10g}" if released else ""
     why = next(iter(summary["reasons"]), None)
     told = f"{released:,} of {plural(users, 'user')} can have a release{asked}"
-    raise TooFewReleased(f"{told}{f' (most often: {why})' if why else ''}; the batch is not finished", summary)
+    raise TooFewReleased(f"{told}{f' (most often: {why})' if why else ''}; the batch was not finished", summary)

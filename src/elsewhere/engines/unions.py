@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elsewhere.engines.users import Users, lengths, rows_of
+from elsewhere.engines.users import Rows, Users, lengths, rows_of
 from elsewhere.model.arrays import Flags, Ints
 from elsewhere.model.names import name_keys
 
@@ -25,7 +25,7 @@ class Layout(NamedTuple):
     original: Ints
     is_own: Flags
     #: The rows of the users, and the bin of each.
-    rows: Ints
+    rows: Rows
     at: Ints
 
 

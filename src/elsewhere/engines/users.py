@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from elsewhere.model.histogram import Histogram
 from elsewhere.model.names import NameIndex
 from elsewhere.text import quote
 
+#: Numbers of rows, or all of them.
+Rows: TypeAlias = Ints | slice
 #: The column that tells the rows of an earlier release, which a user's own continues, from those of the history.
 EARLIER = "__earlier"
 #: More than a histogram may have, and no more than an integer holds.
@@ -191,10 +193,10 @@ def lengths(users: Users, members: Ints) -> Ints:
     return found
 
 
-def rows_of(users: Users, members: Ints) -> Ints:
+def rows_of(users: Users, members: Ints) -> Rows:
     """The rows of some of the users, one after the other."""
     if len(members) == len(users.keys):
-        return np.arange(len(users.location))
+        return slice(None)
     length = lengths(users, members)
     begin = np.append(0, np.cumsum(length))
     rows: Ints = np.arange(begin[-1]) + np.repeat(users.offset[members] - begin[:-1], length)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
 from elsewhere.histories.documents import Document
@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from sqlite3 import Connection
 
 _QUERIES = {
-    "moz_historyvisits": "SELECT url, COUNT(*) FROM moz_historyvisits JOIN moz_places ON moz_places.id = place_id",
-    "visits": "SELECT urls.url, COUNT(*) FROM visits JOIN urls ON urls.id = visits.url",
+    "moz_historyvisits": "SELECT url, COUNT(*), {} FROM moz_historyvisits JOIN moz_places ON moz_places.id = place_id",
+    "visits": "SELECT urls.url, COUNT(*), {} FROM visits JOIN urls ON urls.id = visits.url",
 }
+#: When a visit was, in seconds since 1970. Chrome counts microseconds from 1601.
+_TIMES = {"moz_historyvisits": "visit_date / 1e6", "visits": "visit_time / 1e6 - 11644473600"}
 
 #: Where SQLite keeps what is not in the database yet, or must be taken back from it.
 _LOGS = ("-wal", "-journal")
@@ -37,20 +39,33 @@ _THROUGH_A_LOG = b"\2\2"
 
 _TRIES = 5
 
+#: An address, the number of visits to it, and when they were, if that was asked for.
+_Visits: TypeAlias = tuple[object, int, float | None]
+
 
 def _read(documents: Sequence[Document], options: Options) -> Reading:
     path = documents[0].path
     counts: Counter[str] = Counter()
-    for url, times in _visits_in_memory(documents[0]) if path is None else _visits(path.resolve()):
-        counts[_site(url)] += times
-    elsewhere = counts.pop("", 0)
-    notes = [f"Left out {plural(elsewhere, 'visit')} to addresses that are not web sites."] if elsewhere else []
+    calendar, elsewhere = options.calendar, 0
+    timed = calendar is not None
+    for url, times, moment in (
+        _visits_in_memory(documents[0], timed) if path is None else _visits(path.resolve(), timed)
+    ):
+        site: str | None = site_of(url)
+        if not site:
+            elsewhere += times
+            continue
+        if calendar is not None:
+            site = calendar.bin(site, moment, visits=times)
+        if site is not None:
+            counts[site] += times
+    notes = left_out(elsewhere)
     if path is None and documents[0].head[_VERSIONS] == _THROUGH_A_LOG:
         notes.append("If the browser was running, its newest visits are missing: close it, and load the file again.")
     return Reading(counts, notes)
 
 
-def _visits_in_memory(document: Document) -> list[tuple[object, int]]:
+def _visits_in_memory(document: Document, timed: bool) -> list[_Visits]:
     import sqlite3
 
     with document.open() as file:
@@ -59,17 +74,17 @@ def _visits_in_memory(document: Document) -> list[tuple[object, int]]:
     content[_VERSIONS] = b"\1\1"
     with _sound(), closing(sqlite3.connect(":memory:")) as database:
         database.deserialize(bytes(content))
-        return _query(database)
+        return _query(database, timed)
 
 
-def _visits(path: Path) -> list[tuple[object, int]]:
+def _visits(path: Path, timed: bool) -> list[_Visits]:
     """Addresses with the numbers of visits to them, as they were at one moment."""
     for _ in range(_TRIES):
         before = _stamps(path)
         visits, failure = None, None
         try:
             with _at_rest(path) as address:
-                visits = _query_at(address)
+                visits = _query_at(address, timed)
         except (InputError, FileNotFoundError) as error:
             failure = error
         if _stamps(path) != before:
@@ -112,21 +127,21 @@ def _at_rest(path: Path) -> Iterator[str]:
         yield (folder / path.name).as_uri()
 
 
-def _query_at(address: str) -> list[tuple[object, int]]:
+def _query_at(address: str, timed: bool) -> list[_Visits]:
     import sqlite3
 
     with _sound(), closing(sqlite3.connect(address, uri=True)) as database:
-        return _query(database)
+        return _query(database, timed)
 
 
-def _query(database: Connection) -> list[tuple[object, int]]:
+def _query(database: Connection, timed: bool) -> list[_Visits]:
     database.execute("PRAGMA trusted_schema = OFF")
     database.execute("PRAGMA temp_store = MEMORY")  # what it sorts must not get to the disk
     tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    known = [query for table, query in _QUERIES.items() if table in tables]
+    known = [query.format(_TIMES[table] if timed else "NULL") for table, query in _QUERIES.items() if table in tables]
     if not known:
         raise InputError("it is a database, but not the history of Firefox, Chrome or a related browser")
-    return database.execute(f"{known[0]} GROUP BY 1").fetchall()
+    return database.execute(f"{known[0]} GROUP BY 1, 3").fetchall()
 
 
 @contextmanager
@@ -140,7 +155,7 @@ def _sound() -> Iterator[None]:
         raise InputError(f"it is not a valid database ({one_line(error)})") from None
 
 
-def _site(url: object) -> str:
+def site_of(url: object) -> str:
     """The host of a web address without its www; nothing if it is no web address."""
     try:
         parts = urlsplit(url if isinstance(url, str) else "")
@@ -148,6 +163,11 @@ def _site(url: object) -> str:
     except ValueError:
         host = None
     return (host or "").removeprefix("www.")
+
+
+def left_out(elsewhere: int) -> list[str]:
+    """A sentence about visits to something else than sites, if there are any."""
+    return [f"Left out {plural(elsewhere, 'visit')} to addresses that are not web sites."] if elsewhere else []
 
 
 EXPORT = Export("browser", lambda document: document.head.startswith(b"SQLite format 3\0"), _read)

@@ -51,6 +51,8 @@ _TIMES = (
     "time timestamp datetime date when trackedat recordedat loggedat createdat utctime utc gpstime timestampms "
     "epoch unixtime tst ts t zeit zeitstempel heure horodatage fecha hora data ora tijd 時刻 日時 时间"
 )
+#: What a column is called that has the minutes from UTC to local time.
+_OFFSETS = "offset timezoneoffset"
 _SEPARATORS = re.compile(r"[\s_-]+")
 
 #: How many rows of a text file tell whether a column holds numbers.
@@ -73,6 +75,24 @@ class Columns:
         """The columns with the latitude and the longitude, if there is one of each."""
         taken = (self.location, self.count, self.user)
         return coordinate_columns([name for name in self.names if name not in taken])
+
+    @property
+    def moments(self) -> list[str]:
+        """The columns that tell when a visit was: the time, or a date and a time of the day, and the offset from UTC.
+
+        There are none if no column is called like a time; of several, the one with the more usual name tells it.
+        """
+        free = [name for name in self.names if name not in (self.location, self.count, self.user)]
+        times = time_columns(free)
+        if not times:
+            return []
+        days = [name for name in free if _key(name) == "date" and name != times[0]]
+        offsets = [name for name in free if _key(name) in _OFFSETS.split()]
+        return [times[0], *days[:1], *offsets[:1]]
+
+    def is_offset(self, name: str) -> bool:
+        """Whether a column has the minutes from UTC to local time."""
+        return _key(name) in _OFFSETS.split()
 
     def required_user(self) -> str:
         if self.user is None:
@@ -133,10 +153,15 @@ def find_positions(
     where = coordinate_columns(names)
     if where is None:
         return None
-    # Of several columns with times the one that is called by the more usual name.
-    times = sorted((_TIMES.split().index(_key(name)), name) for name in names if _key(name) in _TIMES.split())
+    times = time_columns(names)
     whose = _known(names, "user") if user is None else called(names, user)
-    return PositionColumns(*where, times[0][1] if times else None, whose)
+    return PositionColumns(*where, times[0] if times else None, whose)
+
+
+def time_columns(names: Iterable[str]) -> list[str]:
+    """The columns with times, those that are called by a more usual name first."""
+    known = _TIMES.split()
+    return [name for _, name in sorted((known.index(_key(name)), name) for name in names if _key(name) in known)]
 
 
 class PlaceColumns(NamedTuple):
@@ -157,6 +182,22 @@ def find_places(names: Sequence[str]) -> PlaceColumns:
             raise InputError(f"a table of places needs the column {what}; the columns are {name_list(names)}")
         found.append(ranks[0][1] if ranks else None)
     return PlaceColumns(found[0] or "", found[1] or "", found[2] or "", found[3])
+
+
+def names_without_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The columns of a table that has no header, given its first line and some more; none if that is not clear.
+
+    It is clear if the line has no known name, and either names in one column of which the first comes again, or a name
+    and a count in each line. A year may head a column.
+    """
+    if _has_known(first) or any(len(row) not in (0, len(first)) for row in rows):
+        return []
+    if len(first) == 1:
+        return ["location"] if first in rows else []
+    numeric = numeric_columns(["0", "1"], [first, *rows]) if len(first) == 2 else []
+    if len(numeric) != 1 or first[int(numeric[0])].strip() in map(str, range(1900, 2100)):
+        return []
+    return ["count", "location"] if numeric == ["0"] else ["location", "count"]
 
 
 def find_user(names: Sequence[str], user: str | None = None) -> str:
@@ -206,7 +247,17 @@ def _missing(names: Sequence[str], role: str) -> InputError:
     if not names:
         return InputError("the table has no columns")
     argument = f"{role}_column"
-    return InputError(f"no {role} column is known; choose one of {name_list(names)} with {argument}", (argument,))
+    told = f"no {role} column is known; choose one of {name_list(names)} with {argument}"
+    if role == "location" and not _has_known(names):
+        told += ", or add a first line with the names of the columns if there is none"
+    return InputError(told, (argument,))
+
+
+def _has_known(names: Iterable[str]) -> bool:
+    """Whether any of the names is that of a column that somebody has."""
+    lines = (*(line for lines in _KNOWN.values() for line in lines), *_COORDINATES, _TIMES, "id label kind")
+    known = " ".join(lines).split()
+    return any(_key(name) in known for name in names)
 
 
 def _key(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Where places are, in degrees, however a file writes it. It helps to look a place up, and never gets into a release.
+"""Where places are, in degrees, however a file writes it. It never gets into a release.
 
 A value that is missing, broken or out of range is no coordinate; it is never a reason to refuse a file.
 """
@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 
 #: Latitude and longitude in degrees.
 Coordinates: TypeAlias = tuple[float, float]
+#: Where the visits to each location were, each spot once and the first visit's first.
+Spots: TypeAlias = dict[str, dict[Coordinates, None]]
 
 _PAIR = re.compile(r"\s*(?:geo:)?\s*([-+]?\d+(?:\.\d*)?)\s*°?\s*,\s*([-+]?\d+(?:\.\d*)?)\s*°?\s*(?:[,;?].*)?", re.ASCII)
 
@@ -44,6 +46,13 @@ def in_text(text: Any) -> Coordinates | None:
     """
     found = _PAIR.fullmatch(text) if isinstance(text, str) else None
     return in_degrees(*found.groups()) if found else None
+
+
+def add_spots(spots: Spots, location: str, *more: Coordinates | None) -> None:
+    """Note where visits to a location were, as far as that is known."""
+    for at in more:
+        if at is not None:
+            spots.setdefault(location, {})[at] = None
 
 
 def _number(value: Any) -> float:

@@ -1,4 +1,4 @@
-"""Tables as text: a line of column names, then lines of values between commas, tabs, semicolons or bars."""
+"""Tables as text: perhaps a line of column names, then lines of values between commas, tabs, semicolons or bars."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from itertools import chain, islice
 from operator import itemgetter
 from typing import Protocol, TypeAlias
 
-from elsewhere.histories.columns import coordinate_columns, numeric_columns
+from elsewhere.histories.columns import coordinate_columns, names_without_header, numeric_columns
 from elsewhere.histories.documents import Document
 from elsewhere.histories.reader import TableFormat
 from elsewhere.histories.tables import Batch, Table
@@ -54,13 +54,14 @@ def open_table(document: Document) -> Iterator[Table]:
         header = _first(rows)
         if not header:
             raise InputError("it has no header line with the names of its columns")
-        chunks = chunks_of(rows)
-        first = next(chunks, (0, []))
+        begin, chunks, notes = rows.line_num, chunks_of(rows), document.notes
+        first = next(chunks, (begin, []))
+        if names := names_without_header(header, first[1]):
+            header, first = names, (max(begin - 1, 0), [header, *first[1]])
+            notes = [*notes, f"The table has no header, so its columns were read as {' and '.join(names)}."]
         numeric = numeric_columns(header, first[1])
         quoted = coordinate_columns(header) is None
-        yield Table(
-            header, lambda wanted: batches(chain([first], chunks), len(header), wanted, quoted), numeric, document.notes
-        )
+        yield Table(header, lambda wanted: batches(chain([first], chunks), len(header), wanted, quoted), numeric, notes)
 
 
 def batches(chunks: Iterable[Chunk], width: int, wanted: list[int], quoted: bool = True) -> Iterator[Batch]:

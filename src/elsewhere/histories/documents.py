@@ -41,9 +41,11 @@ _MOST_UNPACKED = 1 << 32
 _HISTORIES = (".json", ".geojson", ".gpx", ".kml", ".tcx", ".plt", ".rec")
 _TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
 
-_ZIP = b"PK\x03\x04"
+ZIP = b"PK\x03\x04"
 #: How a packed file begins, and the module and class that unpack it.
 _PACKED = {b"\x1f\x8b": ("gzip", "GzipFile"), b"BZh": ("bz2", "BZ2File"), b"\xfd7zXZ\0": ("lzma", "LZMAFile")}
+#: A file in every spreadsheet of either kind, and in no other zip.
+_SHEETS = {"xl/workbook.xml", "META-INF/manifest.xml"}
 _PACKED_NAMES = (".gz", ".bz2", ".xz")
 #: Where a tar says that it is one.
 _TAR, _TAR_AT = b"ustar", 257
@@ -190,16 +192,14 @@ class Document:
 @contextmanager
 def opened(path: Source | Sequence[Source]) -> Iterator[list[Document]]:
     """The documents at a path, or at several; what goes wrong with them becomes one sentence that names the path."""
+    if isinstance(path, list | tuple) and len(path) == 1:
+        path = path[0]
     if not isinstance(path, list | tuple):
         with one_sentence(path), ExitStack() as stack:
             yield _at(cast(Source, path), stack)
         return
     if not path:
         raise InputError("give at least one file")
-    if len(path) == 1:
-        with opened(path[0]) as documents:
-            yield documents
-        return
     with one_sentence(f"{path[0]} and {len(path) - 1} more"), ExitStack() as stack:
         together: list[Document] = []
         for one in path:
@@ -225,8 +225,8 @@ def _at(path: Source, stack: ExitStack) -> list[Document]:
     if not stat.S_ISREG(mode):
         raise InputError("it is neither a file nor a folder")
     document = Document(str(place), lambda: place.open("rb"), place)
-    if document.head.startswith(_ZIP):
-        return _in_zip(stack, stack.enter_context(place.open("rb")))
+    if document.head.startswith(ZIP):
+        return _in_zip(stack, document)
     return _inside(document, place.stat().st_size)
 
 
@@ -270,8 +270,8 @@ def _in_memory(stack: ExitStack, held: InMemoryFile) -> list[Document]:
             if _may_be_history(name)
         ]
     document = held.document(held.name, held.content)
-    if document.head.startswith(_ZIP):
-        return _in_zip(stack, document.open(), held.most_unpacked)
+    if document.head.startswith(ZIP):
+        return _in_zip(stack, document, held.most_unpacked)
     return _inside(document, len(held.content), held.most_unpacked)
 
 
@@ -353,11 +353,12 @@ def _opener(path: Path) -> Callable[[], BinaryIO]:
     return lambda: path.open("rb")
 
 
-def _in_zip(stack: ExitStack, packed: BinaryIO, most: int = _MOST_UNPACKED) -> list[Document]:
+def _in_zip(stack: ExitStack, document: Document, most: int = _MOST_UNPACKED) -> list[Document]:
+    """The files in a zip, or the zip itself if it is a spreadsheet."""
     from zipfile import ZipFile
 
     try:
-        archive = stack.enter_context(ZipFile(packed))
+        archive = stack.enter_context(ZipFile(stack.enter_context(document.open())))
     except (NotImplementedError, ValueError) as error:
         raise InputError(f"it is damaged ({one_line(error)})") from None
     members = archive.infolist()
@@ -366,6 +367,12 @@ def _in_zip(stack: ExitStack, packed: BinaryIO, most: int = _MOST_UNPACKED) -> l
     budget = Budget(most)
     for member in members:
         _check_inside(member.filename)
+    if not _SHEETS.isdisjoint(archive.namelist()):
+        for member in members:  # what unpacks it has no limit of its own
+            with _member(archive, member, budget)() as inner:
+                while inner.read(_CHUNK):
+                    pass
+        return [document]
     return [
         _unpacked(
             Document(member.filename, _member(archive, member, budget), among_others=True), member.file_size, most

@@ -8,14 +8,19 @@ from typing import TypeAlias, TypeVar
 
 from elsewhere.histories import (
     browser,
+    chrome,
     delimited,
     foursquare,
     json_lines,
     json_table,
+    netflix,
     parquet,
+    sheets,
+    spotify,
     swarm,
     takeout,
     timeline,
+    youtube,
 )
 from elsewhere.histories.documents import Document
 from elsewhere.histories.reader import Export, TableFormat, TrackFormat
@@ -26,7 +31,9 @@ from elsewhere.model.errors import InputError
 from elsewhere.text import closest, quote
 
 _EXPORTS = (takeout.EXPORT, timeline.EXPORT, swarm.EXPORT)
-_TABLES = (parquet.FORMAT, json_lines.FORMAT, json_table.FORMAT, foursquare.FORMAT, delimited.FORMAT)
+#: Exports of what somebody looked at, which count if there are no places.
+_MEDIA = (chrome.EXPORT, youtube.EXPORT, spotify.EXPORT, netflix.EXPORT)
+_TABLES = (sheets.FORMAT, parquet.FORMAT, json_lines.FORMAT, json_table.FORMAT, foursquare.FORMAT, delimited.FORMAT)
 _TRACKS = (
     records.FORMAT,
     gpx.FORMAT,
@@ -41,7 +48,7 @@ _TRACKS = (
 Format: TypeAlias = Export | TableFormat | TrackFormat
 _Kind = TypeVar("_Kind", bound=Export | TrackFormat)
 #: By name, in the order in which they are asked whether they know a file.
-_FORMATS: dict[str, Format] = {it.name: it for it in (browser.EXPORT, *_EXPORTS, *_TRACKS, *_TABLES)}
+_FORMATS: dict[str, Format] = {it.name: it for it in (browser.EXPORT, *_EXPORTS, *_MEDIA, *_TRACKS, *_TABLES)}
 #: The name of several formats of tracks in one folder or zip.
 _MIXED = "tracks"
 
@@ -71,21 +78,19 @@ def recognised(documents: list[Document], name: str | None) -> tuple[Format, lis
 def _among(documents: list[Document], name: str | None) -> tuple[Format, list[Document]]:
     """The export, the tracks or the one table among the files of a folder or a zip, and whatever of them is broken.
 
-    An export has visits, so that the positions beside it are not read.
+    An export has visits, so that the positions beside it are not read. Places go before what somebody looked at.
     """
     readable = [it for it in documents if it.is_readable]
     unreadable = [it for it in documents if not it.is_readable]
-    found = _in_format(_EXPORTS, readable, name)
-    if len(found) > 1:
-        names = " and ".join(reader.name for reader, _ in found)
-        raise InputError(f"it holds exports of several formats, {names}; choose one with format", ("format",))
-    if found:
-        return found[0][0], found[0][1] + unreadable
+    if found := _one_export(_in_format(_EXPORTS, readable, name)):
+        return found[0], found[1] + unreadable
     tracks = _in_format(_TRACKS, readable, None if name == _MIXED else name)
     if tracks:
         chosen = [document for _, some in tracks for document in some]
         formats = [reader for reader, _ in tracks]
         return formats[0] if len(formats) == 1 and name != _MIXED else _mixed(formats), chosen + unreadable
+    if found := _one_export(_in_format(_MEDIA, readable, name)):
+        return found[0], found[1] + unreadable
     if name is None:
         refuse_unsupported(readable)
     for document in unreadable:
@@ -102,6 +107,14 @@ def _among(documents: list[Document], name: str | None) -> tuple[Format, list[Do
     raise InputError(f"it holds no export in the format {wanted}{'' if name else ', no track and not one table'}")
 
 
+def _one_export(found: list[tuple[Export, list[Document]]]) -> tuple[Export, list[Document]] | None:
+    """The export that was found, if there is one and no other."""
+    if len(found) > 1:
+        names = " and ".join(reader.name for reader, _ in found)
+        raise InputError(f"it holds exports of several formats, {names}; choose one with format", ("format",))
+    return found[0] if found else None
+
+
 def _tables(documents: list[Document], name: str | None) -> tuple[Format, list[Document]]:
     """The one format of several tables that a person gives together."""
     formats = {recognised([replace(document, among_others=False)], name)[0].name for document in documents}
@@ -116,7 +129,9 @@ def _in_format(
     """The formats, or the one of that name, that know any of the documents, with those documents."""
     left, found = list(documents), list[tuple[_Kind, list[Document]]]()
     for reader in formats:
-        chosen = [it for it in left if name in (None, reader.name) and not it.is_table and reader.recognises(it)]
+        is_table = isinstance(reader, Export) and reader.is_table
+        fitting = [it for it in left if it.is_table == is_table] if name in (None, reader.name) else []
+        chosen = [it for it in fitting if reader.recognises(it)]
         if chosen:
             found.append((reader, chosen))
             taken = set(map(id, chosen))

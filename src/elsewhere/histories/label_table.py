@@ -22,7 +22,7 @@ from elsewhere.model.places import kinds
 from elsewhere.model.taxonomy import NO_KIND, Taxonomy
 
 if TYPE_CHECKING:
-    from elsewhere.histories.reading import History
+    from elsewhere.histories.history import History
 
 #: Ids of Google, as in its exports.
 _GOOGLE_ID = re.compile(r"(?:ChIJ[\w-]{16}|GhIJ[\w-]{16}|E[g-j][\w-]{26})[\w-]*", re.ASCII)

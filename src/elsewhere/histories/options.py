@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
+    from elsewhere.histories.calendar import Calendar
+    from elsewhere.histories.coordinates import Coordinates
     from elsewhere.histories.tracks.gazetteer import Gazetteer
 
 #: What a location of an export is.
@@ -27,3 +29,9 @@ class Options:
     max_gap: float | None = None
     #: Places of the person's own that have names.
     places: Gazetteer | None = None
+    #: Which visits count by their times, and in which bins.
+    calendar: Calendar | None = None
+
+    def bin(self, location: str, moment: Any, at: Coordinates | None = None, offset: Any = None) -> str | None:
+        """What a visit counts as: the location, or a bin of it and of the time; None if it does not count."""
+        return location if self.calendar is None else self.calendar.bin(location, moment, at, offset)

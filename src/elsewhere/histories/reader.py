@@ -6,7 +6,7 @@ A table format opens a table, an export counts its visits itself, and a track fo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -26,7 +26,8 @@ class Reading(NamedTuple):
     counts: Mapping[str, int]
     notes: list[str]
     types: Types = MappingProxyType({})
-    coordinates: Mapping[str, Coordinates] = MappingProxyType({})
+    #: Each spot once, the first visit's first.
+    spots: Mapping[str, Collection[Coordinates]] = MappingProxyType({})
     #: Hours at locations, where the file tells times.
     hours: Mapping[str, float] = MappingProxyType({})
 
@@ -62,10 +63,14 @@ class Export:
     locations: tuple[Locations, ...] = ()
     #: Whether it may have positions instead of visits.
     has_positions: bool = False
+    #: Whether it is written as a table.
+    is_table: bool = False
+    more_options: tuple[str, ...] = ()
 
     @property
     def options(self) -> tuple[str, ...]:
-        return (*(("locations",) if self.locations else ()), *(TRACK_OPTIONS if self.has_positions else ()))
+        positions = TRACK_OPTIONS if self.has_positions else ()
+        return (*(("locations",) if self.locations else ()), *positions, *self.more_options)
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
+from datetime import date
 from typing import get_args
 
-from elsewhere.histories.coordinates import Coordinates
+from elsewhere.histories.calendar import calendar_of
+from elsewhere.histories.coordinates import Spots, add_spots
 from elsewhere.histories.documents import Document, Source, opened
 from elsewhere.histories.formats import Format, recognised
+from elsewhere.histories.history import History, history_of
 from elsewhere.histories.labels import Labels, parse_labels, with_kinds
 from elsewhere.histories.options import Locations, Options
 from elsewhere.histories.reader import TRACK_OPTIONS, Export, Reading, TableFormat, TrackFormat
@@ -22,27 +25,9 @@ from elsewhere.histories.tracks.reading import reading_of
 from elsewhere.histories.tracks.table import places_in, track_in
 from elsewhere.histories.units import metres, seconds
 from elsewhere.model.errors import InputError
-from elsewhere.model.histogram import Histogram
-from elsewhere.model.names import NameIndex, merge_spellings, spelling_note
-from elsewhere.model.taxonomy import Types
-from elsewhere.text import as_sentence, name_list, plural, quote
-
-
-@dataclass(frozen=True)
-class History:
-    """The histogram in a file, and what else the file says. The verbs accept a `History`."""
-
-    histogram: Histogram
-    #: The name of the format that was recognised.
-    format: str
-    #: Sentences for the reader: what was left out, merged or guessed.
-    notes: tuple[str, ...] = ()
-    #: What the file says about locations beside their names, such as home or a category; `kinds` uses it.
-    types: Types = field(default_factory=dict)
-    #: Latitude and longitude of locations, where the file has them: those of a location's first visit.
-    coordinates: Mapping[str, Coordinates] = field(default_factory=dict)
-    #: Hours at locations, where the file has positions over time.
-    hours: Mapping[str, float] = field(default_factory=dict)
+from elsewhere.model.names import merge_spellings
+from elsewhere.model.parts import split, with_part
+from elsewhere.text import name_list, plural, quote
 
 
 def read(
@@ -59,6 +44,10 @@ def read(
     radius: str | float | None = None,
     max_gap: str | float | None = None,
     places: Source | None = None,
+    start: str | date | None = None,
+    until: str | date | None = None,
+    by: str | Collection[str] | None = None,
+    time_zone: str | None = None,
 ) -> History:
     r"""Read a history from a file, a folder or a zip; the format is recognised by the content.
 
@@ -68,9 +57,10 @@ def read(
         The file, folder or zip. ``"-"`` is standard input; an `InMemoryFile` is in memory already. A list of them is
         one history in several files, such as the zips of one Takeout.
     format
-        The name of the format: csv, json, jsonl, parquet, foursquare, takeout, timeline, swarm, browser, or one with
-        positions over time: records, gpx, kml, tcx, overland, polarsteps, geojson, owntracks, geolife, or tracks for a
-        folder or a zip with several of them. Default: recognise it.
+        The name of the format: csv, json, jsonl, parquet, sheet, foursquare, takeout, timeline, swarm, browser,
+        chrome, youtube, spotify, netflix, or one with positions over time: records, gpx, kml, tcx, overland,
+        polarsteps, geojson, owntracks, geolife, or tracks for a folder or a zip with several of them. Default:
+        recognise it.
     locations
         What an export's location is: the ``"name"`` of the place, its ``"category"`` or its ``"id"``. Default: depends
         on the export.
@@ -99,13 +89,24 @@ def read(
     places
         Places with names: a table with the columns name, latitude and longitude, and perhaps category, or GeoJSON, GPX
         or KML. A place of a track, or of a Timeline, gets the name of the nearest one within `radius`.
+    start, until
+        Count only the visits that begin from `start` on and until `until`: dates such as ``"2023-03-31"``, whose whole
+        day counts, or times such as ``"2023-03-31T18:00"``, in the local time of the visit.
+    by
+        What a location is: the ``"place"`` (the default), or a bin of it and of the time when the visit began:
+        ``"place,daypart"`` for night, morning, afternoon and evening, six hours each from midnight,
+        ``"place,weekend"`` for weekdays and weekends, or ``"place,daypart,weekend"``. A bin is called ``"Clinic ·
+        evening"``; what is asked of the place holds for all its bins.
+    time_zone
+        The time zone of visits whose local time the file does not tell, such as ``"Europe/Berlin"``. Default: what the
+        longitude of the place tells, otherwise UTC.
 
     Returns
     -------
     History
         The `histogram`, the `format` that was recognised, `notes`: what was left out, merged or guessed, `types`: what
-        the file says about locations, `coordinates`: where they are, and `hours`: how long a track was there. The verbs
-        accept a `History`.
+        the file says about locations, `coordinates`: where they are, `hours`: how long a track was there, and `spots`:
+        all coordinates of visits. The verbs accept a `History`.
 
     Raises
     ------
@@ -135,13 +136,17 @@ def read(
         None if radius is None else metres(radius, "radius"),
         None if max_gap is None else seconds(max_gap, "max_gap"),
         None if places is None else _gazetteer(places),
+        calendar_of(start, until, by, time_zone),
     )
     with opened(path) as documents:
         reader, chosen = recognised(documents, format)
         reading = _counts(reader, chosen, options)
+        if options.calendar is not None:
+            options.calendar.check(bool(reading.counts))
+            reading.notes.extend(options.calendar.notes())
         if not reading.counts:
             raise InputError("it has no visits")
-        history = _history(reading, reader.name)
+        history = history_of(reading, reader.name)
         return history if labels is None else relabelled(history, labels)
 
 
@@ -156,28 +161,28 @@ def relabelled(history: History, labels: Source | Labels) -> History:
     known = labels if isinstance(labels, Labels) else read_labels(labels)
     counts: Counter[str] = Counter()
     types: dict[str, tuple[str, ...]] = {}
-    coordinates: dict[str, Coordinates] = {}
+    spots: Spots = {}
     hours: dict[str, float] = {}
     kinds: dict[str, str] = {}
-    unlabelled = []
+    unlabelled = dict[str, None]()
     for location, count in history.histogram.items():
-        row = known.of(location)
+        place, part = split(location)
+        row = known.of(place)
         if not row.label and not row.kind:
-            unlabelled.append(location)
-        label = row.label or location
+            unlabelled[place] = None
+        label = with_part(row.label or place, part)
         counts[label] += count
         for type_ in history.types.get(location, ()):
             add_type(types, label, type_)
-        if location in history.coordinates:
-            coordinates.setdefault(label, history.coordinates[location])
+        add_spots(spots, label, *history.spots.get(location, ()))
         if location in history.hours:
             hours[label] = hours.get(label, 0.0) + history.hours[location]
         if row.kind:
             kinds.setdefault(label, row.kind)
     notes = [*history.notes, *known.notes]
     if unlabelled:
-        notes.append(f"{plural(len(unlabelled), 'location')} without a label: {name_list(unlabelled)}.")
-    made = _history(Reading(counts, notes, types, coordinates, hours), history.format)
+        notes.append(f"{plural(len(unlabelled), 'location')} without a label: {name_list([*unlabelled])}.")
+    made = history_of(Reading(counts, notes, types, spots, hours), history.format)
     return replace(made, types=with_kinds(made.histogram, made.types, kinds))
 
 
@@ -294,7 +299,7 @@ def _of_tables(reader: TableFormat, documents: list[Document], options: Options)
     tracks: list[Track] = []
     counts: Counter[str] = Counter()
     notes: list[str] = []
-    coordinates: dict[str, Coordinates] = {}
+    spots: Spots = {}
     for document in documents:
         with document.named(), reader.open(document) as table:
             track = track_in(table, options)
@@ -304,10 +309,12 @@ def _of_tables(reader: TableFormat, documents: list[Document], options: Options)
             for name in TRACK_OPTIONS:
                 if getattr(options, name) is not None:
                     raise InputError(f"{name} is for positions over time, but the table has locations", (name,))
-            notes += [*table.notes, *columns_of(table, options).notes(table.numeric)]
-            counts.update(count_visits(table, options, whole, coordinates))
+            found = columns_of(table, options)
+            read_too = [] if options.calendar is None else found.moments
+            notes += [*table.notes, *found.notes(name for name in table.numeric if name not in read_too)]
+            counts.update(count_visits(table, options, whole, spots))
     if not tracks:
-        return Reading(counts, list(dict.fromkeys(notes)), coordinates=coordinates)
+        return Reading(counts, list(dict.fromkeys(notes)), spots=spots)
     if len(tracks) < len(documents):
         raise InputError("some of the tables have positions and others locations; give one kind of them")
     for other in tracks[1:]:
@@ -344,7 +351,7 @@ def _check(reader: Format, options: Options) -> None:
     """Whether the format understands the options."""
     for option in fields(options):
         given = getattr(options, option.name)
-        if given is not None and option.name not in reader.options:
+        if given is not None and option.name not in (*reader.options, "calendar"):
             used = f"; it uses {', '.join(reader.options)}" if reader.options else ""
             raise InputError(
                 f"the format {reader.name} does not use {option.name}{used}", (option.name, *reader.options)
@@ -369,25 +376,3 @@ def _table(path: Source, name: str | None) -> Iterator[Table]:
             raise InputError(f"it is in the format {reader.name}; give a table")
         with reader.open(chosen[0]) as table:
             yield table
-
-
-def _history(reading: Reading, name: str) -> History:
-    for location in reading.counts:
-        # Half a character, which JSON can spell, could not be written to any release.
-        if not location.isascii() and any("\ud800" <= letter <= "\udfff" for letter in location):
-            raise InputError(f"the location {quote(location)} is not valid Unicode")
-    merged, spellings = merge_spellings(reading.counts)
-    notes = reading.notes + [as_sentence(spelling_note(spellings))] * bool(spellings)
-    known = NameIndex(list(merged))
-    types: dict[str, tuple[str, ...]] = {}
-    for location, said in reading.types.items():
-        for type_ in said:
-            add_type(types, known.find(location) or location, type_)
-    coordinates: dict[str, Coordinates] = {}
-    for location, at in reading.coordinates.items():
-        coordinates.setdefault(known.find(location) or location, at)
-    hours: dict[str, float] = {}
-    for location, long in reading.hours.items():
-        at_all = known.find(location) or location
-        hours[at_all] = hours.get(at_all, 0.0) + long
-    return History(Histogram(merged), name, tuple(notes), types, coordinates, hours)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
-from elsewhere.histories.coordinates import Coordinates, in_degrees
+from elsewhere.histories.coordinates import Coordinates, Spots, add_spots, in_degrees
 from elsewhere.histories.documents import Document
 from elsewhere.histories.options import Locations, Options
 from elsewhere.histories.reader import Export, Reading
@@ -20,8 +20,8 @@ from elsewhere.text import name_list, plural
 
 _ITEMS, _CHECKIN = re.compile(rb'"items"\s*:\s*\['), re.compile(rb'"type"\s*:\s*"checkin"')
 
-#: A venue, and where it is.
-_Place: TypeAlias = tuple[dict[str, Any], Coordinates | None]
+#: A venue, where it is, when the visit was, and how many minutes the local time was ahead.
+_Place: TypeAlias = tuple[dict[str, Any], Coordinates | None, Any, Any]
 
 
 def _recognises(document: Document) -> bool:
@@ -31,16 +31,16 @@ def _recognises(document: Document) -> bool:
 def _read(documents: Sequence[Document], options: Options) -> Reading:
     notes: list[str] = []
     venues, nowhere, again = _venues(documents, notes)
-    categorised = any(_location(venue, "category") for venue, _ in venues)
+    categorised = any(_location(venue, "category") for venue, *_ in venues)
     if options.locations == "category" and not categorised:
         told = "these check-ins have no categories; add them with labels"
         raise InputError(told, ("labels",))
     wanted = options.locations or ("category" if categorised else "name")
     counts: Counter[str] = Counter()
     types: dict[str, tuple[str, ...]] = {}
-    coordinates: dict[str, Coordinates] = {}
+    spots: Spots = {}
     fallen_back: set[str] = set()
-    for venue, at in venues:
+    for venue, at, moment, offset in venues:
         location = _location(venue, wanted)
         if location is None:
             location = _location(venue, "name") or _location(venue, "id")
@@ -48,11 +48,13 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
                 nowhere += 1
                 continue
             fallen_back.add(location)
-        counts[location] += 1
+        counted = options.bin(location, moment, at, offset)
+        if counted is None:
+            continue
+        counts[counted] += 1
         if category := _location(venue, "category"):
-            add_type(types, location, category)
-        if at is not None:
-            coordinates.setdefault(location, at)
+            add_type(types, counted, category)
+        add_spots(spots, counted, at)
     if fallen_back:
         told = name_list(sorted(fallen_back))
         notes.append(f"{plural(len(fallen_back), 'venue')} without a {wanted}, listed by name or id: {told}.")
@@ -60,29 +62,32 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
         notes.append(f"Left out {plural(nowhere, 'check-in')} without a venue.")
     if again:
         notes.append(f"Counted {plural(again, 'repeated check-in')} only once.")
-    return Reading(counts, notes, types, coordinates)
+    return Reading(counts, notes, types, spots)
 
 
 def _venues(documents: Sequence[Document], notes: list[str]) -> tuple[list[_Place], int, int]:
     """The venues of the check-ins, the number of those that have none, and of those that were there already."""
-    venues, nowhere, repeats = [], 0, Repeats()
-    for id_, venue, at in items_of_all(documents, _checkins, notes):
+    venues, nowhere, repeats = list[_Place](), 0, Repeats()
+    for id_, venue, at, moment, offset in items_of_all(documents, _checkins, notes):
         if repeats.has(id_):
             continue
         if venue is None:
             nowhere += 1
         else:
-            venues.append((venue, at))
+            venues.append((venue, at, moment, offset))
     return venues, nowhere, repeats.number
 
 
-def _checkins(document: Document) -> Iterator[tuple[str | None, dict[str, Any] | None, Coordinates | None]]:
-    """Ids with venues and where they are."""
+def _checkins(document: Document) -> Iterator[tuple[str | None, dict[str, Any] | None, Coordinates | None, Any, Any]]:
+    """Ids with venues, where they are, and when somebody was there: in UTC, with the minutes to local time."""
     content = document.json()
     answer = part(content, "response", dict)
     for item in part(content if answer is None else part(answer, "checkins", dict) or {}, "items", list) or ():
         id_, venue = first_text(item, "id"), part(item, "venue", dict)
-        yield id_, venue, _coordinates((venue or {}).get("location")) or _coordinates(item)
+        at = _coordinates((venue or {}).get("location")) or _coordinates(item)
+        created = item.get("createdAt")
+        moment = f"{created.rstrip('Zz')}Z" if isinstance(created, str) else created
+        yield id_, venue, at, moment, item.get("timeZoneOffset")
 
 
 def _coordinates(place: Any) -> Coordinates | None:

@@ -5,6 +5,7 @@ A table is read batch by batch, and only in the columns that matter, so that its
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,8 +13,9 @@ from decimal import Decimal, InvalidOperation
 from itertools import repeat
 from typing import Any, NamedTuple
 
+from elsewhere.histories.calendar import Calendar
 from elsewhere.histories.columns import Columns, called, called_if_any, find_columns
-from elsewhere.histories.coordinates import Coordinates, in_degrees
+from elsewhere.histories.coordinates import Spots, add_spots, in_degrees
 from elsewhere.histories.options import Options
 from elsewhere.model.errors import InputError
 from elsewhere.model.names import Number, merge_spellings
@@ -21,6 +23,9 @@ from elsewhere.text import name_list, quote
 
 #: The columns of a JSON object that maps names to anything.
 MAPPING = ("location", "count")
+
+#: A time of the day without its date.
+_OF_DAY = re.compile(r"\s*\d{1,2}:\d\d")
 
 _LARGEST = 2**63 - 1
 _MOST = Decimal(sys.float_info.max)
@@ -55,34 +60,67 @@ def count_visits(
     table: Table,
     options: Options,
     parse: Callable[[list[Any]], list[Number]],
-    coordinates: dict[str, Coordinates] | None = None,
+    spots: Spots | None = None,
 ) -> dict[str, Number]:
     """The sum of the numbers of each location, over the rows of one user if there are users.
 
-    If `coordinates` are given, those of each location that its rows have, the first ones, are added to them.
+    If `spots` are given, the coordinates that the rows of each location have are added to them.
     """
     totals: dict[str, Number] = {}
     visits: Counter[str] = Counter()
     users: set[str] = set()
-    for rows in _rows(table, options, with_coordinates=coordinates is not None):
+    seen: set[tuple[str, tuple[Any, Any]]] = set()
+    for rows in _rows(table, options, with_coordinates=spots is not None):
         if rows.users is not None:
             _check_one(users, rows.users, options.user)
             if options.user is not None:
                 rows = rows.of(options.user)
         names = _names(rows.locations, rows.where, "location")
-        if coordinates is not None and not coordinates.keys() >= set(names):
-            for name, at in zip(names, rows.coordinates, strict=False):
-                if name not in coordinates and (valid := in_degrees(*at)):
-                    coordinates[name] = valid
-        if rows.counts is None:
+        counts = None if rows.counts is None else _numbers(names, rows.counts, rows.where, parse)
+        where = rows.coordinates
+        if options.calendar is not None:
+            bins = _bins(names, rows, counts, options.calendar)
+            names, where = list(bins.values()), [where[at] for at in bins] if where else []
+            counts = None if counts is None else [counts[at] for at in bins]
+        if spots is not None:
+            _add_spots(spots, seen, names, where)
+        if counts is None:
             visits.update(names)
         else:
-            for name, count in zip(names, _numbers(names, rows.counts, rows.where, parse), strict=True):
+            for name, count in zip(names, counts, strict=True):
                 totals[name] = totals.get(name, 0) + count
     check_user(options.user, users)
     for name, times in visits.items():
         totals[name] = totals.get(name, 0) + times
     return totals
+
+
+def _bins(names: list[str], rows: _Rows, counts: Sequence[float] | None, calendar: Calendar) -> dict[int, str]:
+    """The bins of the rows that count by their times, by row."""
+    bins = {}
+    for at, name in enumerate(names):
+        moment, offset = rows.moments[at] if rows.moments else (None, None)
+        spot = in_degrees(*rows.coordinates[at]) if rows.coordinates else None
+        found = calendar.bin(name, moment, spot, offset, 1 if counts is None else int(counts[at]))
+        if found is not None:
+            bins[at] = found
+    return bins
+
+
+def _add_spots(
+    spots: Spots, seen: set[tuple[str, tuple[Any, Any]]], names: list[str], coordinates: list[tuple[Any, Any]]
+) -> None:
+    """Note where visits were; most rows repeat others, which were `seen`, and are not read again."""
+    pairs: Iterable[tuple[str, tuple[Any, Any]]] = zip(names, coordinates, strict=False)
+    try:
+        if seen.issuperset(pairs):
+            return
+        pairs = dict.fromkeys(zip(names, coordinates, strict=False))
+        seen.update(pairs)
+    except TypeError:  # a list, say, in the place of a number
+        pairs = zip(names, coordinates, strict=False)
+    for name, at in pairs:
+        add_spots(spots, name, in_degrees(*at))
 
 
 def rows_of_user(values: list[Any], where: Callable[[int], str], users: set[str], wanted: str | None) -> list[int]:
@@ -162,27 +200,55 @@ class _Rows(NamedTuple):
     users: list[str] | None
     #: A latitude and a longitude of each row, whatever they are.
     coordinates: list[tuple[Any, Any]]
+    #: When each visit was, and the minutes from UTC to local time, whatever they are.
+    moments: list[tuple[Any, Any]]
     where: Callable[[int], str]
 
     def of(self, user: str) -> _Rows:
         chosen = [at for at, it in enumerate(self.users or ()) if it == user]
         counts = None if self.counts is None else [self.counts[at] for at in chosen]
-        coordinates = [self.coordinates[at] for at in chosen] if self.coordinates else []
+        coordinates, moments = (
+            [column[at] for at in chosen] if column else [] for column in (self.coordinates, self.moments)
+        )
         locations = [self.locations[at] for at in chosen]
-        return _Rows(locations, counts, None, coordinates, lambda at: self.where(chosen[at]))
+        return _Rows(locations, counts, None, coordinates, moments, lambda at: self.where(chosen[at]))
 
 
 def _rows(table: Table, options: Options, *, with_coordinates: bool = False) -> Iterator[_Rows]:
     found = columns_of(table, options)
     if options.user is not None:
         found.required_user()
-    asked = (found.location, found.count, found.user, *((with_coordinates and found.coordinates) or ()))
-    for columns, where in table.batches([table.columns.index(name) for name in asked if name is not None]):
-        values = iter(columns)
-        locations, counts, users, *at = (None if name is None else next(values) for name in asked)
-        coordinates = list(zip(*at, strict=True)) if at else []
-        told = None if users is None else _names(users, where, "user")
-        yield _Rows(locations or [], counts, told, coordinates, where)
+    at = (with_coordinates and found.coordinates) or ()
+    moments = found.moments if options.calendar is not None else []
+    asked = [name for name in (found.location, found.count, found.user, *at, *moments) if name is not None]
+    for columns, where in table.batches([table.columns.index(name) for name in asked]):
+        values = dict(zip(asked, columns, strict=True))
+        counts = None if found.count is None else values[found.count]
+        users = None if found.user is None else _names(values[found.user], where, "user")
+        coordinates = list(zip(*(values[name] for name in at), strict=True)) if at else []
+        yield _Rows(values[found.location], counts, users, coordinates, _moments(found, moments, values), where)
+
+
+def _moments(found: Columns, names: list[str], values: dict[str, list[Any]]) -> list[tuple[Any, Any]]:
+    """When the visits of some rows were, and the minutes from UTC to local time."""
+    if not names:
+        return []
+    offsets = [values[name] for name in names if found.is_offset(name)]
+    times, *days = (values[name] for name in names if not found.is_offset(name))
+    moments = list(map(_joined, days[0], times)) if days else times
+    return list(zip(moments, map(_minutes, offsets[0]) if offsets else repeat(None), strict=False))
+
+
+def _joined(day: Any, time: Any) -> Any:
+    """A moment; a time of the day is of use with its date only."""
+    return f"{day} {time.strip().zfill(5)}" if isinstance(time, str) and _OF_DAY.match(time) else time
+
+
+def _minutes(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def _check_one(users: set[str], more: Iterable[str], wanted: str | None) -> None:

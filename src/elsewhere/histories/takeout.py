@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from elsewhere.histories.coordinates import Coordinates, in_e7
+from elsewhere.histories.coordinates import Coordinates, Spots, add_spots, in_e7
 from elsewhere.histories.documents import Document
 from elsewhere.histories.options import Options
 from elsewhere.histories.reader import Export, Reading
@@ -28,6 +28,7 @@ class _Visit(NamedTuple):
     is_named: bool
     type: str | None
     coordinates: Coordinates | None
+    start: str | None
     identity: tuple[Hashable, ...]
 
 
@@ -36,18 +37,20 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
     counts: Counter[str] = Counter()
     fallen_back: set[str] = set()
     types: dict[str, tuple[str, ...]] = {}
-    coordinates: dict[str, Coordinates] = {}
+    spots: Spots = {}
     nowhere, repeats = 0, Repeats()
     notes: list[str] = []
     for visit in items_of_all(documents, partial(_visits, keys), notes):
         if visit.location is None:
             nowhere += 1
         elif not repeats.has(*visit.identity):
-            counts[visit.location] += 1
+            location = options.bin(visit.location, visit.start, visit.coordinates)
+            if location is None:
+                continue
+            counts[location] += 1
             if visit.type is not None:
-                add_type(types, visit.location, visit.type)
-            if visit.coordinates is not None:
-                coordinates.setdefault(visit.location, visit.coordinates)
+                add_type(types, location, visit.type)
+            add_spots(spots, location, visit.coordinates)
             if not visit.is_named:
                 fallen_back.add(visit.location)
     if fallen_back:
@@ -57,7 +60,7 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
         notes.append(f"Left out {plural(nowhere, 'visit')} without a place.")
     if repeats.number:
         notes.append(f"Counted {plural(repeats.number, 'repeated visit')} only once.")
-    return Reading(counts, notes, types, coordinates)
+    return Reading(counts, notes, types, spots)
 
 
 def _visits(keys: tuple[str, ...], document: Document) -> Iterator[_Visit]:
@@ -72,7 +75,7 @@ def _visits(keys: tuple[str, ...], document: Document) -> Iterator[_Visit]:
         identity = (first_text(place, "placeId") or location, instant(start), instant(end))
         is_named = first_text(place, keys[0]) is not None
         at = in_e7(place.get("latitudeE7"), place.get("longitudeE7"))
-        yield _Visit(location, is_named, semantic_type(place), at, identity)
+        yield _Visit(location, is_named, semantic_type(place), at, start, identity)
 
 
 EXPORT = Export(

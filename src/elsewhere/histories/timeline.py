@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from elsewhere.histories.coordinates import Coordinates, in_text
+from elsewhere.histories.coordinates import Coordinates, Spots, add_spots, in_text
 from elsewhere.histories.documents import Document
 from elsewhere.histories.options import Options
 from elsewhere.histories.reader import Export, Reading
@@ -21,7 +21,10 @@ _IPHONE = re.compile(rb'^\[\s*\{[^}]*"(?:startTime|endTime|visit|activity|timeli
 
 
 def _recognises(document: Document) -> bool:
-    return document.is_json and bool(_ANDROID.search(document.beginning) or _IPHONE.search(document.beginning))
+    beginning = document.beginning
+    if not document.is_json or b'"msPlayed"' in beginning:  # what Spotify played has an end, too
+        return False
+    return bool(_ANDROID.search(beginning) or _IPHONE.search(beginning))
 
 
 class _Visit(NamedTuple):
@@ -32,14 +35,16 @@ class _Visit(NamedTuple):
     coordinates: Coordinates | None
     #: Whether it is to a part of a place, at the time of a visit to the whole.
     is_inner: bool
+    start: str | None
     identity: tuple[Hashable, ...]
 
 
 def _read(documents: Sequence[Document], options: Options) -> Reading:
     counts: Counter[str] = Counter()
     marks: dict[str, str] = {}
-    coordinates: dict[str, Coordinates] = {}
-    inner = nowhere = 0
+    spots: Spots = {}
+    types: dict[str, tuple[str, ...]] = {}
+    inner, nowhere, is_visited = 0, 0, False
     repeats = Repeats()
     notes: list[str] = []
     for visit in items_of_all(documents, _visits, notes):
@@ -48,16 +53,19 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
         elif visit.location is None:
             nowhere += 1
         elif not repeats.has(*visit.identity):
-            counts[visit.location] += 1
+            is_visited = True
+            location = options.bin(visit.location, visit.start, visit.coordinates)
+            if location is None:
+                continue
+            counts[location] += 1
             if visit.mark is not None:
                 marks.setdefault(visit.location, visit.mark)
-            if visit.coordinates is not None:
-                coordinates.setdefault(visit.location, visit.coordinates)
-    if not counts:
+                types[location] = (marks[visit.location],)
+            add_spots(spots, location, visit.coordinates)
+    if not is_visited:
         return _read_positions(documents, options)
-    types = {location: (mark,) for location, mark in marks.items()}
     notes += _notes(marks, inner, nowhere, repeats.number)
-    return with_names(Reading(counts, notes, types, coordinates), options)
+    return with_names(Reading(counts, notes, types, spots), options)
 
 
 def _read_positions(documents: Sequence[Document], options: Options) -> Reading:
@@ -98,9 +106,16 @@ def _visits(document: Document) -> Iterator[_Visit]:
             continue
         place = part(visit, "topCandidate", dict) or {}
         location = first_text(place, "placeId", "placeID")
-        times = (instant(first_text(segment, key)) for key in ("startTime", "endTime"))
+        start, end = (first_text(segment, key) for key in ("startTime", "endTime"))
         is_inner = str(visit.get("hierarchyLevel") or 0) != "0"
-        yield _Visit(location, semantic_type(place), _coordinates(place), is_inner, (location, *times))
+        yield _Visit(
+            location,
+            semantic_type(place),
+            _coordinates(place),
+            is_inner,
+            start,
+            (location, instant(start), instant(end)),
+        )
 
 
 def _coordinates(place: dict[str, Any]) -> Coordinates | None:

@@ -107,7 +107,7 @@ def _numba() -> Any:
             package = __name__.partition(".")[0]
             if self.due and event.data["dispatcher"].py_func.__module__.startswith(package) and sys.stderr.isatty():
                 self.due = False
-                print("elsewhere: compiling its solvers, once on this machine ...", file=sys.stderr)
+                print("elsewhere: compiling the solvers, once on this machine ...", file=sys.stderr)
 
         def on_end(self, event: Any) -> None:
             pass

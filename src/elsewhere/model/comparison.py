@@ -171,6 +171,6 @@ def check_known(totals: Mapping[str, float]) -> None:
     if known < _LEAST_SHARE:
         raise TargetMismatch(
             f"only {100 * known:.0f}% of the target's weight is at places whose kind is known; give another target, "
-            "say with kinds what its places are, or set allow_mismatch to compare anyway",
+            "set the kinds of its places with kinds, or set allow_mismatch to compare anyway",
             ("kinds", "allow_mismatch"),
         )

@@ -49,7 +49,7 @@ def sensitive_in(question: Question, index: NameIndex) -> Flags:
         given = Selection(name for locations in given.values() for name in locations)
     sensitive = np.zeros(len(index.names), dtype=np.bool_)
     for name in _names("sensitive", given):
-        at = index.positions(name)
+        at = index.covered(name)
         if not at and not isinstance(given, Selection):
             where = "matches nothing" if is_pattern(name) else "is not"
             kind = "pattern" if is_pattern(name) else "location"
@@ -108,7 +108,7 @@ def _not_kept(index: NameIndex, lower: Ints, closed: Flags, sensitive: Flags, on
         if only_adds:
             places = name_list([index.names[at] for at in lost.tolist()], 5)
             return Infeasible(f"only adding visits cannot hide those at sensitive places: {places}", math.inf)
-        why, remedy = "are sensitive now", "spare them, or start anew without the earlier release"
+        why, remedy = "are sensitive now", "spare them, or leave out the earlier release"
     else:
         why, remedy = "were never visited", "leave out visited_only to keep them"
     places = name_list([index.names[at] for at in lost.tolist()], 5)

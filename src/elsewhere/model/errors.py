@@ -35,7 +35,7 @@ class TargetMismatch(InputError):
 class Infeasible(ElsewhereError):
     """No histogram satisfies the constraints.
 
-    `needed_quality_loss` is the least quality loss with which one would, or infinity if none would at any.
+    `needed_quality_loss` is the least quality loss with which one would, or infinity if there is none.
     """
 
     arguments = ("candidates", "redistribute", "visited_only")
@@ -53,7 +53,7 @@ class Unchanged(ElsewhereError):
 
 
 class TooFewReleased(ElsewhereError):
-    """Fewer users of a batch than asked for have a release, so that the batch is not finished.
+    """Fewer users than asked for have a release, so the batch was not finished.
 
     `summary` is the private summary of the batch.
     """
@@ -88,7 +88,7 @@ class PrivacyNotMet(ElsewhereError):
 
 
 def sufficient_limit(needed: float) -> str:
-    """A positive limit that would do, as a number that is short and not below the one that is needed.
+    """A sufficient positive limit, as a short number that is not below the needed one.
 
     >>> sufficient_limit(0.072681167)
     '0.07269'

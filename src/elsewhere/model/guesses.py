@@ -18,6 +18,7 @@ import numpy as np
 from elsewhere.model.distances import DistanceLike, find_distance
 from elsewhere.model.measured import ANY_KIND, Attack, Figure, figures
 from elsewhere.model.names import name_key
+from elsewhere.model.parts import place_of
 from elsewhere.model.question import Aim, Goal, Method, Question
 from elsewhere.model.smoothing import SmoothedJS
 from elsewhere.model.taxonomy import Taxonomy
@@ -118,6 +119,7 @@ def guesses_about(question: Question, quality_loss: float) -> tuple[Guess, ...]:
             unmeasured=unmeasured(
                 [question.quality] if question.goal == "hide" else [question.quality, question.privacy],
                 resized=question.redistribute not in (None, question.hidden_visits) or question.size != "original",
+                in_parts=any(place_of(name) != name for name in question.history),
             ),
         )
     )
@@ -143,7 +145,7 @@ def hidden_kinds(covered: Mapping[str, Collection[str]], places: Sequence[str]) 
 
 
 def unmeasured(
-    distances: Iterable[DistanceLike], *, over_taxonomy: bool = False, resized: bool = False
+    distances: Iterable[DistanceLike], *, over_taxonomy: bool = False, resized: bool = False, in_parts: bool = False
 ) -> tuple[str, ...]:
     """What nobody has measured: the figures are for the standard distance, and for releases of the history's size."""
     words = ["distances over a taxonomy"] if over_taxonomy else []
@@ -156,6 +158,8 @@ def unmeasured(
             words.append("smoothed distances")
         elif (name := find_distance(distance).name) != "js":
             words.append(f"the distance {name}")
+    if in_parts:
+        words.append("bins of place and time")
     if resized:
         words.append("releases of another size than the history")
     return tuple(dict.fromkeys(words))

@@ -141,7 +141,7 @@ class Histogram(_Table):
     with count 0 is still a bin: `hide`, `resemble` and `avoid` may give it visits.
 
     Names are compared by one key: case, surrounding and repeated blanks, invisible characters and Unicode forms do not
-    matter. Spellings of one place are one location. Their counts are added under the commonest spelling, and every
+    matter. Spellings of one place are one location. Their counts are added under the most common spelling, and every
     spelling finds it.
 
     Parameters

@@ -26,11 +26,11 @@ class Kind:
     name
         The name of the place, as given.
     node
-        The id of a node of the shipped taxonomy; None if neither the name nor the export tells.
+        The id of a node of the shipped taxonomy; None if neither the name nor the export tells it.
     confidence
-        About the share of such findings that are right, from 0 to 1; 0 without a node.
+        Roughly the share of such findings that are right, from 0 to 1; 0 without a node.
     reason
-        A clause that says what told.
+        A clause that says where the kind comes from.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Found(NamedTuple):
 
 #: Letters of a name that are looked at: more would be no name, and patterns take their time with it.
 _LONGEST = 300
-UNKNOWN = "nothing in the name tells"
+UNKNOWN = "the name does not tell"
 _BRAND, _WORD, _END = "the brand {}", "the word {}", "the end of the word {}"
 
 #: What a name is divided at; the first part says what the place is, the others mostly where.

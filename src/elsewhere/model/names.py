@@ -11,8 +11,10 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TypeVar
 
+from elsewhere.model.parts import place_of
 from elsewhere.text import name_list, plural, quote
 
 Number = TypeVar("Number", int, float)
@@ -161,6 +163,23 @@ class NameIndex:
     def match(self, name: str) -> list[str]:
         """The known names that a name or a pattern means."""
         return [self.names[at] for at in self.positions(name)]
+
+    def covered(self, name: str) -> list[int]:
+        """Where the places are that a name or a pattern means, and the bins of each of them at any time."""
+        found, key = self.positions(name), name_key(name)
+        if not self._bins:
+            return found
+        places = [place for place in self._bins if matches(place, key)] if is_pattern(name) else [key]
+        return sorted({*found, *(at for place in places for at in self._bins.get(place, ()))})
+
+    @cached_property
+    def _bins(self) -> dict[str, list[int]]:
+        """Where the bins of place and time are, by the key of the place."""
+        bins: dict[str, list[int]] = {}
+        for at, key in enumerate(self.keys):
+            if (place := place_of(key)) != key:
+                bins.setdefault(place, []).append(at)
+        return bins
 
 
 def matches(key: str, pattern: str) -> bool:

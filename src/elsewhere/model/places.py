@@ -14,20 +14,21 @@ from elsewhere.model.histogram import Histogram, TableLike
 from elsewhere.model.kinds import Kind, Matcher
 from elsewhere.model.lexicon import PLACES, Lexicon
 from elsewhere.model.names import name_key
+from elsewhere.model.parts import place_of
 from elsewhere.model.taxonomy import NO_KIND, PRESET, Taxonomy, Types
 from elsewhere.model.taxonomy_files import parse_nodes
 from elsewhere.text import quote
 
 _PRESETS = {
-    "all": "everything that another preset covers",
+    "all": "everything that the other presets cover",
     "addiction": "help with addiction to alcohol, drugs or gambling; cannabis shops",
     "adult-entertainment": "strip clubs, sex shops, brothels",
-    "children": "where one goes with or for children: schools, day care, playgrounds, toy shops",
+    "children": "places for children: schools, day care, playgrounds, toy shops",
     "debt": "debt and hardship: lenders, pawn shops, debt advice, job centers, food banks, welfare",
     "ethnic-origin": "racial or ethnic origin (GDPR Article 9): communities, consulates, help for migrants",
     "gambling": "casinos, betting shops, lotteries, race courses",
     "health": "health, with genetic and biometric data (GDPR Article 9): hospitals, doctors, pharmacies, care",
-    "home": "where somebody lives",
+    "home": "homes",
     "immigration": "embassies, visa and immigration offices, asylum",
     "justice": "courts, police, prisons, probation (GDPR Article 10)",
     "legal-aid": "lawyers, notaries, legal advice",
@@ -38,7 +39,7 @@ _PRESETS = {
     "sex-life": "sex life and sexual orientation (GDPR Article 9): LGBT venues, sexual health, adult entertainment",
     "shelters": "shelters for the homeless, for women, for youths and for refugees",
     "trade-union": "trade union membership (GDPR Article 9)",
-    "work": "offices and other places where one works",
+    "work": "offices and other workplaces",
 }
 
 #: The preset of everything that a preset covers.
@@ -67,7 +68,7 @@ class Places(Taxonomy):
 
     def kind(self, name: str) -> Kind:
         """Return the kind of the place called `name`; what is said about it counts more than the name."""
-        key = name_key(name)
+        key = place_of(name_key(name))
         for type_ in chain.from_iterable(self._types.of(key)):
             if type_ == NO_KIND:
                 return Kind(name, None, 0.0, "given as a place of no kind")
@@ -75,7 +76,7 @@ class Places(Taxonomy):
                 return Kind(name, nodes[0], 0.98, f"given as {quote(type_)}")
         if nodes := self._by_key.get(key, ()):
             return Kind(name, nodes[0], 0.95, "the name of a kind")
-        return _matcher().kind(name)
+        return replace(_matcher().kind(place_of(name)), name=name)
 
     def often_sensitive(self, names: Iterable[str]) -> frozenset[str]:
         """Return those of some locations whose kind is often sensitive: it is in a preset other than home and work."""
@@ -136,7 +137,7 @@ def kinds(names: Iterable[str] | _History, types: Types | None = None) -> list[K
     Returns
     -------
     list of Kind
-        For each name in order: the `node` of the shipped taxonomy, or None if nothing tells; the `confidence`, about
+        For each name in order: the `node` of the shipped taxonomy, or None if it is unknown; the `confidence`, roughly
         the share of such findings that are right; and the `reason`.
 
     Raises

@@ -178,7 +178,7 @@ class Question:
         name, whose = DISTANCE_LIMITS[self.goal], spread.distances if self.goal == "resemble" else spread.others
         if not whose:
             raise InputError(
-                "method='drawn' of avoid needs a target whose spread has the distances of others; give others to "
+                "avoid with method='drawn' needs a target whose spread has the distances of others; pass others to "
                 "profiles.spread_of",
                 ("method", "target"),
             )
@@ -226,7 +226,7 @@ class Question:
         if isinstance(self.sensitive, Covered):
             return self.sensitive
         problem = self.problem
-        found = ((name, problem.names.positions(name)) for name in self.sensitive)
+        found = ((name, problem.names.covered(name)) for name in self.sensitive)
         return Covered(
             (name, frozenset(problem.locations[at] for at in places if problem.sensitive[at])) for name, places in found
         )
@@ -343,13 +343,13 @@ def check_popularity(goal: str, method: str, popularity: object) -> None:
 
 def _unlimited_draw() -> InputError:
     return InputError(
-        "method='drawn' needs max_quality_loss: what is drawn may cost any loss up to it",
+        "method='drawn' needs max_quality_loss: a draw may cost any loss up to it",
         ("method", "max_quality_loss"),
     )
 
 
 def _drawn_aim() -> InputError:
-    return InputError("method='drawn' takes the least quality loss that meets what is drawn; leave aim out", ("aim",))
+    return InputError("method='drawn' always minimises the quality loss; leave aim out", ("aim",))
 
 
 def _no_distance(limit: str) -> InputError:

@@ -321,7 +321,7 @@ class Frontier(list[Sanitized]):
 
 def _why_unchanged(result: Sanitized) -> str:
     if result.question.size == "free":
-        return "your history meets the privacy distance as it is, so no visit need be added"
+        return "your history already meets the privacy distance, so no visit needs to be added"
     if result.goal != "hide" and result.question.method == "drawn":
         return "the release equals your history, which meets what was drawn"
     if result.goal != "hide":

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram, TableLike
 from elsewhere.model.names import NameIndex, is_pattern, matches, name_key
+from elsewhere.model.parts import place_of
 from elsewhere.model.taxonomy_files import Node, named_nodes, read_nodes
 from elsewhere.text import closest, quote
 
@@ -305,14 +306,16 @@ class Taxonomy:
 
     def _find_nodes(self, location: str) -> Collection[str]:
         """The nodes of a location: if the taxonomy has types that are said of it, those count and not the name."""
-        key = name_key(location)
+        whole = name_key(location)
+        key = place_of(whole)
         for said in self._types.of(key):
             if NO_KIND in said:
                 return ()
             # All that a place may be, to be on the safe side: two venues may have one name.
             if nodes := dict.fromkeys(chain.from_iterable(map(self._nodes_of_type, said))):
                 return tuple(nodes)
-        return self._nodes_of_name(key)
+        # A taxonomy of one's own may have the bins of place and time themselves.
+        return self._by_key.get(whole) or self._nodes_of_name(key)
 
     def _nodes_of_type(self, type_: str) -> Collection[str]:
         return self._by_key.get(name_key(type_), ())
@@ -350,7 +353,8 @@ class _Types:
         matching: dict[str, Collection[str]] = {}
         for name, said in types.items():
             where = matching if patterns and is_pattern(name) else by_key
-            where[name_key(name)] = (*where.get(name_key(name), ()), *said)
+            key = place_of(name_key(name))
+            where[key] = (*where.get(key, ()), *said)
         return _Types((*self._layers, (by_key, matching)) if types else self._layers)
 
     def of(self, key: str) -> Iterator[Collection[str]]:

@@ -161,7 +161,7 @@ def _checked_levels(levels: Any, depth: int) -> tuple[float, ...]:
     if not weights or not all(0.0 <= weight < math.inf for weight in weights):
         raise InputError(f"levels is {quote(levels)}; give a weight of at least 0 for each level", ("levels",))
     if len(weights) > depth:
-        raise InputError(f"levels has {len(weights)} weights, but the taxonomy is {depth} deep", ("levels",))
+        raise InputError(f"levels has {len(weights)} weights, but the taxonomy has {depth} levels", ("levels",))
     if not weights[-1] > 0.0:
         raise InputError("the last of levels is 0; the locations themselves need a weight above 0", ("levels",))
     return weights

@@ -36,7 +36,7 @@ def in_words(result: Sanitized, quality: str, privacy: str) -> list[str]:
 def _to_do(result: Sanitized) -> list[str]:
     """What to do, so that the release comes true."""
     added, made = result.added, result.question.history.size
-    lines = [f"To do: {plural(sum(added.values()), 'more visit')}, beside the {made:,} that you made."]
+    lines = [f"To do: {plural(sum(added.values()), 'more visit')}, besides the {made:,} that you made."]
     for name, count in islice(added.items(), _MOST_LISTED):
         lines.append(f"- {plural(count, 'more visit')} to {printable(name)}")
     if len(added) > _MOST_LISTED:

@@ -76,7 +76,7 @@ def ro(
     Raises
     ------
     Infeasible
-        No histogram is within the limit; its `needed_quality_loss` is the least limit that would do.
+        No histogram is within the limit; its `needed_quality_loss` is the least sufficient limit.
 
     See Also
     --------
@@ -124,7 +124,7 @@ def ao(
     Raises
     ------
     Infeasible
-        No histogram is within the limit; its `needed_quality_loss` is the least limit that would do.
+        No histogram is within the limit; its `needed_quality_loss` is the least sufficient limit.
 
     See Also
     --------
@@ -284,7 +284,7 @@ def _lifts(setting: Setting) -> list[float]:
 
 
 def _infeasible(setting: Setting, quality: DistanceLike, sign: int) -> Infeasible:
-    """The error that says which quality loss would do: the q-shortest path's, whatever its p-length."""
+    """The error with the sufficient quality loss: that of the q-shortest path, whatever its p-length."""
     lifts = _lifts(setting)
     graph = search_space_graph(setting, lifts, sign)
     no_p = {v: [(u, k, 0.0, q_err) for u, k, _, q_err in edges] for v, edges in graph.items()}

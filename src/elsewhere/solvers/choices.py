@@ -77,6 +77,17 @@ class Choices(NamedTuple):
         room = budget - least.sum() + least + ROOM * (1.0 + abs(budget))
         return self.quality <= np.repeat(room, np.diff(self.start))
 
+    def narrowed(self, problem: Problem) -> Choices | None:
+        """What `tabulate` would make for the budget of the problem, if all of it is there."""
+        low, number = values_within(problem, problem.budget)
+        after = self.low + np.diff(self.start)
+        if not self.whole or (low < self.low).any() or (low + number > after).any():
+            return None
+        start = np.append(0, np.cumsum(number))
+        at = np.arange(start[-1]) + np.repeat(self.at(low) - start[:-1], number)
+        budget = problem.budget if problem.quality.distance.builtin else math.inf
+        return Choices(start, low, self.quality[at], self.privacy[at], budget, "")
+
 
 def tabulate(problem: Problem, budget: float, limits: Limits, around: Ints | None = None) -> Choices:
     """The terms of every value that fits the budget when all other bins are at their best.

@@ -219,26 +219,42 @@ def maximise(
         step = max(1e-300, 0.05 * f_span / max(1, steps))
         best = least_sum - _ROUNDING * abs(least_sum)
         work -= len(f)
+    # Bins with one value only shift the size, the budget and D, so the few values are those of the others.
+    free = fixed_value = 0
+    fixed_f = fixed_g = 0.0
+    for i in range(n):
+        if start[i + 1] - start[i] > 1:
+            free += 1
+        else:
+            fixed_value += low[i]
+            fixed_f += f[start[i]]
+            fixed_g += g[start[i]]
     done = False
     while not done and work > 0:
         lam = max(lam, 1e-9)
-        few = 0
+        few = free - n
         for e in range(len(f)):
             few += held[e]
-        few_start = np.zeros(n + 1, np.int64)
+        few_start = np.zeros(free + 1, np.int64)
         few_value = np.empty(few, np.int64)
         few_f = np.empty(few)
         few_g = np.empty(few)
-        k = 0
+        k = bin_ = 0
         for i in range(n):
+            if start[i + 1] - start[i] == 1:
+                continue
             for e in range(start[i], start[i + 1]):
                 if held[e]:
                     few_value[k] = low[i] + e - start[i]
                     few_f[k] = f[e]
                     few_g[k] = g[e]
                     k += 1
-            few_start[i + 1] = k
-        lam, mu, hoped = maximise_few(few_start, few_value, few_f, few_g, size, budget, lam, mu, step)
+            bin_ += 1
+            few_start[bin_] = k
+        lam, mu, hoped = maximise_few(
+            few_start, few_value, few_f, few_g, size - fixed_value, budget - fixed_g, lam, mu, step
+        )
+        hoped += fixed_f
         total = 0.0
         rounding = abs(mu) * size
         lacking = False

@@ -82,9 +82,7 @@ def quick_counts(problem: Problem) -> Ints | None:
     return None
 
 
-def optimum(
-    problem: Problem, choices: Choices, known: Ints, limits: Limits, guess: tuple[float, float] = (-1.0, 0.0)
-) -> Solution:
+def optimum(problem: Problem, choices: Choices, known: Ints, limits: Limits) -> Solution:
     """The counts nearest to the target (RO) or farthest from it (AO) within the quality limit.
 
     `known` are counts within all constraints. An infinite objective is that of avoid at infinite distance.
@@ -99,7 +97,7 @@ def optimum(
             return farthest
     tables = _signed(problem, choices)
     solution = knapsack.solve(
-        tables, problem.size, problem.budget, known=known, forbidden=problem.forbidden, limits=limits, guess=guess
+        tables, problem.size, problem.budget, known=known, forbidden=problem.forbidden, limits=limits
     )
     if solution is None:
         raise AssertionError("the known counts are a solution")
@@ -171,7 +169,9 @@ def figures(problem: Problem, counts: Ints) -> tuple[float, float | None]:
 
 def _total(measure: Measure, counts: Ints) -> float:
     kind = KINDS[measure.distance.name]
-    return measure.from_total(terms.total(kind, measure.reference, counts, measure.reference_size, measure.size))
+    # Interpreted, the sum is a number of NumPy's.
+    total = float(terms.total(kind, measure.reference, counts, measure.reference_size, measure.size))
+    return measure.from_total(total)
 
 
 def bounded(problem: Problem, choices: Choices, counts: Ints, limits: Limits) -> Solution:

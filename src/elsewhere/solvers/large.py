@@ -83,15 +83,15 @@ def is_large(problem: Problem) -> bool:
     return all(bool(np.isfinite(privacy.terms(end)).all()) for end in ends)
 
 
-def optimum(problem: Problem, known: Ints, limits: Limits, guess: tuple[float, float] = (-1.0, 0.0)) -> Solution:
+def optimum(problem: Problem, known: Ints, limits: Limits) -> Solution:
     """The counts nearest to the target (RO) or farthest from it (AO), as `exact.optimum` finds them with tables."""
-    return _Search(problem, known, limits).run(guess)
+    return _Search(problem, known, limits).run()
 
 
 def bounded(problem: Problem, counts: Ints, limits: Limits) -> Solution:
     """The given counts, with the dual bound on what the best could be."""
     search = _Search(problem, counts, limits)
-    by = search.shares.root(counts, (-1.0, 0.0), search.found).by
+    by = search.shares.root(counts, search.found).by
     return Solution(counts, search.found, min(by.bound, search.found), by.bound, by.lam, by.mu)
 
 
@@ -123,8 +123,8 @@ class _Search:
     def tolerance(self) -> float:
         return self.limits.tolerance(self.found)
 
-    def run(self, guess: tuple[float, float]) -> Solution:
-        root = self.shares.root(self.counts, guess, self.found)
+    def run(self) -> Solution:
+        root = self.shares.root(self.counts, self.found)
         flat = self.is_flat(root)
         queue = [] if flat else [(root.by.bound, 0, root)]
         done = root.by.bound if flat else math.inf  # the least bound of the parts that are done with

@@ -61,7 +61,7 @@ class Shares:
         self.sign = -1.0 if problem.goal == "avoid" else 1.0
         self.size, self.budget = problem.size, problem.budget
 
-    def root(self, known: Ints, guess: tuple[float, float], enough: float) -> Node:
+    def root(self, known: Ints, enough: float) -> Node:
         """The whole problem: all counts that fit the budget, among them `known`."""
         low, number = values_within(self.problem, self.budget)
         high = low + number - 1
@@ -72,7 +72,8 @@ class Shares:
         first, every = groups.first, np.arange(len(groups.first))
         some = [np.clip(column[first], low[first], high[first]) for column in (known, *between)]
         columns = [low[first], high[first], *some]
-        return self.dual(low, high, groups, np.tile(every, len(columns)), np.concatenate(columns), guess, enough)
+        of = np.tile(every, len(columns))
+        return self.dual(low, high, groups, of, np.concatenate(columns), (-1.0, 0.0), enough)
 
     def part(self, low: Ints, high: Ints, node: Node, enough: float) -> Node | None:
         """A part of a node with its own dual; None if it has no counts of the right size."""

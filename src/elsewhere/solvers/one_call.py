@@ -50,22 +50,30 @@ kernel = kernel_over(dual, labels, terms)
 
 def attempt(problem: Problem, limits: Limits) -> Solution | None:
     """The proven optimum of resemble or avoid, ties broken by name; None if that takes more than one call."""
+    return attempts(problem, [problem.budget], limits)[0]
+
+
+def attempts(problem: Problem, budgets: list[float], limits: Limits) -> list[Solution | None]:
+    """What `attempt` says for each of these budgets in place of the problem's own, from the largest to the smallest."""
     quality, privacy = problem.quality, problem.privacy
     assert privacy is not None
     flat = problem.tree is None and not problem.smoothed and quality.distance.builtin and privacy.distance.builtin
     free = len(problem.forbidden) == 0 and limits.gap == 0.0 and limits.deadline == math.inf
-    if not flat or not free or problem.budget == math.inf:
-        return None
-    asked = targeting(problem.goal, quality.distance, privacy.distance, problem.budget, limits.memory)
+    if not flat or not free or budgets[0] == math.inf:
+        return [None] * len(budgets)
+    asked = targeting(problem.goal, quality.distance, privacy.distance, budgets[0], limits.memory)
     users = Bins(
         np.array([0, len(problem.original)]), problem.original, privacy.reference, problem.lower, problem.upper,
         np.array([quality.reference_size]), np.array([privacy.reference_size]), np.array([problem.size]),
     )  # fmt: skip
-    counts, reached = answers(asked, users)
-    if math.isnan(reached[DUAL_BOUND, 0]):
-        return None
-    objective = asked.sign * float(reached[PRIVACY, 0])
-    return Solution(counts, objective, objective, *reached[DUAL_BOUND:, 0].tolist())
+    counts = np.zeros((len(budgets), len(problem.original)), np.int64)
+    reached = np.full((len(budgets), 5, 1), math.nan)
+    _answer(asked, np.array(budgets), users, counts, reached)
+    found: list[Solution | None] = []
+    for own, (_, distance, *certificate) in zip(counts, reached[:, :, 0].tolist(), strict=True):
+        objective = asked.sign * distance
+        found.append(None if math.isnan(objective) else Solution(own, objective, objective, *certificate))
+    return found
 
 
 def targeting(goal: Goal, quality: Distance, privacy: Distance, budget: float, memory: int) -> Targeting:
@@ -83,7 +91,7 @@ def answers(asked: Targeting, users: Bins) -> tuple[Ints, Floats]:
     These numbers are NaN, and the counts mean nothing, where a call was not enough.
     """
     counts, reached = np.zeros_like(users.original), np.full((5, len(users.size)), math.nan)
-    _answer(asked, users, counts, reached)
+    _answer(asked, np.array([asked.budget]), users, counts[np.newaxis], reached[np.newaxis])
     return counts, reached
 
 
@@ -238,9 +246,12 @@ def _order_ties(original: Ints, reference: Floats, lower: Ints, upper: Ints, cou
 
 @kernel
 def _start(
-    q_kind: int, budget: float, reference: Floats, original: Ints, lower: Ints, upper: Ints, size: int, q_size: float
-) -> Ints:
-    """Counts within all constraints to start from: the original, or else those of least quality loss; empty if none."""
+    q_kind: int, reference: Floats, original: Ints, lower: Ints, upper: Ints, size: int, q_size: float
+) -> tuple[Ints, float]:
+    """Counts within the bounds to start from: the original, or else those of least quality loss; empty if none.
+
+    Also returns the least budget that they are known to be within.
+    """
     n = len(original)
     held = least = 0
     most = 0.0
@@ -252,9 +263,9 @@ def _start(
         within = within and lower[i] <= original[i] <= upper[i]
         possible = possible and lower[i] <= upper[i]
     if held == size and within:
-        return original
+        return original, 0.0
     if n >= _MANY_BINS or not possible or least > size or most < size:
-        return np.empty(0, np.int64)
+        return np.empty(0, np.int64), math.inf
     copies = np.empty(n, np.int64)
     for i in range(n):
         copies[i] = 1
@@ -267,9 +278,7 @@ def _start(
             counts[i] += 1
             left -= 1
     # Near the limit the last digit of a sum decides, and whoever reports on it adds up in another order.
-    if terms.total(q_kind, reference, counts, q_size, float(size)) > (1.0 - 1e-9) * budget:
-        return np.empty(0, np.int64)
-    return counts
+    return counts, terms.total(q_kind, reference, counts, q_size, float(size)) / (1.0 - 1e-9)
 
 
 @kernel
@@ -343,14 +352,13 @@ def _pass_fixed(
 
 @kernel
 def _search(
-    asked: Targeting, start: Ints, low: Ints, f: Floats, g: Floats, size: int, known: Ints
+    asked: Targeting, budget: float, start: Ints, low: Ints, f: Floats, g: Floats, size: int, known: Ints
 ) -> tuple[bool, Ints, float, float, float, float]:
     """`knapsack.solve` without a clock, in little room.
 
     Returns whether that was enough; the counts and their objective; the dual bound, lam and mu.
     """
-    n = len(low)
-    budget, work = asked.budget, asked.dual_work
+    n, work = len(low), asked.dual_work
     ascent = dual.Ascent(0.0, 0.0, -math.inf, np.zeros(0, np.bool_), -1.0, 0.0, 0.0, False)
     lam, mu, dual_bound, _, _, _, _, done = dual.maximise(start, low, f, g, size, budget, known, work, ascent)
     taken = np.empty(n)
@@ -431,24 +439,14 @@ def _search(
 
 @kernel
 def _tabulate(
-    asked: Targeting, reference: Floats, target: Floats, lower: Ints, upper: Ints, sizes: tuple[float, float, float]
-) -> tuple[Ints, Ints, Floats, Floats]:
-    """The values that fit the budget, with what each adds to the objective and to the quality loss.
+    asked: Targeting, reference: Floats, target: Floats, start: Ints, low: Ints, sizes: tuple[float, float, float]
+) -> tuple[Floats, Floats]:
+    """What each value adds to the objective and to the quality loss.
 
-    There are none if they are too many, or if one is infinitely far from what is to be avoided.
+    There are none if one is infinitely far from what is to be avoided.
     """
     q_size, p_size, x_size = sizes
-    n = len(reference)
-    weight = np.empty(n)
-    for i in range(n):
-        weight[i] = 1.0
-    low, number = terms.ranges(asked.q_kind, weight, reference, lower, upper, q_size, x_size, asked.budget)
-    start = np.zeros(n + 1, np.int64)
-    values = 0.0
-    for i in range(n):
-        start[i + 1] = start[i] + number[i]
-        values += number[i]
-    length = start[n] if values <= min(_MOST_VALUES, asked.memory // 33) else 0
+    length = start[-1]
     first = start[0]
     f, g = np.empty(length), np.empty(length)
     terms.fill(asked.q_kind, reference, low, start, q_size, x_size, first, length, g)
@@ -459,12 +457,48 @@ def _tabulate(
             if asked.sign < 0.0:
                 length = 0
         f[e] *= asked.sign
-    return start, low, f[:length], g[:length]
+    return f[:length], g[:length]
 
 
 @kernel
-def _answer(asked: Targeting, users: Bins, counts: Ints, reached: Floats) -> None:
-    """Put the best counts of each user into `counts`, and what is said of them into `reached`, where that is proven."""
+def _ranges(
+    asked: Targeting, budget: float, reference: Floats, lower: Ints, upper: Ints, q_size: float, x_size: float
+) -> tuple[Ints, Ints]:
+    """Where the values of each bin that fit the budget begin in the tables, and the least; no values if too many."""
+    n = len(reference)
+    weight = np.empty(n)
+    for i in range(n):
+        weight[i] = 1.0
+    low, number = terms.ranges(asked.q_kind, weight, reference, lower, upper, q_size, x_size, budget)
+    start = np.zeros(n + 1, np.int64)
+    values = 0.0
+    for i in range(n):
+        start[i + 1] = start[i] + number[i]
+        values += number[i]
+    return start if values <= min(_MOST_VALUES, asked.memory // 33) else np.zeros(n + 1, np.int64), low
+
+
+@kernel
+def _narrowed(
+    wide_start: Ints, wide_low: Ints, wide_f: Floats, wide_g: Floats, start: Ints, low: Ints
+) -> tuple[Floats, Floats]:
+    """The part of the tables of a larger budget that a smaller one needs; nothing if it is not all there."""
+    f, g = np.empty(start[-1]), np.empty(start[-1])
+    for i in range(len(low)):
+        shift = wide_start[i] + low[i] - wide_low[i] - start[i]
+        if low[i] < wide_low[i] or start[i + 1] + shift > wide_start[i + 1]:
+            return f[:0], g[:0]
+        for e in range(start[i], start[i + 1]):
+            f[e], g[e] = wide_f[e + shift], wide_g[e + shift]
+    return f, g
+
+
+@kernel
+def _answer(asked: Targeting, budgets: Floats, users: Bins, counts: Ints, reached: Floats) -> None:
+    """Put the best counts of each user into `counts`, and what is said of them into `reached`, where that is proven.
+
+    Both have a row for each budget. The largest comes first: its tables have those of the others in them.
+    """
     offset, all_original, all_target = users.offset, users.original, users.target
     all_lower, all_upper, history_size, target_size = users.lower, users.upper, users.history_size, users.target_size
     for u in range(len(users.size)):
@@ -479,19 +513,35 @@ def _answer(asked: Targeting, users: Bins, counts: Ints, reached: Floats) -> Non
             all_upper[first:last],
         )
         reference = original.astype(np.float64)
-        known = _start(asked.q_kind, asked.budget, reference, original, lower, upper, size, q_size)
-        if len(known) == 0:
-            continue
-        start, low, f, g = _tabulate(asked, reference, target, lower, upper, (q_size, p_size, x_size))
-        if len(f) == 0:
-            continue
-        closed, found, objective, dual_bound, lam, mu = _search(asked, start, low, f, g, size, known)
-        if not closed or (asked.unbounded and _drowns(start, f, objective)):
-            continue
-        best = found.copy()
-        _order_ties(original, target, lower, upper, best)
-        for i in range(last - first):
-            counts[first + i] = best[i]
-        reached[QUALITY, u] = terms.total(asked.q_kind, reference, best, q_size, x_size)
-        reached[PRIVACY, u] = terms.total(asked.p_kind, target, best, p_size, x_size)
-        reached[DUAL_BOUND, u], reached[COST_MULTIPLIER, u], reached[SIZE_MULTIPLIER, u] = dual_bound, lam, mu
+        known, least = _start(asked.q_kind, reference, original, lower, upper, size, q_size)
+        wide_start = wide_low = np.zeros(0, np.int64)
+        wide_f = wide_g = np.zeros(0)
+        for k in range(len(budgets)):
+            budget = budgets[k]
+            if least > budget:
+                break
+            start, low = _ranges(asked, budget, reference, lower, upper, q_size, x_size)
+            if start[-1] == 0:
+                continue
+            f = g = np.zeros(0)
+            if len(wide_f) > 0:
+                f, g = _narrowed(wide_start, wide_low, wide_f, wide_g, start, low)
+            if len(f) == 0:
+                f, g = _tabulate(asked, reference, target, start, low, (q_size, p_size, x_size))
+                wide_start, wide_low, wide_f, wide_g = start, low, f, g
+            if len(f) == 0:
+                continue
+            closed, found, objective, dual_bound, lam, mu = _search(asked, budget, start, low, f, g, size, known)
+            if not closed or (asked.unbounded and _drowns(start, f, objective)):
+                continue
+            best = found.copy()
+            _order_ties(original, target, lower, upper, best)
+            for i in range(last - first):
+                counts[k, first + i] = best[i]
+            reached[k, QUALITY, u] = terms.total(asked.q_kind, reference, best, q_size, x_size)
+            reached[k, PRIVACY, u] = terms.total(asked.p_kind, target, best, p_size, x_size)
+            reached[k, DUAL_BOUND, u], reached[k, COST_MULTIPLIER, u], reached[k, SIZE_MULTIPLIER, u] = (
+                dual_bound,
+                lam,
+                mu,
+            )

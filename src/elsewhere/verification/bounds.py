@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
@@ -189,7 +190,24 @@ def _weighted(measure: Measure, weight: Floats) -> Terms:
     return terms
 
 
-def better_exists(view: Multipliers, least: Floats, objective: float, tolerance: float) -> bool | None:
+class View(Protocol):
+    """What `better_exists` needs to know of a problem seen through multipliers."""
+
+    problem: Problem
+    quality: float
+    size: float
+
+    @property
+    def number(self) -> float: ...  # how many counts there are
+
+    def narrow(self, most: Floats) -> None: ...  # leave out counts that cost more
+
+    def row(self, bin_: int, /) -> tuple[Ints, Floats, Floats]: ...  # counts, objective and quality terms
+
+    def dual_bound(self, least: Floats) -> float: ...
+
+
+def better_exists(view: View, least: Floats, objective: float, tolerance: float) -> bool | None:
     """Whether some histogram within the constraints has an objective below `objective` by more than `tolerance`.
 
     All choices of a count a bin are built up bin by bin; those that the multipliers rule out are dropped, and of two

@@ -340,20 +340,20 @@ def _check_claims(claims: Claims, claimed: Floats, objective: Floats, sign: floa
         apart = np.where(bound == claimed, 0.0, np.abs(claimed - bound))
         problems.add(_differs(gap, apart), "the gap is wrong")
         problems.add(sign * (bound - objective) > _tolerance(objective), "the bound is better than it can be")
-    problems.add(claims.optimal & (gap > _tolerance(objective)), "it is said to be optimal but has a gap")
+    problems.add(claims.optimal & (gap > _tolerance(objective)), "it claims to be optimal but has a gap")
 
 
 def _check_certificates(claims: Claims, budget: Floats, bins: Bins, measures: _Measures, problems: Problems) -> None:
     """The bound that the multipliers prove, and what is claimed beyond it; nothing is beyond an infinite distance."""
     finite, without = np.isfinite(claims.privacy_distance), ~claims.certified
     bound, root = claims.bound, measures.privacy.distance.root
-    problems.add(finite & without & claims.optimal, "it is said to be optimal but has no certificate")
+    problems.add(finite & without & claims.optimal, "it claims to be optimal but has no certificate")
     if without.any():
         beyond = measures.sign * (bound - _trivial_bound(bins, measures)) > _tolerance(bound)
         problems.add(finite & without & beyond, "the bound is not proven")
     cost, price, certified = claims.cost, claims.price, claims.certified_bound
     sound = np.isfinite(cost) & np.isfinite(price) & (cost >= 0.0)
-    problems.add(finite & ~without & ~sound, "the certificate's multipliers make no sense")
+    problems.add(finite & ~without & ~sound, "the certificate's multipliers are invalid")
     checked = np.flatnonzero(finite & ~without & problems.none)
     if not len(checked):
         return

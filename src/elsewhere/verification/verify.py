@@ -31,6 +31,7 @@ from elsewhere.text import plural, quote
 from elsewhere.verification.bounds import Multipliers, better_exists
 from elsewhere.verification.exchanges import best_exchange, loss_after_exchanges
 from elsewhere.verification.fewest import fewer_suffice
+from elsewhere.verification.kind_bounds import KindMultipliers
 from elsewhere.verification.smoothed_bounds import SmoothedView, better_smoothed
 from elsewhere.verification.tree_bounds import TreeMultiplier, better_on_tree
 
@@ -312,7 +313,7 @@ def _check_claims(question: Question, counts: Ints, claims: Sanitized, check: Ch
             elif problem.tree is not None and problem.goal == "hide" and not len(problem.forbidden):
                 _check_exchanges(problem, counts, claims, check)
             elif problem.tree is not None:
-                _check_tree_certificate(problem, claims, claims.certificate, sign, most, check)
+                _check_tree_certificate(problem, claims, claims.certificate, objective, sign, most, check)
             else:
                 _check_certificate(problem, counts, claims, claims.certificate, sign, most, check)
     elif claims.status == "optimal":
@@ -355,35 +356,48 @@ def _check_certificate(
     if sign * ((dual if most == math.inf else certified) - bound) > _tolerance(dual) + rounding:
         check.problems.append(f"the bound {claims.bound:.10g} is weaker than the certificate's {check.bound:.10g}")
     if not check.problems:
-        # The part of the bound that a search has proven and the multipliers have not.
-        better = better_exists(view, least, sign * bound, _tolerance(bound))
-        if better:
-            check.problems.append(f"a histogram with a better objective than the bound {claims.bound:.10g} exists")
-        if claims.status == "optimal":
-            check.optimal = None if better is None else not better
+        _say_whether_better(claims, better_exists(view, least, sign * bound, _tolerance(bound)), check)
 
 
 def _check_tree_certificate(
-    problem: Problem, claims: Sanitized, certificate: Certificate, sign: float, most: float, check: Check
+    problem: Problem,
+    claims: Sanitized,
+    certificate: Certificate,
+    objective: float,
+    sign: float,
+    most: float,
+    check: Check,
 ) -> None:
     """The bound that the multiplier proves over a tree, and what is claimed beyond it."""
     if not 0.0 <= certificate.quality_multiplier < math.inf:
         check.problems.append(f"the certificate has the invalid quality multiplier {certificate.quality_multiplier!r}")
         return
     measure = problem.quality if problem.privacy is None else problem.privacy
+    bound, certified = sign * measure.to_total(claims.bound), sign * measure.to_total(certificate.bound)
+    by_kind = KindMultipliers.of(problem, certificate.quality_multiplier)
+    proven = math.nan if by_kind is None else by_kind.bound(sign * measure.to_total(objective))
+    if by_kind is not None and certified <= proven + _tolerance(proven):
+        check.bound = measure.from_total(sign * proven)
+        better = None if check.problems else by_kind.better(bound, _tolerance(bound))
+        if check.problems or better is not None:
+            _say_whether_better(claims, better, check)
+            return
+    # What the totals of kinds do not prove, or leave open, the tree may.
     view = TreeMultiplier(problem, certificate.quality_multiplier, most)
     check.bound = measure.from_total(sign * view.bound)
-    bound, certified = sign * measure.to_total(claims.bound), sign * measure.to_total(certificate.bound)
     rounding = _tolerance(view.bound) + TOLERANCE * 1e-3 * view.rounding
     if certified > view.bound + rounding:
         check.problems.append(f"the certificate proves {check.bound:.10g}, not {certificate.bound:.10g}")
     if not check.problems:
-        # The part of the bound that a search has proven and the multiplier has not.
-        better = better_on_tree(view, bound, _tolerance(bound))
-        if better:
-            check.problems.append(f"a histogram with a better objective than the bound {claims.bound:.10g} exists")
-        if claims.status == "optimal":
-            check.optimal = None if better is None else not better
+        _say_whether_better(claims, better_on_tree(view, bound, _tolerance(bound)), check)
+
+
+def _say_whether_better(claims: Sanitized, better: bool | None, check: Check) -> None:
+    """The part of the bound that a search has proven and the multipliers have not."""
+    if better:
+        check.problems.append(f"a histogram with a better objective than the bound {claims.bound:.10g} exists")
+    if claims.status == "optimal":
+        check.optimal = None if better is None else not better
 
 
 def _check_smoothed_certificate(
@@ -401,11 +415,7 @@ def _check_smoothed_certificate(
         check.problems.append(f"the certificate proves {check.bound:.10g}, not {certificate.bound:.10g}")
         return
     bound = measure.to_total(claims.bound)
-    better = better_smoothed(view, bound, _tolerance(bound))
-    if better:
-        check.problems.append(f"a histogram with a better objective than the bound {claims.bound:.10g} exists")
-    if claims.status == "optimal":
-        check.optimal = None if better is None else not better
+    _say_whether_better(claims, better_smoothed(view, bound, _tolerance(bound)), check)
 
 
 def _check_exchanges(problem: Problem, counts: Ints, claims: Sanitized, check: Check) -> None:

@@ -30,11 +30,9 @@ def test_the_nearest_place() -> None:
                 nearest = min(range(len(spots)), key=distances.__getitem__)
                 found = gazetteer.nearest(at, radius)
                 assert (found and found.name) == (str(nearest) if distances[nearest] <= radius else None)
-    assert Gazetteer([Labelled("b", (1, 1)), Labelled("a", (1, 1)), Labelled("", (1, 1))]).nearest((1, 1), 1) == (
-        "a",
-        (1, 1),
-        "",
-    )
+    assert Gazetteer([Labelled("b", (1, 1)), Labelled("a", (1, 1)), Labelled("", (1, 1))]).nearest(
+        (1, 1), 1
+    ) == Labelled("a", (1, 1))
 
 
 @pytest.mark.parametrize("form", ["csv", "geojson", "overture"])

@@ -58,7 +58,7 @@ export function why(name, kind) {
 export function showKind(active, words) {
   if (!$("kind").open) place = active;
   $("kind-place").textContent = active === null ? "" : printable(active);
-  $("kind-words").textContent = active === null ? "Go to a place to see what tells its kind." : words;
+  $("kind-words").textContent = active === null ? "Go to a place to see where its kind comes from." : words;
   $("kind-change").classList.toggle("blank", active === null);
 }
 

@@ -146,7 +146,8 @@ function merged() {
     if (x < 0 || x > WIDTH || y < 0 || y > HEIGHT) continue;
     const [column, row] = [Math.floor(x / CELL), Math.floor(y / CELL)];
     const near = AROUND.map(([right, down]) => cells.get(`${column + right} ${row + down}`));
-    const dot = near.find((one) => one && Math.hypot(one.x - x, one.y - y) < CELL);
+    // A cell has one dot, however far apart its corners are.
+    const dot = cells.get(`${column} ${row}`) ?? near.find((one) => one && Math.hypot(one.x - x, one.y - y) < CELL);
     if (!dot) cells.set(`${column} ${row}`, { places: [place], x, y, count: place.count, element: null });
     else {
       dot.places.push(place);

@@ -1,4 +1,4 @@
-// Protect: what nobody should know, and whom to resemble or avoid.
+// Protect: the places to hide, and the profile to resemble or avoid.
 
 import { post, upload } from "./api.js";
 import { $, all, button, option, picker, quiet, trouble } from "./dom.js";
@@ -177,7 +177,7 @@ export function showChoices() {
   $("rise-row").hidden = !aimed() || !choices.target || !(watched || choices.rise);
   showDrawn();
   $("target").hidden = !aimed();
-  $("profile-title").textContent = choices.goal === "avoid" ? "Whom to avoid" : "Whom to resemble";
+  $("profile-title").textContent = choices.goal === "avoid" ? "Profile to avoid" : "Profile to resemble";
   const offered = [...$("profile").options].map((one) => one.value);
   const own = choices.target && !offered.includes(choices.target);
   if (own) offerOwn("target", { id: choices.target ?? "", name: "My own table" });
@@ -239,7 +239,7 @@ export function choose(choice) {
 async function changeTaxonomy(taxonomy) {
   const corrected = Object.keys(state.choices.kinds).length;
   await choose({ taxonomy, kinds: {} });
-  if (corrected) say("The kinds that you gave to places do not fit this file and were dropped. Undo brings them back.");
+  if (corrected) say("Your corrected kinds do not fit this file and were dropped. Undo brings them back.");
 }
 
 /** A place is of another kind than the page guessed. @param {string} place @param {string | null} kind null: guess */

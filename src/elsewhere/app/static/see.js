@@ -269,8 +269,8 @@ function whatIsMissing() {
   if (!history) return "Load a history first.";
   // Names are ticked where kinds are to be, or the other way round.
   if (ticks.ground !== ground()) return "Sorting the places by kind …";
-  if (!aimed() && !ticks.places.size) return "Tick what nobody should know. Until then, you see your history.";
-  if (aimed() && !choices.target) return `Choose whom to ${choices.goal}. Until then, you see your history.`;
+  if (!aimed() && !ticks.places.size) return "Tick the places to hide. Until then, you see your history.";
+  if (aimed() && !choices.target) return `Choose a profile to ${choices.goal}. Until then, you see your history.`;
   return null;
 }
 

@@ -13,7 +13,7 @@ export function showUnsure(places, toggle) {
   $("unsure-title").textContent = places.length === 1 ? "Is this sensitive?" : "Is any of these sensitive?";
   $("unsure-words").textContent =
     `The page cannot tell for ${places.length === 1 ? `this ${unit()}` : `these ${some(places.length, unit())}`}. ` +
-    "Tick what nobody should know.";
+    "Tick the places to hide.";
   boxes.clear();
   $("unsure-list").replaceChildren(...places.map((place) => row(place, toggle)));
 }

@@ -176,7 +176,7 @@ class Output:
             told = f"the journal in {quote(self.private.place.shown)} cannot be read"
             raise InputError(f"{told}; name a new folder") from None
         if question != self._question:
-            told = f"output is {quote(self.folder.place.shown)}, begun with another input, policy, key or version"
+            told = f"output is {quote(self.folder.place.shown)}, started with another input, policy, key or version"
             raise InputError(f"{told}; name a new folder", ("output",))
         self.records = [*self._intact_records()]
         found = self.private.read(_SUMMARY)
@@ -268,7 +268,7 @@ def _lock(place: Location, locks: ExitStack) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        raise InputError(f"another batch is at work in {quote(place.shown)}") from None
+        raise InputError(f"another batch is running in {quote(place.shown)}") from None
 
 
 def _partitions(batch: Batch, names: Sequence[str]) -> Iterator[tuple[str, Batch]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -74,7 +74,9 @@ class Rows:
         user = self.keys[0] if called_if_any(names, self.keys[0]) is not None else None
         found = Rows.of(source, self.keys[1:], user=user, location=called_if_any(names, "location"))
         if found.columns.count is None:
-            raise InputError(f"releases have counts, but no column of {name_list(names)} is known as one")
+            raise InputError(
+                f"earlier releases need counts, but none of the columns {name_list(names)} is known as counts"
+            )
         return found
 
     def attached(self, connection: Any, name: str = "input") -> Rows:
@@ -177,8 +179,8 @@ def sentences() -> Iterator[None]:
     try:
         yield
     except duckdb.OutOfMemoryException:
-        places = "neither into the memory that may be taken nor onto the disk beside the output"
-        raise InputError(f"the rows fit {places}; give it more of either") from None
+        places = "neither into the allowed memory nor onto the disk of the output"
+        raise InputError(f"the rows fit {places}; allow more memory, or free disk space") from None
     except duckdb.Error as error:
         # What Arrow says comes through DuckDB, behind what each of them was at.
         text = str(error).strip()
@@ -219,8 +221,11 @@ def has_few_rows(connection: Any, rows: Rows) -> bool:
     return len(found) <= FEW_ROWS
 
 
-def locations(connection: Any, rows: Rows) -> Iterator[list[str]]:
-    """The different names of locations in some rows at a time; a name may come again."""
+def locations(connection: Any, rows: Rows) -> Generator[list[str], None, None]:
+    """The different names of locations in some rows at a time; a name may come again.
+
+    Whoever does not want all of them closes it: until then DuckDB takes no other question.
+    """
     with sentences():
         found = connection.sql(f"SELECT {rows.text(rows.columns.location)} AS location FROM {rows.table}")
         for batch in found.to_arrow_reader(_ROWS):
@@ -291,7 +296,7 @@ def missing_continued(connection: Any, rows: Rows, since: Rows) -> list[str]:
 def missing_users(connection: Any, rows: Rows, personal: Choices) -> list[str]:
     """A note about users with choices of their own who are not in the input; raise if that is true of all."""
     key = _comparable(personal, rows.type_of(rows.keys[0]))
-    return _missing(connection, rows, personal.table, key, "with choices of their own")
+    return _missing(connection, rows, personal.table, key, "with personal choices")
 
 
 def _missing(connection: Any, rows: Rows, table: str, key: str, which: str) -> list[str]:
@@ -300,7 +305,7 @@ def _missing(connection: Any, rows: Rows, table: str, key: str, which: str) -> l
     with sentences():
         users, found = connection.sql(query).fetchall()[0]
     if users and not found:
-        raise InputError("none of its users is in the input; users must be written alike in both")
+        raise InputError("none of its users is in the input; write users the same way in both")
     if found == users:
         return []
     missing = users - found
@@ -314,7 +319,7 @@ def _joined(connection: Any, query: str, personal: Choices, user_type: DataType)
     repeated = f"SELECT k FROM ({users}) WHERE k IS NOT NULL GROUP BY k HAVING count(*) > 1 ORDER BY k LIMIT 1"
     twice = connection.sql(repeated).fetchall()
     if twice:  # they would get the counts of both
-        raise InputError(f"the user {quote(twice[0][0])} has more than one row of choices of their own")
+        raise InputError(f"the user {quote(twice[0][0])} has more than one row of personal choices")
     chosen = [f"{personal.column(name)} AS p{at}" for at, name in enumerate(personal.names)]
     own = f"SELECT {', '.join([f'{key} AS k', *chosen])} FROM {personal.table}"
     columns = "".join(f", own.p{at}" for at in range(len(chosen)))

@@ -88,4 +88,4 @@ def saying_what_is_written(parts: Callable[[], int]) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         written = f"{plural(parts(), 'part')} written so far" if parts() else "nothing was written yet"
-        raise KeyboardInterrupt(f"{written}; run the same command again to resume") from None
+        raise KeyboardInterrupt(f"{written}; rerun the same command to resume") from None

@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Literal
@@ -46,7 +47,7 @@ from elsewhere.text import quote
 #: Rows of a part, unless the caller says another number.
 PART_ROWS = 1 << 20
 #: Rows that a worker gets at a time: a user of its own takes long if there is anything to search.
-_PLAIN_ROWS, _TARGETED_ROWS, _SEARCHED_ROWS = 1 << 17, 1 << 13, 1 << 10
+_PLAIN_ROWS, _TARGETED_ROWS, _SEARCHED_ROWS = 1 << 17, 1 << 14, 1 << 10
 #: Seconds after which results are kept that are not enough for a part yet.
 _CHECKPOINT_SECONDS = 5.0
 
@@ -118,9 +119,11 @@ def check_input(connection: Any, job: Job) -> list[str]:
             notes += missing_continued(connection, job.rows, job.since)
     if not job.allow_unchanged:
         check_named(job.plan, () if job.personal is None else job.personal.names)
-        check_found(job.plan, locations(connection, job.rows))
-        check_corrected(job.plan, locations(connection, job.rows))
-    check_target(job.plan, locations(connection, job.rows))
+        for check in (check_found, check_corrected):
+            with closing(locations(connection, job.rows)) as names:
+                check(job.plan, names)
+    with closing(locations(connection, job.rows)) as names:
+        check_target(job.plan, names)
     return notes
 
 
@@ -130,7 +133,8 @@ def run(connection: Any, job: Job, output: Output, report: Callable[[Progress], 
     progress = Progress(**output.totals)
     skipped = _Skipped(kept[-1].skipped if kept else progress.skipped_rows)
     after = kept[-1].last if kept else output.last
-    at_once = on_arrays(job.plan.policy) and compared_by_name(job.plan, locations(connection, job.rows))
+    with closing(locations(connection, job.rows)) as names:
+        at_once = on_arrays(job.plan.policy) and compared_by_name(job.plan, names)
     few = has_few_rows(connection, job.rows)
     with (
         workers(job.plan, job.allow_unchanged, job.rows.keys, job.threads, at_once, few) as pool,

@@ -22,7 +22,7 @@ _QUOTE, _LINE, _RETURN = b'"\n\r'
 
 
 def check_quotes(stream: IO[bytes], delimiter: str, shown: str) -> None:
-    """Raise if a quote is not closed, or a value goes on after its closing quote."""
+    """Raise if a quote is not closed, or a value continues after its closing quote."""
     state, lines = _BEGIN, 0
     chunk = stream.read(_CHUNK).removeprefix(codecs.BOM_UTF8)
     while chunk:
@@ -33,10 +33,10 @@ def check_quotes(stream: IO[bytes], delimiter: str, shown: str) -> None:
             lines += chunk.count(b"\n")
             state = _BEGIN if chunk[-1] in (ord(delimiter), _LINE, _RETURN) else _PLAIN
         if state == _WRONG:
-            raise InputError(f"{quote(shown)}, line {lines + 1}: a value goes on after its closing quote")
+            raise InputError(f"{quote(shown)}, line {lines + 1}: a value continues after its closing quote")
         chunk = stream.read(_CHUNK)
     if state == _QUOTED:
-        raise InputError(f"{quote(shown)}: a quote is not closed, so that the rest of the file is one value")
+        raise InputError(f"{quote(shown)}: a quote is not closed, so the rest of the file is one value")
 
 
 @kernel

@@ -197,7 +197,7 @@ def _check_partitions(found: Found, columns: Sequence[str]) -> None:
     """Raise if the name of a folder says again what a column or another folder says."""
     for at, name in enumerate(found.partitions[0]):
         if name in (*columns, *found.partitions[0][:at]):
-            told = f"the column {quote(name)} is in the names of folders and elsewhere, too"
+            told = f"the column {quote(name)} is both in the files and in the names of their folders"
             raise InputError(f"{told}: {quote(found.shown(found.paths[0]))}")
 
 
@@ -240,7 +240,9 @@ def _text(found: Found) -> Source:
     _check_partitions(found, heads[0].header)
     for head, file in zip(heads, shown, strict=True):
         if (head.delimiter, head.skipped) != (heads[0].delimiter, heads[0].skipped):
-            raise InputError(f"two files are written in different ways: {quote(shown[0])} and {quote(file)}")
+            raise InputError(
+                f"two files have different delimiters or byte order marks: {quote(shown[0])} and {quote(file)}"
+            )
     columns = [f"c{at}" for at in range(len(heads[0].header))]
     # No part of the dialect but the delimiter is guessed: a quote, an escape or a comment would change values.
     file_format = datasets().CsvFileFormat(

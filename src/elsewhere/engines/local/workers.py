@@ -18,6 +18,7 @@ from queue import SimpleQueue
 from subprocess import PIPE, Popen
 from typing import Any, Protocol
 
+from elsewhere.engines.answers import Answers
 from elsewhere.engines.arrow import Batch, Table
 from elsewhere.engines.hiding import hides_at_once
 from elsewhere.engines.kernel import sanitize_users
@@ -68,7 +69,8 @@ def workers(
         # A row may be a whole list of locations.
         return nullcontext(_Caller(lambda rows: soonest(lambda: kernel.answer(rows), len(rows) <= FEW_ROWS)))
     if hides_at_once(plan.policy) or (at_once and number > 1):
-        return _threads([_Kernel(plan, allow_unchanged, keys) for _ in range(number)])
+        answers = Answers()  # one search for all threads
+        return _threads([_Kernel(plan, allow_unchanged, keys, answers) for _ in range(number)])
     if number == 1:
         return _caller(_Kernel(plan, allow_unchanged, keys))
     return _processes(pickle.dumps((plan, allow_unchanged, keys)), number)
@@ -77,8 +79,10 @@ def workers(
 class _Kernel:
     """The kernel with what it knows about a plan, which one thread at a time may use."""
 
-    def __init__(self, plan: Plan, allow_unchanged: bool, keys: tuple[str, ...]) -> None:
-        self._plans, self._keys = Plans(plan, allow_unchanged), keys
+    def __init__(
+        self, plan: Plan, allow_unchanged: bool, keys: tuple[str, ...], answers: Answers | None = None
+    ) -> None:
+        self._plans, self._keys = Plans(plan, allow_unchanged, answers), keys
 
     def answer(self, rows: Table) -> Batch:
         return sanitize_users(self._plans, rows, self._keys)
@@ -213,8 +217,8 @@ class _Process:
         status = self._process.wait()
         how = f"was killed (signal {-status})" if status < 0 else f"ended (exit status {status})"
         return InputError(
-            f"a worker process {how}, perhaps for lack of memory; what is written so far stays: "
-            "run the same command again to resume, with fewer threads",
+            f"a worker process {how}, perhaps because memory ran out; finished parts are kept: "
+            "rerun the same command with fewer threads to resume",
             ("threads",),
         )
 

@@ -135,7 +135,7 @@ def missing_continued(rows: DataFrame, roles: Roles, since: Table) -> list[str]:
         known = rows.select(column(whose).alias("user")).distinct()
         missing = users.join(known, "user", "left_anti").count()
         if missing and missing == users.count():
-            raise InputError("none of its users is in the input; users must be written alike in both")
+            raise InputError("none of its users is in the input; write users the same way in both")
     if not missing:
         return []
     return [f"{plural(missing, 'user')} with an earlier release {'is' if missing == 1 else 'are'} not in the input."]
@@ -148,7 +148,7 @@ def _roles_since(since: Table, roles: Roles) -> Roles:
     location = called_if_any(names, "location")
     found = find_roles(since, user=user, location=location, count=None, keys=roles.keys[1:])
     if found.columns.count is None:
-        raise InputError(f"releases have counts, but no column of {name_list(names)} is known as one")
+        raise InputError(f"earlier releases need counts, but none of the columns {name_list(names)} is known as counts")
     return found
 
 
@@ -185,7 +185,7 @@ def _check_users(choices: DataFrame, whose: str, key: str) -> None:
             raise InputError(first["problem"])
         if first["user"] is None:
             raise InputError(f"a row has no {quote(key)}, or one of another type than the users of the input")
-        raise InputError(f"the user {quote(first['user'])} has more than one row of choices of their own")
+        raise InputError(f"the user {quote(first['user'])} has more than one row of personal choices")
 
 
 def _check_scalar(name: str, type_: DataType) -> None:
@@ -236,5 +236,5 @@ def check_partitions(partition_by: Sequence[str], keys: Sequence[str]) -> None:
     """Raise if the output is to be divided by something else than a further key."""
     for name in partition_by:
         if name not in keys[1:]:
-            known = f"the keys are {name_list(keys[1:])}" if keys[1:] else "name it in keys as well"
-            raise InputError(f"partition_by is {quote(name)}, which is no further key; {known}", ("partition_by",))
+            known = f"the keys are {name_list(keys[1:])}" if keys[1:] else "add it to keys"
+            raise InputError(f"partition_by is {quote(name)}, which is not one of keys; {known}", ("partition_by",))

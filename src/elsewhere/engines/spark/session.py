@@ -82,7 +82,7 @@ def sentences() -> Iterator[None]:
     except Exception as error:
         if not isinstance(error, (PySparkException, *_java_errors())):
             raise
-        raise InputError(f"Spark gave up: {_gist(str(error))}") from None
+        raise InputError(f"Spark failed: {_gist(str(error))}") from None
 
 
 def _java_errors() -> tuple[type[Exception], ...]:
@@ -96,7 +96,7 @@ def _java_errors() -> tuple[type[Exception], ...]:
 def _gist(text: str) -> str:
     """The line that says what is wrong: the last cause or the end of a traceback, if there are any."""
     if "JAVA_GATEWAY_EXITED" in text:
-        return "it finds no Java to run on, and needs a JDK 17"
+        return "it found no Java; install a JDK 17"
     causes = re.findall(r"^Caused by: [\w.$]+: (.+)", text, re.MULTILINE)
     lines = [line.strip(" :") for line in text.partition("JVM stacktrace")[0].splitlines() if line.strip(" :")]
     lines = [line for line in lines if not line.startswith(("SQLSTATE", "at ", "An error occurred"))]

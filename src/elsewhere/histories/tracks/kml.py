@@ -55,7 +55,7 @@ class _Placemarks:
 
     def _add(self, at: Coordinates, name: str) -> None:
         if "begin" in self._said or "end" in self._said:
-            self.track.visits.append(Labelled(name, at))
+            self.track.visits.append(Labelled(name, at, time=self._said.get("begin", self._said.get("end"))))
         elif "when" in self._said:
             self.track.add(epoch(self._said["when"]), at)
         else:

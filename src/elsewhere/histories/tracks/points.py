@@ -30,6 +30,8 @@ class Labelled(NamedTuple):
     #: None if the file does not say where it is.
     at: Coordinates | None
     kind: str = ""
+    #: When a visit to it began, however the file writes that.
+    time: Any = None
 
 
 class Points(NamedTuple):

@@ -26,7 +26,7 @@ def _read(document: Document) -> Track:
         at = in_degrees(place.get("lat"), place.get("lon"))
         name = next(filter(None, (name_of(place.get("name")), name_of(step.get("display_name")))), "")
         if name or at is not None:
-            track.visits.append(Labelled(name, at))
+            track.visits.append(Labelled(name, at, time=step.get("start_time")))
         else:
             track.incomplete += 1
     return track

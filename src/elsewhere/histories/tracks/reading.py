@@ -6,15 +6,16 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from elsewhere.histories.coordinates import Coordinates
+from elsewhere.histories.coordinates import Spots, add_spots
 from elsewhere.histories.options import Options
 from elsewhere.histories.reader import Reading
 from elsewhere.histories.shapes import add_type
 from elsewhere.histories.tracks.gazetteer import Gazetteer
-from elsewhere.histories.tracks.points import WORST_ACCURACY, Labelled, Track
+from elsewhere.histories.tracks.points import WORST_ACCURACY, Labelled, Track, epochs
 from elsewhere.histories.tracks.stays import Stays, find_stays
 from elsewhere.histories.tracks.visited import Place, find_places
 from elsewhere.model.errors import InputError
+from elsewhere.model.parts import split, with_part
 from elsewhere.text import plural
 
 STAY, RADIUS = 300.0, 100.0
@@ -35,7 +36,7 @@ def reading_of(track: Track, options: Options, usual_gap: float = math.inf) -> R
         told = f"it has {plural(len(points.times), 'position')}, but {where}"
         gap = " or max_gap" if math.isfinite(options.max_gap or usual_gap) else ""
         raise InputError(f"{told}; lower stay, or raise radius{gap}", ("stay", "radius", "max_gap"))
-    places = find_places(stays, stay, radius / 2)
+    places = find_places(stays, stay, radius / 2, None if options.calendar is None else options.calendar.part)
     notes.append(
         f"Found {plural(sum(place.visits for place in places), 'visit')} to {plural(len(places), 'place')} in "
         f"{plural(len(points.times), 'position')}: at least {_duration(stay)} within {radius:g} m each."
@@ -50,18 +51,17 @@ def with_names(reading: Reading, options: Options) -> Reading:
     names: dict[str, str] = {}
     types: dict[str, tuple[str, ...]] = {}
     for location in reading.counts:
-        at = reading.coordinates.get(location)
+        at = next(iter(reading.spots.get(location, ())), None)
         found = None if at is None else options.places.nearest(at, options.radius or RADIUS)
-        names[location] = location if found is None else found.name
+        names[location] = location if found is None else with_part(found.name, split(location)[1])
         for type_ in (*((found.kind,) if found and found.kind else ()), *reading.types.get(location, ())):
             add_type(types, names[location], type_)
     counts: Counter[str] = Counter()
-    coordinates: dict[str, Coordinates] = {}
+    spots: Spots = {}
     for location, count in reading.counts.items():
         counts[names[location]] += count
-        if location in reading.coordinates:
-            coordinates.setdefault(names[location], reading.coordinates[location])
-    return reading._replace(counts=counts, types=types, coordinates=coordinates)
+        add_spots(spots, names[location], *reading.spots.get(location, ()))
+    return reading._replace(counts=counts, types=types, spots=spots)
 
 
 def _of_visits(visits: Sequence[Labelled], radius: float, options: Options, notes: list[str]) -> Reading:
@@ -69,29 +69,33 @@ def _of_visits(visits: Sequence[Labelled], radius: float, options: Options, note
     import numpy as np
 
     named = [visit for visit in visits if visit.name]
-    unnamed = np.array([visit.at for visit in visits if not visit.name and visit.at], dtype=np.float64).reshape(-1, 2)
-    no_time = np.zeros(len(unnamed))
-    # What has no time is a visit each, so none of them goes on in the next.
-    places = find_places(Stays(no_time, no_time, unnamed[:, 0], unnamed[:, 1]), 0.0, radius / 2)
+    others = [visit for visit in visits if not visit.name and visit.at]
+    unnamed = np.array([visit.at for visit in others], dtype=np.float64).reshape(-1, 2)
+    times = epochs([0.0 if options.calendar is None else visit.time for visit in others])
+    # Each of them is a visit, so none goes on in the next, and how long it took is not known.
+    stays = Stays(times, times, unnamed[:, 0], unnamed[:, 1])
+    part_of = None if options.calendar is None else options.calendar.part
+    places = find_places(stays, -math.inf, radius / 2, part_of)
     reading = _named(places, Gazetteer(named), radius, options, notes)
-    counts, coordinates = Counter(reading.counts), dict(reading.coordinates)
+    counts, spots = Counter(reading.counts), {name: dict.fromkeys(at) for name, at in reading.spots.items()}
     types = {name: tuple(said) for name, said in reading.types.items()}
-    for name, at, kind in named:
-        counts[name] += 1
-        found = None
-        if at is not None:
-            coordinates.setdefault(name, at)
-            found = options.places and options.places.nearest(at, radius)
+    for name, at, kind, time in named:
+        counted = options.bin(name, time, at)
+        if counted is None:
+            continue
+        counts[counted] += 1
+        add_spots(spots, counted, at)
+        found = options.places.nearest(at, radius) if options.places and at is not None else None
         for type_ in filter(None, (kind, found.kind if found else "")):
-            add_type(types, name, type_)
-    return reading._replace(counts=counts, types=types, coordinates=coordinates)
+            add_type(types, counted, type_)
+    return reading._replace(counts=counts, types=types, spots=spots)
 
 
 def _named(places: Sequence[Place], own: Gazetteer, radius: float, options: Options, notes: list[str]) -> Reading:
     """The places with their names: what the person's table says, what the file says, home and work, or a number."""
     counts: Counter[str] = Counter()
     types: dict[str, tuple[str, ...]] = {}
-    coordinates: dict[str, Coordinates] = {}
+    spots: Spots = {}
     hours: dict[str, float] = {}
     unnamed = 0
     for place in places:
@@ -99,19 +103,21 @@ def _named(places: Sequence[Place], own: Gazetteer, radius: float, options: Opti
         found = found or own.nearest(place.at, radius) or Labelled(place.role, place.at)
         unnamed += not found.name
         name = found.name or f"{UNNAMED} {unnamed}"
-        counts[name] += place.visits
-        if place.hours:
-            hours[name] = hours.get(name, 0.0) + place.hours
-        coordinates.setdefault(name, place.at)
-        for type_ in filter(None, (found.kind, place.role)):
-            add_type(types, name, type_)
+        for part, (visits, long) in place.parts.items():
+            counted = with_part(name, part)
+            counts[counted] += visits
+            if long:
+                hours[counted] = hours.get(counted, 0.0) + long
+            add_spots(spots, counted, place.at, *place.spots)
+            for type_ in filter(None, (found.kind, place.role)):
+                add_type(types, counted, type_)
     if roles := sorted(place.role for place in places if place.role):
         told = {"home": "most of your nights", "work": "most of your working hours"}
         notes.append(f"Guessed {' and '.join(f'{role} from {told[role]}' for role in roles)}.")
     if unnamed:
         has, them = ("has", "it") if unnamed == 1 else ("have", "them")
         notes.append(f"{plural(unnamed, 'place')} {has} no name. To name {them}, add places or labels.")
-    return Reading(counts, notes, types, coordinates, hours)
+    return Reading(counts, notes, types, spots, hours)
 
 
 def _left_out(track: Track) -> Iterable[str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from elsewhere.histories.tracks.points import Points
 from elsewhere.kernels.first_answers import soonest
-from elsewhere.model.arrays import Floats, Ints
+from elsewhere.model.arrays import Flags, Floats, Ints
 
 #: So few positions are gone through before the compiler would be loaded.
 _FEW = 20_000
@@ -26,6 +26,10 @@ class Stays:
 
     def __len__(self) -> int:
         return len(self.begins)
+
+    def of(self, kept: Flags) -> Stays:
+        """Those of the stays that are kept."""
+        return Stays(self.begins[kept], self.ends[kept], self.latitudes[kept], self.longitudes[kept])
 
 
 def find_stays(points: Points, stay: float, radius: float, gap: float = math.inf) -> Stays:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 
 from elsewhere.histories.coordinates import Coordinates
 from elsewhere.histories.tracks.stays import Stays, on_sphere, same_place
-from elsewhere.model.arrays import Floats, Ints
+from elsewhere.model.arrays import Flags, Floats, Ints
 
 _HOUR, _DAY = 3600.0, 86400.0
 #: Home is where most of the nights are, and work most of the working days, each in local time.
@@ -28,25 +30,60 @@ class Place:
     visits: int
     hours: float
     role: str = ""
+    #: Visits and hours in each part of the day or the week; "" if there are no parts.
+    parts: Mapping[str, tuple[int, float]] = field(default_factory=dict)
+    #: Where its stays are.
+    spots: tuple[Coordinates, ...] = ()
 
 
-def find_places(stays: Stays, stay: float, reach: float) -> list[Place]:
+#: Tells the part of the day or the week of a visit that begins at that time and place, or None if it does not count.
+PartOf: TypeAlias = Callable[[float, Coordinates], str | None]
+
+
+def find_places(stays: Stays, stay: float, reach: float, part_of: PartOf | None = None) -> list[Place]:
     """The places of the stays, those with the most visits first.
 
     Stays at most `reach` metres apart are at one place. Two of them with less than `stay` seconds in between, in which
     there was no stay elsewhere, are one visit.
     """
     number = same_place(stays.latitudes, stays.longitudes, reach)
-    many = int(number.max()) + 1 if len(number) else 0
     goes_on = np.zeros(len(stays), dtype=np.bool_)
     goes_on[1:] = (number[1:] == number[:-1]) & (stays.begins[1:] - stays.ends[:-1] < stay)
+    visit = np.cumsum(~goes_on) - 1
+    parts: list[str | None] = [""] * int(len(stays) - goes_on.sum())
+    if part_of is not None:
+        first = stays.of(~goes_on)
+        spots = zip(first.latitudes.tolist(), first.longitudes.tolist(), strict=True)
+        parts = list(map(part_of, first.begins.tolist(), spots))
+        kept = np.array([part is not None for part in parts], dtype=np.bool_)[visit]
+        stays, number, goes_on, visit = stays.of(kept), number[kept], goes_on[kept], visit[kept]
+        _, number = np.unique(number, return_inverse=True)
+    return _places(stays, number, goes_on, [parts[at] or "" for at in visit.tolist()])
+
+
+def _places(stays: Stays, number: Ints, goes_on: Flags, parts: list[str]) -> list[Place]:
+    """The places of stays, given the number of each one's place, whether it goes on with a visit, and its part."""
+    many = int(number.max()) + 1 if len(number) else 0
     visits = np.bincount(number[~goes_on], minlength=many)
-    hours = _per_place(number, stays.ends - stays.begins, many)
     where = _middles(stays, number, many)
     roles = _roles(stays, number, visits)
+    hours: list[dict[str, tuple[int, float]]] = [{} for _ in range(many)]
+    spots: list[dict[Coordinates, None]] = [{} for _ in range(many)]
+    columns = (number, ~goes_on, (stays.ends - stays.begins) / _HOUR, stays.latitudes, stays.longitudes)
+    for part, at, is_new, long, north, east in zip(parts, *(column.tolist() for column in columns), strict=True):
+        before = hours[at].get(part, (0, 0.0))
+        hours[at][part] = (before[0] + is_new, before[1] + long)
+        spots[at][north, east] = None
     found = [
-        Place((float(north), float(east)), int(times), float(long), roles.get(at, ""))
-        for at, ((north, east), times, long) in enumerate(zip(where, visits, hours, strict=True))
+        Place(
+            (float(north), float(east)),
+            int(visits[at]),
+            sum(long for _, long in hours[at].values()),
+            roles.get(at, ""),
+            hours[at],
+            tuple(spots[at]),
+        )
+        for at, (north, east) in enumerate(where)
     ]
     return sorted(found, key=lambda place: (-place.visits, -place.hours, place.at))
 
