@@ -27,7 +27,7 @@ keep those that fall.
 **Another reading.** The text below the pseudocode says that V_v[k] is the p-length of the p-shortest path to v with
 q-length *exactly* k, and the paper's evaluation speaks of a graph that has more edges when the threshold is larger.
 `ro_every_length` follows these two: it keeps every distinct q-length, whether or not a shorter path is better, and
-leaves out the edges that alone exceed the threshold. It finds the same optimum, and its runtimes are the paper's.
+leaves out the edges that alone exceed the threshold. It finds the same optimum, and takes about as long as the paper's.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def ro(
     See Also
     --------
     elsewhere.resemble : The fast solver of the same problem.
-    ro_every_length : The same with other vectors, which takes as long as the paper says.
+    ro_every_length : The same with other vectors, which takes about as long as the paper says.
     rh : The heuristic.
 
     Examples
