@@ -122,7 +122,7 @@ def rh_tabulated(
 ) -> Histogram | None:
     """Make the moves of `rh`, but compute the terms of a bin with some count only once.
 
-    The paper's runtimes are closer to those of such a program: the formulas of a distance take most of the time of `rh`.
+    The paper's runtimes are closer to those of such a program. In `rh` the formulas of distances take most of the time.
 
     Parameters
     ----------

@@ -49,9 +49,10 @@ def draw(rows: Rows) -> list[Drawing]:
     bins = range(1, len(_BINS) + 1)
     given = [Series("H", bins, _counts(_HISTOGRAM))]
     target = [*given, Series("H'' in TR", bins, _counts(_TARGET))]
+    resembling = [_series(rows, "RO"), _series(rows, "RH")]
     return [Drawing("releases", "Figure 1", "The worked examples: counts of the locations a to h", [
-        Panel("LHO hides g and h", "location", "visits", [*given, _series(rows, "LHO")]),
-        Panel("RO and RH resemble H''", "location", "visits", [*target, _series(rows, "RO"), _series(rows, "RH")]),
+        Panel("LHO hides g and h", "location, a to h", "visits", [*given, _series(rows, "LHO")]),
+        Panel("RO and RH resemble H''", "location, a to h", "visits", [*target, *resembling]),
     ])]  # fmt: skip
 
 
