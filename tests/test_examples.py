@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import warnings
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -66,8 +67,7 @@ def _rerun(path: Path) -> None:
 
 
 def _read(path: Path) -> Any:
-    import nbformat
-
+    nbformat: Any = import_module("nbformat")
     return nbformat.read(path, as_version=4)
 
 

@@ -6,11 +6,14 @@ import re
 import subprocess
 import sys
 from html.parser import HTMLParser
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import elsewhere
+from elsewhere.pictures import canvas
 
 ROOT = Path(__file__).parents[1]
 #: What a browser loads without being asked to.
@@ -47,6 +50,15 @@ def test_nothing_is_fetched(site: Path) -> None:
         assert not [address for address in loaded.addresses if re.match(r"(?:https?:)?//", address)], page
     for sheet in site.rglob("*.css"):
         assert not re.search(r"url\(['\"]?(?:https?:)?//", sheet.read_text("utf-8")), sheet
+
+
+def test_every_drawing_can_be_made_again() -> None:
+    """And none is left that nothing makes. What they look like is for people to judge."""
+    drawings: Any = import_module("docs.pictures.drawings")
+    assert set(drawings.DRAWINGS) == {path.stem for path in (ROOT / "docs" / "pictures").glob("*.svg")}
+    for draw in drawings.DRAWINGS.values():
+        with canvas.settings():
+            assert draw().axes
 
 
 class _Loaded(HTMLParser):

@@ -97,7 +97,7 @@ def test_a_worker_that_is_killed_ends_a_batch_that_goes_on_later(
         if list((tmp_path / "killed").glob("part-*")):
             kill(workers_of(os.getpid())[:1], signal.SIGKILL)
 
-    with pytest.raises(ew.InputError, match=r"^a worker process was killed \(signal 9\).*run the same command again"):
+    with pytest.raises(ew.InputError, match=r"^a worker process was killed \(signal 9\).*rerun the same command"):
         ew.batch(POLICY, tmp_path / "in.parquet", tmp_path / "killed", threads=2, part_rows=300, progress=kill_one)
     assert workers_of(os.getpid()) == []
     parts = {path.name: path.read_bytes() for path in (tmp_path / "killed").iterdir()}
