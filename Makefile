@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 # One more than there are cores: some tests wait for other programs most of the time.
 WORKERS = $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 
-.PHONY: demo test suite check bench coverage fuzz docs dist clean
+.PHONY: demo test suite check bench coverage fuzz docs reproduce dist clean
 
 demo: $(VENV)/.installed
 	$(BIN)/elsewhere demo
@@ -38,6 +38,11 @@ fuzz: $(VENV)/.installed-dev
 docs: $(VENV)/.installed-dev
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs site
 	@echo "Open site/index.html."
+
+# The paper's evaluation again on the tables in the folder DATA, or on made-up users, and the page about it.
+reproduce: $(VENV)/.installed-dev
+	$(BIN)/elsewhere reproduce $(if $(DATA),--data "$(DATA)") -o report
+	$(BIN)/python -m tools.make_reproduce report
 
 # The sdist and the wheel, checked as an index checks them, and the wheel as a user installs it: with all extras, in an
 # environment of its own, where the examples of the README have to print what it says.

@@ -94,6 +94,8 @@ def test_the_members_of_a_profile() -> None:
     assert [*unusual(odd)][-1].endswith(") than all its members.")
     with pytest.raises(ew.InputError, match="only 0% of the weight of against is at places of the history"):
         ew.look({"Elm Street 5": 3}, profile)
+    with pytest.raises(ew.InputError, match="the histogram is empty: all its counts are 0"):
+        ew.look({"Elm Street 5": 0})
     with pytest.raises(ew.InputError, match="against has no spread"):
         ew.look({"cafe": 3}, ew.Profile({"cafe": 1}))
 

@@ -12,7 +12,7 @@ from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram, Profile, TableLike
 from elsewhere.model.kinds import Kind
 from elsewhere.model.places import SENSITIVE_PRESETS, Places
-from elsewhere.model.question import Question, as_histogram
+from elsewhere.model.question import Question, as_histogram, check_size
 from elsewhere.model.taxonomy import PRESET, Taxonomy
 from elsewhere.model.trees import KindDistance
 from elsewhere.profiles import StoredProfile
@@ -131,7 +131,7 @@ def look(history: TableLike, against: StoredProfile | Profile | None = None) -> 
     Raises
     ------
     InputError
-        `against` has no spread, or is about other places than the history.
+        The history has no visits, or `against` has no spread or is about other places than the history.
 
     See Also
     --------
@@ -147,6 +147,7 @@ def look(history: TableLike, against: StoredProfile | Profile | None = None) -> 
     ['Qqq']
     """
     histogram = as_histogram(history)
+    check_size(histogram)
     shipped = Places().with_types(getattr(history, "types", None) or {})
     names = [name for name, count in histogram.items() if count]
     covering = {name: shipped.select([PRESET + name], among=names) for name in (*SENSITIVE_PRESETS, "home", "work")}

@@ -188,7 +188,10 @@ class Plan:
         settled = covered.locations | spared
         check_located(self._spots, (name for name in history if name not in settled))
         for name, zone in self._zones.items():
-            covered[name] = inside(self._spots, [zone]) - spared
+            places = inside(self._spots, [zone], history)
+            covered[name] = places - spared
+            if not places:
+                covered.empty_zones.append(name)
 
     def _kinds_with(self, covered: Covered, history: Histogram) -> Covered:
         """The kinds that hold covered places, and those of the same names."""
@@ -205,6 +208,7 @@ class Plan:
             for name, places in covered.items()
         )
         found.unknown = {name: meant for name, meant in covered.unknown.items() if not found[name]}
+        found.empty_zones = covered.empty_zones
         return found
 
     def question_about(self, history: Histogram, sensitive: Iterable[str] | Covered) -> Question:

@@ -288,6 +288,7 @@ def test_the_layout_does_not_jump(page: Page, tmp_path: Path) -> None:
     for length in (5, 500):
         load(page, table(tmp_path, {"Hospital": 2, **{f"Place {at}": 1 + at for at in range(length - 1)}}))
         expect(page.locator("#loaded-words")).to_contain_text(f"{length} places")
+        expect(page.locator("#look")).to_contain_text(f"to {length} places")  # it comes a little later
         heights.add(page.evaluate(sizes))
         before = page.evaluate("() => document.documentElement.scrollHeight")
         page.get_by_role("button", name="Health, 1 place", exact=True).click()

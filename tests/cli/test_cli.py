@@ -128,6 +128,8 @@ FAILING: list[tuple[int, str, tuple[str, ...]]] = [
                                        "--max-distance", "0.1", "--size", "target")),
     (2, "--lower cannot be combined", ("resemble", "history.csv", "--target", "target.csv", "--add-only",
                                        "--max-distance", "0.1", "--lower", "gym=1")),
+    (2, "--since cannot be combined with --add-only", ("resemble", "history.csv", "--target", "target.csv",
+                                                       "--add-only", "--max-distance", "0.1", "--since", "target.csv")),
     (3, "cannot hide those at sensitive places: 'gym'", ("resemble", "history.csv", "--target", "target.csv",
                                                          "--add-only", "--max-distance", "0.1", "--sensitive", "gym")),
     (3, "no visit needs to be added", ("resemble", "history.csv", "--target", "target.csv", "--add-only",
@@ -406,6 +408,11 @@ def test_add_only(run: Run) -> None:
     assert run("verify", *asked[:1], "release.csv", *asked[1:])[0] == 0
     write_table("lost.csv", {**released, "train station": 7})
     assert "7 visits at 'train station'; 8 to" in run("verify", *asked[:1], "lost.csv", *asked[1:])[2]
+    status, _, err = run("frontier", "history.csv", "--policy", "p.toml")
+    assert (status, "the policy 'p.toml' only adds visits (size = 'free'), which has no frontier" in err) == (2, True)
+    assert run("frontier", "history.csv", "--policy", "p.toml", "--size", "original", "--budgets", "0.1")[0] == 0
+    status, _, err = run("resemble", *asked[:-3], "--max-distance", "0.3", "--add-only", "--sensitive", "museum")
+    assert (status, "Removed" in err, "Added no visit to 1 sensitive place.\n" in err) == (0, False, True)
     Path("users.csv").write_text("user,location,count\nu,gym,3\n")
     status, _, err = run("batch", "p.toml", "users.csv", "-o", "folder")
     assert status == 2

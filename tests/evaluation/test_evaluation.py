@@ -7,12 +7,12 @@ import math
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from importlib import import_module
 from itertools import combinations, product
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -20,9 +20,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import elsewhere as ew
-from elsewhere.evaluation import Spread, Tables, conditional_entropies, evaluate, quality_losses, recommendation_errors
+from elsewhere.evaluation import (
+    Spread,
+    Tables,
+    compare_recommendations,
+    conditional_entropies,
+    evaluate,
+    quality_losses,
+    recommendation_errors,
+)
 from elsewhere.evaluation.clusters import cluster_all
-from elsewhere.evaluation.recommendation import predict
+from elsewhere.evaluation.recommendation import MeanOver, predict
 from elsewhere.model.distances import DISTANCES
 from tests.support.command import Run, run
 
@@ -157,7 +165,9 @@ def mean(h: Counts) -> Fraction:
     return Fraction(sum(visited), len(visited))
 
 
-def literal_prediction(user: Counts, hidden: str, others: list[Counts], neighbours: int) -> float:
+def literal_prediction(
+    user: Counts, hidden: str, others: list[Counts], neighbours: int, mean: Callable[[Counts], Fraction] = mean
+) -> float:
     """The paper's formulas, with exact fractions up to the root."""
     similar = []
     for at, other in enumerate(others):
@@ -184,6 +194,20 @@ def test_predictions_are_the_formulas(users: list[Counts], neighbours: int, data
     found = predict(counts[:tested], counts[tested:], columns, neighbours)
     expected = [literal_prediction(h, name, users[tested:], neighbours) for h, name in zip(users, hidden, strict=False)]
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@given(st.lists(histograms, min_size=2, max_size=9), st.integers(1, 5), st.data())
+def test_means_may_be_over_all_bins(users: list[Counts], neighbours: int, data: st.DataObject) -> None:
+    """Bins that a release has emptied count, as they do in the paper: hiding preserves the length."""
+    both = numbered([(h, h) for h in users])
+    hidden = data.draw(st.sampled_from(sorted(name for name in users[0] if users[0][name])))
+    counts, lengths = both.matrices()[0], np.array([len(h) for h in users])
+    column = np.array([both.locations.index(hidden)])
+    found = predict(counts[:1], counts[1:], column, neighbours, (lengths[:1], lengths[1:]))
+    expected = literal_prediction(
+        users[0], hidden, users[1:], neighbours, lambda h: Fraction(sum(h.values()), max(1, len(h)))
+    )
+    assert found == pytest.approx([expected], rel=1e-9, abs=1e-9)
 
 
 def test_prediction_by_hand() -> None:
@@ -242,6 +266,33 @@ def test_errors_over_splits(monkeypatch: pytest.MonkeyPatch) -> None:
         half = 4.302652729911275 * (sanitized - original).std(ddof=1) / math.sqrt(3)  # Student's, 2 degrees of freedom
         assert contrast.difference.high - contrast.difference.mean == pytest.approx(half)
         assert contrast.difference.mean - contrast.difference.low == pytest.approx(half)
+
+
+def test_releases_that_are_compared_are_asked_the_same() -> None:
+    """Only about what all of them keep, so that the originals come off the same, and alone is no better or worse."""
+    users = random_users(40)
+    one = hidden_clinics(users)
+    two = {user: dict(ew.hide(h, {"clinic", "home"}).histogram) for user, h in users.items()}
+    both = [Tables.of(users, released) for released in (one, two)]
+    first, second = compare_recommendations(both, neighbours=6)
+    assert first.alone.mae.original == second.alone.mae.original == second.everybody.mae.original
+    assert second == recommendation_errors(both[1], neighbours=6), "it keeps the fewest"
+    assert first != recommendation_errors(both[0], neighbours=6)
+    with pytest.raises(ew.InputError, match="the tables must have the same users, original histograms and locations"):
+        compare_recommendations([both[0], Tables.of(one, two)], neighbours=6)
+    with pytest.raises(ew.InputError, match="releases is empty"):
+        compare_recommendations([])
+
+
+def test_means_over_the_original_bins() -> None:
+    """A release that keeps the size keeps the mean, however many bins it empties."""
+    users = random_users(40)
+    both = Tables.of(users, hidden_clinics(users))
+    over = {way: recommendation_errors(both, neighbours=6, mean_over=way) for way in get_args(MeanOver)}
+    assert over["original"].alone.mae.original == over["visited"].alone.mae.original
+    assert over["original"].alone.mae.sanitized != over["visited"].alone.mae.sanitized
+    with pytest.raises(ew.InputError, match="mean_over is 'both'; it must be 'visited' or 'original'"):
+        recommendation_errors(both, neighbours=6, mean_over="both")  # type: ignore[arg-type]
 
 
 def test_what_is_not_changed_differs_by_nothing() -> None:

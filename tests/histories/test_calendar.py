@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -81,6 +83,15 @@ def test_whole_days_against_a_loop(hours: list[int], first: int, last: int) -> N
     [
         ("2023-07-01T12:00", (0.0, 150.0), None, "Asia/Tokyo", 12),  # as it is written
         ("2023-07-01T12:00+02:00", (0.0, 150.0), None, "Asia/Tokyo", 12),  # the file's own offset
+        ("2023-07-01T12:00:00+00:00", (0.0, 150.0), None, "Asia/Tokyo", 12),  # which may be 0
+        ("2023-07-01 12:00+0000", (0.0, 150.0), None, None, 12),
+        ("2023-07-01T12:00:00+00:00", (0.0, 150.0), -180, None, 9),
+        (datetime(2023, 1, 1, 12, tzinfo=ZoneInfo("Europe/Lisbon")), (0.0, -9.14), None, None, 12),
+        (datetime(2023, 1, 1, 12, tzinfo=UTC), (0.0, -9.14), None, None, 11),
+        ("2023-07-01", (0.0, 150.0), -180, "Asia/Tokyo", 0),  # a day is the same in all zones
+        ("2023-7-1 6:30 PM", (0.0, 150.0), None, None, 18),
+        ("2023/07/01 12:05 am", None, None, None, 0),
+        ("2023-07-01 9:05", None, None, None, 9),
         ("2023-07-01T12:00Z", (0.0, 150.0), -180, "Asia/Tokyo", 9),
         ("2023-07-01 12:00", None, -180, None, 9),  # with an offset beside it, it is in UTC
         ("2023-07-01T12:00Z", (0.0, 150.0), None, "Europe/Berlin", 14),
@@ -99,11 +110,44 @@ def test_local_time(moment: Any, at: Any, offset: Any, zone: str | None, local: 
 
 
 def test_what_is_no_time() -> None:
-    nonsense: tuple[Any, ...] = (None, "", "soon", "2023-02-30", True, {}, float("nan"), 1e300, [1])
-    for moment in nonsense:
+    missing: tuple[Any, ...] = (None, "", " ", float("nan"))
+    nonsense: tuple[Any, ...] = ("soon", "2023-02-30", True, {}, 1e300, [1], "2023-3-4 18:00 pm", "2023-13-1")
+    # A year, an hour, days of a spreadsheet, and dates with no sign between the parts.
+    numbers: tuple[Any, ...] = (2023, "2023", 18, 9.5, "45000.25", 45000.25, 20230304, 202303041000, "20230304100000")
+    several: tuple[Any, ...] = ("3/4/2023 10:00", "01.03.2023", "6:30 PM", datetime(2023, 3, 4, 6).time())
+    for moment in (*missing, *nonsense, *numbers, *several):
         calendar = Calendar(by=("daypart",))
         assert calendar.part(moment) is None
-        assert calendar.untimed == 1
+        assert (calendar.untimed, calendar.unread) == ((1, 0) if moment in missing else (0, 1)), moment
+
+
+def test_styles_that_are_not_read(tmp_path: Path) -> None:
+    table = tmp_path / "a.csv"
+    table.write_text("location,time\na,3/4/2023 10:00\nb,01.03.2023\n")
+    with pytest.raises(ew.InputError, match="a style that is not read, such as '3/4/2023 10:00'; write them as 2023-"):
+        ew.read(table, by="place,daypart")
+    table.write_text("location,time\na,3/4/2023 10:00\nb,2023-03-04 10:00\nc,\n")
+    assert ew.read(table, start="2023-01-01").notes == (
+        "Left out 1 visit without a time.",
+        "Left out 1 visit with a time in a style that is not read, such as '3/4/2023 10:00'.",
+    )
+
+
+def test_dates_have_no_part_of_the_day(tmp_path: Path) -> None:
+    table = tmp_path / "a.csv"
+    table.write_text("location,date\na,2023-04-01\nb,2023-04-03\n")
+    with pytest.raises(ew.InputError, match="no time of the day, such as '2023-04-01', so by cannot have daypart; "):
+        ew.read(table, by="place,daypart,weekend")
+    assert bins(table, by="place,weekend", start="2023-04-01") == {"a · weekend": 1, "b · weekday": 1}
+    table.write_text("location,date,time\na,2023-04-01,\nb,2023-04-03,6:30 PM\nc,2023-04-03,7 am\n")
+    mixed = ew.read(table, by="place,daypart")
+    assert dict(mixed.histogram) == {"b · evening": 1, "c · morning": 1}
+    assert mixed.notes == ("Left out 1 visit with a date and no time of the day, such as '2023-04-01'.",)
+    parquet, pa = import_module("pyarrow.parquet"), import_module("pyarrow")
+    day, evening = datetime(2023, 4, 1), datetime(2023, 4, 1, 18).time()
+    for days in ([day], [day.date()], ["2023-04-01"]):  # cells of a spreadsheet are such, too
+        parquet.write_table(pa.table({"location": ["a"], "date": days, "time": [evening]}), tmp_path / "a.parquet")
+        assert bins(tmp_path / "a.parquet", by="place,daypart") == {"a · evening": 1}
 
 
 def test_every_format_tells_times(tmp_path: Path) -> None:
@@ -270,6 +314,10 @@ def test_on_the_command_line(run: Run, visits: Path) -> None:
     options = ["--by", "place,daypart", "--sensitive", "Clinic", "--until", "2023-03-05"]
     assert run("verify", str(visits), "release.csv", *options)[0] == 0
     assert run("verify", str(visits), "release.csv", "--sensitive", "Clinic", "--until", "2023-03-05")[0] == 1
+    saved = run("hide", str(visits), *options, "--save-policy", "p.toml", "-o", "saved.csv")[2]
+    again = "give this again with the policy: --until 2023-03-05 --by place,daypart"
+    assert f"--save-policy does not save how HISTORY is read; {again}\n" in saved
+    assert run("hide", str(visits), "--policy", "p.toml", *again.split(": ")[1].split(), "--quiet")[1] == out
     assert run("hide", str(visits), "--by", "kind", "--sensitive", "Clinic", "--from", "2023-03-04")[0] == 0
     assert run("hide", "history.csv", "--by", "day", "--sensitive", "gym")[::2] == (
         2, "elsewhere: --by is 'day'; give place, place,daypart, place,weekend or all three, or name or kind\n"

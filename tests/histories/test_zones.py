@@ -70,6 +70,31 @@ def test_the_date_line(tmp_path: Path) -> None:
     assert [zone.has((1.0, east)) for east in (179.5, -179.5, -178.5, 178.5)] == [True, True, False, False]
 
 
+def test_rings_that_are_written_across_the_date_line(tmp_path: Path) -> None:
+    """However its longitudes are written, a ring is the same: with a hole, in any turn and from any corner."""
+    easts, spots = (179.0, 180.0, 181.0, 183.0), [(1.0, at / 4) for at in range(-720, 721)]
+    for turns in ((0, 0, 0, 0), (0, 0, -360, -360), (0, -360, -360, -360), (-360, -360, -360, -360)):
+        west, middle, east, end = (at + turn for at, turn in zip(easts, turns, strict=True))
+        outer = [[west, 0], [middle, 0], [middle - 360 if middle == 180 else middle, 0], [end, 0], [end, 3], [west, 3]]
+        hole = [[east, 0.5], [east + 1.5, 0.5], [east + 1.5, 2], [east, 2]]
+        for first in range(6):
+            rings = [outer[first:] + outer[:first], hole]
+            zone = read_zone(zone_file(tmp_path / "z.json", {"type": "Polygon", "coordinates": rings}))
+            assert [at for at in spots if zone.has(at)] == [
+                at for at in spots if 179 <= at[1] % 360 <= 183 and not 181 < at[1] % 360 < 182.5
+            ]
+
+
+def test_all_longitudes(tmp_path: Path) -> None:
+    for rings in (
+        [[[-180, 60], [180, 60], [180, 90], [-180, 90]]],
+        [[[0, 60], [360, 60], [360, 90], [0, 90]]],
+        [[[-180, 90], [-180, 60], [-60, 60], [60, 60], [180, 60], [180, 90]]],
+    ):
+        zone = read_zone(zone_file(tmp_path / "z.json", {"type": "Polygon", "coordinates": rings}))
+        assert all(zone.has((61.0, east)) and not zone.has((59.0, east)) for east in (-180.0, -90.0, 0.0, 90.0, 180.0))
+
+
 def test_all_kinds_of_objects(tmp_path: Path) -> None:
     polygon = {"type": "Polygon", "coordinates": [square(0, 0, 1)]}
     for content in (
@@ -90,6 +115,10 @@ def test_all_kinds_of_objects(tmp_path: Path) -> None:
         ({"type": "FeatureCollection", "features": []}, "it has no polygon"),
         ({"type": "Polygon", "coordinates": []}, "it has None where a list should be"),
         ({"type": "Polygon", "coordinates": [[[0, 0], [1, 1]]]}, "a ring of 2 corners; a polygon needs three"),
+        ({"type": "Polygon", "coordinates": [[[0, 0], [0.1, 0.1], [0.3, 0.3]]]}, "a ring of 3 corners without area"),
+        ({"type": "Polygon", "coordinates": [[[0, 0], [1, 1], [2, 0], [1, 1]]]}, "a ring of 4 corners without area"),
+        ({"type": "Polygon", "coordinates": [[[9, 9], [9, 9], [9, 9]]]}, "a ring of 2 corners without area"),
+        ({"type": "Polygon", "coordinates": [[[0, 60], [120, 60], [-120, 60]]]}, "a ring around a pole; give a circle"),
         ({"type": "Polygon", "coordinates": [[[0, 0], [1, 91], [2, 2]]]}, "a corner that is not on the map"),
         ({"type": "Polygon", "coordinates": [[[0, 0], ["1", 1], [2, 2]]]}, "a corner without a longitude"),
         ([1], "is not an object of GeoJSON"),
@@ -104,7 +133,7 @@ def test_broken_files(tmp_path: Path, content: Any, why: str) -> None:
     ("zone", "why"),
     [
         ("91,0,300m", "the zone '91,0,300m' is not on the map"),
-        ("12,-45,300", "the radius of a zone is '300'; give a length"),
+        ("12,-45,300", "the zone '12,-45,300': its radius is '300'; give a length"),
         ("12,-45", "neither LAT,LON,RADIUS, .* nor a GeoJSON file"),
     ],
 )
@@ -146,6 +175,54 @@ def test_tracks_and_policies(tmp_path: Path) -> None:
     assert loaded.plan().sanitize(history).histogram == result.histogram
     zone_file(tmp_path / "z.geojson", {"type": "Polygon", "coordinates": [square(0, 0, 1)]})
     assert loaded.fingerprint() != before
+
+
+def test_zones_hold_for_all_bins_of_a_place(run: Run, tmp_path: Path) -> None:
+    """The visit inside may be in another bin, in another spelling, or in another cluster of a track."""
+    (tmp_path / "a.csv").write_text(
+        "location,latitude,longitude,time\nClinic,10,20,2023-03-03 18:00\nclinic,50,20,2023-03-03 08:00\n"
+        "CLINIC,,,2023-03-04 01:00\ngym,51,20,2023-03-04 10:00\n"
+    )
+    for by in ("place,daypart", "place,weekend", "place,daypart,weekend"):
+        history = ew.read(tmp_path / "a.csv", by=by)
+        inside = {name for name in history.histogram if name.lower().startswith("clinic")}
+        assert ew.in_zones(history, ["10,20,1km"]) == inside
+        policy = ew.Policy("hide", sensitive_zones=("10,20,1km",))
+        assert policy.plan().question(history).covered.locations == inside
+        assert not policy.plan().verify(history, history.histogram).ok
+    kept = ew.Policy("hide", sensitive_zones=("10,20,1km",), spared=("Clinic · morning",)).plan()
+    covered = kept.question(ew.read(tmp_path / "a.csv", by="place,daypart")).covered.locations
+    assert {name.lower() for name in covered} == {"clinic · evening", "clinic · night"}
+    positions = [
+        f"{latitude},20,2023-03-0{day}T{hour}:{minute}0:00Z\n"
+        for day, hour, latitude in ((3, "10", 10.0), (4, "20", 10.001))
+        for minute in range(3)
+    ]
+    (tmp_path / "t.csv").write_text("latitude,longitude,time\n" + "".join(positions))
+    (tmp_path / "p.csv").write_text("name,latitude,longitude\nClinic,10.0005,20\n")
+    track = ew.read(tmp_path / "t.csv", places=tmp_path / "p.csv", radius="60m", by="place,daypart")
+    assert len(track.histogram) == 2
+    assert ew.in_zones(track, ["10,20,30m"]) == set(track.histogram)
+
+
+def test_a_zone_that_covers_nothing(run: Run, tmp_path: Path) -> None:
+    """It may be misspelt, as a name may be; beside what is hidden, that would not show."""
+    (tmp_path / "a.csv").write_text(TABLE + "gym,12.5,-45.5\n")
+    code, _, err = run("hide", "a.csv", "--sensitive", "gym", "--sensitive-zone", "20,10,1km")
+    why = "elsewhere: the zone 20,10,1km covers no place of the history; correct it or leave it out\n"
+    assert (code, err) == (2, why)
+    assert run("hide", "a.csv", "--sensitive-zone", "20,10,1km", "--sensitive-zone", "12.5,-45.5,1m")[::2] == (2, why)
+    assert run("hide", "a.csv", "--sensitive", "gym", "--sensitive-zone", "20,10,1km", "--by", "kind")[::2] == (2, why)
+    assert run("hide", "a.csv", "--sensitive-zone", "20,10,1km")[0] == 3
+    assert run("hide", "a.csv", "--sensitive-zone", "20,10,1km", "--allow-unchanged")[0] == 0
+    spared = ["--sensitive-zone", "12.5,-45.5,1m", "--spare", "gym", "--sensitive", "home"]
+    assert run("hide", "a.csv", *spared)[0] == 0
+    for radius, told in (("0m", "it must be positive"), ("-5m", "give a length such as '100m'")):
+        code, _, err = run("hide", "a.csv", "--sensitive-zone", f"10,20,{radius}")
+        assert (code, err.startswith(f"elsewhere: the zone '10,20,{radius}': its radius is '{radius}'; {told}")) == (
+            2,
+            True,
+        )
 
 
 def test_a_place_that_may_be_inside(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections import Counter
@@ -18,8 +19,22 @@ from elsewhere.model.distances import DISTANCES, DistanceLike, distance, find_di
 from elsewhere.model.errors import Infeasible, InputError
 from elsewhere.model.histogram import Histogram
 from elsewhere.model.question import Goal
-from elsewhere.paper import BruteForce, Move, ah, ao, best_move, brute_force, heuristics, lho, rh, ro
-from elsewhere.paper.setting import Size
+from elsewhere.paper import (
+    BruteForce,
+    Move,
+    ah,
+    ao,
+    best_move,
+    brute_force,
+    heuristics,
+    lho,
+    rh,
+    rh_tabulated,
+    ro,
+    ro_every_length,
+)
+from elsewhere.paper.ro import every_length, pruned_graph
+from elsewhere.paper.setting import Size, prepare
 from elsewhere.paper.terms import term
 
 T = TypeVar("T")
@@ -176,7 +191,7 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 @settings(max_examples=300)
-@given(cases(), st.sampled_from([(ro, "resemble"), (ao, "avoid")]))
+@given(cases(), st.sampled_from([(ro, "resemble"), (ro_every_length, "resemble"), (ao, "avoid")]))
 def test_ro_and_ao_are_optimal(case: Case, pair: tuple[Callable[..., Histogram], Goal]) -> None:
     algorithm, goal = pair
     best = case.brute_force(goal)
@@ -189,6 +204,42 @@ def test_ro_and_ao_are_optimal(case: Case, pair: tuple[Callable[..., Histogram],
         assert found in best.histograms
         assert case.privacy_distance(found) == pytest.approx(best.objective, rel=1e-9, abs=1e-9)
         assert case.quality_loss(found) <= case.limit + 2e-12
+
+
+@settings(max_examples=100)
+@given(cases())
+def test_every_length_is_kept(case: Case) -> None:
+    """Of every distinct quality loss that is within the limit, and of no other; a node may miss the edges beyond it."""
+    if case.quality is jagged:  # its terms may be negative, and are lifted
+        return
+    setting = prepare(case.histogram, case.target, case.limit, case.quality, "l2", case.size)
+    graph = pruned_graph(setting, [0.0] * len(setting.locations), setting.threshold)
+    assert all(q_err <= setting.threshold for edges in graph.values() for _, _, _, q_err in edges)
+    kept = every_length(graph, setting.threshold).get((len(setting.locations), setting.size), {})
+    lengths = {
+        sum(map(setting.q, setting.original, counts))
+        for counts in itertools.product(range(setting.size + 1), repeat=len(setting.original))
+        if sum(counts) == setting.size
+    }
+    assert set(kept) == {length for length in lengths if length <= setting.threshold and length < math.inf}
+
+
+@settings(max_examples=300)
+@given(cases())
+def test_rh_tabulated_makes_the_moves_of_rh(case: Case) -> None:
+    assert case.solve(rh_tabulated) == case.solve(rh)
+
+
+def test_rh_tabulated_asks_for_each_term_once() -> None:
+    asked = Counter[tuple[float, int]]()
+
+    def counted(reference: float, count: int) -> float:
+        asked[reference, count] += 1
+        return abs(count - reference)
+
+    h, target = Histogram({"a": 5, "b": 1, "c": 9}), {"a": 2.5, "b": 8.25, "c": 4.25}
+    assert rh_tabulated(h, target, 9.0, counted, "js") == rh(h, target, 9.0, lambda r, x: abs(x - r), "js")
+    assert set(asked.values()) == {1}
 
 
 def test_terms_may_be_negative() -> None:

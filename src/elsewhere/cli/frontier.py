@@ -59,6 +59,7 @@ def frontier(history: options.Paths, goal: Any, budgets: str | None, suggest: bo
         given[DISTANCE_LIMITS[goal]] = 0.0
     else:
         given["max_quality_loss"] = 0.0 if chosen is None else chosen
+    _check_fixed_size(given)
     policy = options.chosen_policy(goal, given)
     if policy.method == "drawn":
         raise InputError("a frontier cannot be drawn; use another method", ("method",))
@@ -80,6 +81,15 @@ def frontier(history: options.Paths, goal: Any, budgets: str | None, suggest: bo
         write_atomic(output, _table(points).encode(), private=True)
     if suggest:
         say(suggestion(points))
+
+
+def _check_fixed_size(given: dict[str, Any]) -> None:
+    """Raise if the policy only adds visits: there is no limit of which others could be tried."""
+    from elsewhere.policy import Policy
+
+    if given["policy"] is not None and given["size"] is None and Policy.load(given["policy"]).size == "free":
+        told = f"the policy {quote(given['policy'])} only adds visits (size = 'free'), which has no frontier"
+        raise InputError(f"{told}; add --size original")
 
 
 def _table(points: Frontier) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -341,8 +342,6 @@ def chosen_policy(goal: Goal, given: Mapping[str, Any], recorded: Policy | None 
     for name in ("lower", "upper"):
         if name in choices:
             choices[name] = _bounds(f"--{name}", choices[name])
-    if given.get("since") is not None:
-        choices["lower"] = _earlier(given["since"], choices)
     if given.get("add_only"):
         if "size" in choices:
             raise InputError("--size and --add-only both set the size of the release; give only one")
@@ -354,10 +353,21 @@ def chosen_policy(goal: Goal, given: Mapping[str, Any], recorded: Policy | None 
         if policy.goal != goal:
             raise InputError(f"the policy {quote(given['policy'])} is for {policy.goal}, not for {goal}")
         recorded = policy.at(Path())
+    if given.get("since") is not None:
+        choices["lower"] = _earlier(given["since"], choices, recorded)
     if "kinds" in choices:
         own = _kinds(choices["kinds"])  # first, so that a pattern of theirs counts before one of the policy's
         choices["kinds"] = {**own, **({} if recorded is None else recorded.kinds), **own}
     return Policy(goal=goal, **choices) if recorded is None else replace(recorded, **choices)
+
+
+def not_saved(given: Mapping[str, Any]) -> str:
+    """How the history is read, as options; a policy does not have them."""
+    read_by = {name: given[name] for name in _READ_BY if given[name] is not None}
+    if given["by"] not in _BY_PLACE:
+        read_by["by"] = given["by"]
+    words = [(f"--{'from' if name == 'start' else name.replace('_', '-')}", value) for name, value in read_by.items()]
+    return shlex.join(word for pair in words for word in pair)
 
 
 _READ = ("policy", "target", "taxonomy", "labels", "places", "sensitive_zones", "lower", "upper", "since", "forbidden",
@@ -429,10 +439,12 @@ def _bounds(option: str, values: tuple[str, ...]) -> str | dict[str, int]:
     return counts
 
 
-def _earlier(path: str, choices: Mapping[str, Any]) -> str:
+def _earlier(path: str, choices: Mapping[str, Any], recorded: Policy | None) -> str:
     """The file of an earlier release, if it is one and nothing else says what the least counts are."""
     from elsewhere.verification.release_file import read_release
 
+    if choices.get("size", None if recorded is None else recorded.size) == "free":
+        raise InputError("--since cannot be combined with --add-only, which keeps every visit of HISTORY; leave it out")
     if "lower" in choices:
         raise InputError("--since and --lower both set the least counts; give only one")
     problems = read_release(path).problems

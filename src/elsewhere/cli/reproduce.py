@@ -11,6 +11,13 @@ import click
 @click.option("--data", metavar="FOLDER", help="Read tables of users, or the research files. Default: synthetic users.")
 @click.option("-o", "--output", "report", metavar="REPORT", required=True, help="Write the report to this folder.")
 @click.option("--quick", is_flag=True, help="Finish in under two minutes, with fewer users, splits and runs.")
+@click.option("--runs", type=int, metavar="N", help="Time N histograms per series. Default: 40, or 8 with --quick.")
+@click.option(
+    "--patience",
+    type=float,
+    metavar="SECONDS",
+    help="End a run of one of the paper's algorithms after this time. Default: 20, or 0.5 with --quick.",
+)
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the random choices.")
 @click.option("--only", metavar="EXPERIMENT", multiple=True, help="Run only this experiment. Repeatable.")
 @click.option("--user-column", metavar="NAME", help="Column with the users. Default: user or a similar name.")

@@ -7,7 +7,7 @@ from functools import partial
 
 from elsewhere.evaluation.nce import conditional_entropies
 from elsewhere.evaluation.quality import quality_losses
-from elsewhere.evaluation.recommendation import TooFewUsers, recommendation_errors
+from elsewhere.evaluation.recommendation import TooFewUsers, compare_recommendations, recommendation_errors
 from elsewhere.evaluation.result import Contrast, Errors, Estimate, Evaluation, Kinds, Recommendation, Spread
 from elsewhere.evaluation.tables import Tables
 from elsewhere.model.distances import over_taxonomy
@@ -24,6 +24,7 @@ __all__ = [
     "Spread",
     "Tables",
     "TooFewUsers",
+    "compare_recommendations",
     "conditional_entropies",
     "evaluate",
     "quality_losses",

@@ -8,19 +8,23 @@ whether the other users are sanitized as well; both are measured.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
 from elsewhere.evaluation.choices import check_whole
 from elsewhere.evaluation.result import Contrast, Errors, Estimate, Recommendation
 from elsewhere.evaluation.tables import Tables
-from elsewhere.model.arrays import Floats, Ints
+from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.errors import InputError
-from elsewhere.text import plural
+from elsewhere.text import plural, quote
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+#: What the mean of a user's visits is taken over.
+MeanOver: TypeAlias = Literal["visited", "original"]
 
 _TESTED_SHARE = 0.1
 #: Tested users are compared with all others; this many per split are enough for any number of users.
@@ -29,7 +33,9 @@ _MOST_TESTED = 1000
 _HELD = 1 << 22
 
 
-def recommendation_errors(tables: Tables, neighbours: int = 25, splits: int = 10, seed: int = 1) -> Recommendation:
+def recommendation_errors(
+    tables: Tables, neighbours: int = 25, splits: int = 10, seed: int = 1, mean_over: MeanOver = "visited"
+) -> Recommendation:
     """Return the errors of visits predicted from the original and from the sanitized histograms.
 
     One location of each tested user is hidden, and the visits to it are predicted from the most similar other users.
@@ -45,40 +51,112 @@ def recommendation_errors(tables: Tables, neighbours: int = 25, splits: int = 10
         Number of random splits; the confidence intervals are taken over them. At least 2. Default: 10.
     seed
         Seed of the splits and hidden locations; the same seed gives the same figures.
+    mean_over
+        The locations that the mean of a user's visits is taken over: ``"visited"`` (the default) those with a visit in
+        the histogram that the recommender gets, ``"original"`` all that the original histogram has. A release has as
+        many bins as its original, so its mean is that of the original if its size is.
 
     Raises
     ------
     TooFewUsers
         There are fewer other users than `neighbours`, or a tested user has nothing to predict.
+
+    See Also
+    --------
+    compare_recommendations : The errors of several releases of the same users.
+    """
+    return compare_recommendations([tables], neighbours, splits, seed, mean_over)[0]
+
+
+def compare_recommendations(
+    releases: Sequence[Tables],
+    neighbours: int = 25,
+    splits: int = 10,
+    seed: int = 1,
+    mean_over: MeanOver = "visited",
+) -> list[Recommendation]:
+    """Return the errors of visits predicted from several releases of the same users.
+
+    All are asked the same questions: the hidden location of a tested user is one that every release keeps. So the
+    errors on the originals are the same for all, and those on the releases can be compared with each other.
+
+    Parameters
+    ----------
+    releases
+        Tables with the same users, original histograms and locations.
+    neighbours, splits, seed, mean_over
+        As in `recommendation_errors`.
+
+    Raises
+    ------
+    InputError
+        The tables differ in more than the releases.
+    TooFewUsers
+        There are fewer other users than `neighbours`, or a tested user has nothing to predict.
     """
     for name, value, least in (("neighbours", neighbours, 1), ("splits", splits, 2), ("seed", seed, 0)):
         check_whole(name, value, least)
+    if mean_over not in get_args(MeanOver):
+        raise InputError(f"mean_over is {quote(mean_over)}; it must be 'visited' or 'original'", ("mean_over",))
+    tables = _same_originals(releases)
+    tested = _number_tested(len(tables.users), neighbours)
     try:
-        before, after = tables.matrices()
+        before, after = tables.matrices()[0], [other.matrices()[1] for other in releases]
     except ImportError:
         raise InputError("recommendation needs SciPy; install it with: pip install 'elsewhere[evaluate]'") from None
-    tested = min(max(1, round(_TESTED_SHARE * len(tables.users))), _MOST_TESTED)
-    left = len(tables.users) - tested
-    if left < neighbours:
-        raise TooFewUsers(
-            f"neighbours is {neighbours}, but only {left} of {plural(len(tables.users), 'user')} are left; "
-            "the others are tested",
-            ("neighbours",),
-        )
-    errors = np.empty((3, 2, splits))
+    kept = np.logical_and.reduce([other.after > 0 for other in releases])
+    lengths = np.bincount(tables.rows[tables.in_original]) if mean_over == "original" else None
+    errors = np.empty((1 + 2 * len(after), 2, splits))
     for split in range(splits):
         random = np.random.default_rng([seed, split])
         order = random.permutation(len(tables.users))
-        questions = _questions(tables, np.sort(order[:tested]), random)
+        questions = _questions(tables, kept, np.sort(order[:tested]), random)
         if not questions.users.size:
             raise TooFewUsers(f"no tested user of split {split + 1} has a location in both histograms")
-        others = np.sort(order[tested:])
-        for case, (one, rest) in enumerate(((before, before), (after, before), (after, after))):
-            predicted = predict(one[questions.users], rest[others], questions.locations, neighbours)
-            error = predicted - questions.truth
-            errors[case, :, split] = np.abs(error).mean(), np.sqrt((error**2).mean())
-    original, alone, everybody = errors
-    return Recommendation(_errors(original, alone), _errors(original, everybody), neighbours, splits, tested)
+        cases = [(before, before), *((one, rest) for one in after for rest in (before, one))]
+        for case, (one, rest) in enumerate(cases):
+            errors[case, :, split] = _misses(questions, one, rest, np.sort(order[tested:]), neighbours, lengths)
+    return [
+        Recommendation(
+            _errors(errors[0], errors[case]), _errors(errors[0], errors[case + 1]), neighbours, splits, tested
+        )
+        for case in range(1, len(errors), 2)
+    ]
+
+
+def _same_originals(releases: Sequence[Tables]) -> Tables:
+    """The first of the tables, if there is one and the others have its users, originals and locations."""
+    if not releases:
+        raise InputError("releases is empty; it must have at least one pair of tables", ("releases",))
+    first, *others = releases
+    for other in others:
+        if (first.users, first.locations) != (other.users, other.locations) or not all(
+            np.array_equal(getattr(first, field), getattr(other, field)) for field in ("offset", "location", "before")
+        ):
+            raise InputError("the tables must have the same users, original histograms and locations", ("releases",))
+    return first
+
+
+def _number_tested(users: int, neighbours: int) -> int:
+    """How many users each split tests."""
+    tested = min(max(1, round(_TESTED_SHARE * users)), _MOST_TESTED)
+    left = users - tested
+    if left < neighbours:
+        raise TooFewUsers(
+            f"neighbours is {neighbours}, but only {left} of {plural(users, 'user')} are left; the others are tested",
+            ("neighbours",),
+        )
+    return tested
+
+
+def _misses(
+    questions: Questions, one: csr_array, rest: csr_array, others: Ints, neighbours: int, lengths: Ints | None
+) -> tuple[float, float]:
+    """MAE and RMSE of the tested users in one matrix, predicted from the others in another."""
+    both = None if lengths is None else (lengths[questions.users], lengths[others])
+    predicted = predict(one[questions.users], rest[others], questions.locations, neighbours, both)
+    error = predicted - questions.truth
+    return float(np.abs(error).mean()), float(np.sqrt((error**2).mean()))
 
 
 class TooFewUsers(InputError):
@@ -93,18 +171,21 @@ class Questions(NamedTuple):
     truth: Floats
 
 
-def predict(tested: csr_array, others: csr_array, hidden: Ints, neighbours: int) -> Floats:
+def predict(
+    tested: csr_array, others: csr_array, hidden: Ints, neighbours: int, lengths: tuple[Ints, Ints] | None = None
+) -> Floats:
     r"""The predicted visits of each tested user a to the location L that is hidden of them.
 
     .. math:: r_a(L) = \mu_a + \frac{\sum_u (f_u(L) - \mu_u) \mathrm{PCC}(u, a)}{\sum_u \mathrm{PCC}(u, a)}
 
     where u runs over the most similar of the others, f are counts (0 at a location that was not visited) and
-    :math:`\mu` are means over the locations that a user visited. Users who are not positively correlated are no
+    :math:`\mu` are means over the locations that a user visited, or the size divided by the length where `lengths` has
+    those of the tested users and of the others. Users who are not positively correlated are no
     neighbours; with none the prediction is :math:`\mu_a`. Of equally similar users those with more common locations
     come first, then the first by name.
     """
-    own, predicted = _centred(tested)
-    theirs, means = _centred(others)
+    own, predicted = _centred(tested, None if lengths is None else lengths[0])
+    theirs, means = _centred(others, None if lengths is None else lengths[1])
     own, visits = _without(own, hidden), others.tocsc()
     step = max(1, _HELD // max(others.shape))
     for begin in range(0, len(predicted), step):
@@ -120,16 +201,16 @@ def predict(tested: csr_array, others: csr_array, hidden: Ints, neighbours: int)
     return predicted
 
 
-def _questions(tables: Tables, users: Ints, random: np.random.Generator) -> Questions:
-    """A location at random of each user's, among those that both histograms have; a user without any is not asked.
+def _questions(tables: Tables, kept: Flags, users: Ints, random: np.random.Generator) -> Questions:
+    """A location at random of each user's, among those that are kept; a user without any is not asked.
 
-    The locations of the original are shuffled and the first that the release has is taken, so that other releases
-    of the same users are asked the same wherever they can be.
+    The locations of the original are shuffled and the first that is kept is taken, so that other releases of the same
+    users are asked the same wherever they can be.
     """
     visited = tables.before > 0
     turn = np.full(len(visited), np.inf)
     turn[visited] = random.random(np.count_nonzero(visited))
-    turn[tables.after == 0] = np.inf
+    turn[~kept] = np.inf
     entries = [
         begin + turn[begin:end].argmin()
         for begin, end in zip(tables.offset[users], tables.offset[users + 1], strict=True)
@@ -140,11 +221,11 @@ def _questions(tables: Tables, users: Ints, random: np.random.Generator) -> Ques
     return Questions(users[asked], tables.location[chosen], tables.before[chosen].astype(np.float64))
 
 
-def _centred(counts: csr_array) -> tuple[csr_array, Floats]:
+def _centred(counts: csr_array, lengths: Ints | None) -> tuple[csr_array, Floats]:
     """The counts minus the mean of their row, and those means."""
-    lengths = np.diff(counts.indptr)
-    means = counts.sum(axis=1) / lengths
-    return _with(counts, counts.data - np.repeat(means, lengths)), means
+    visited = np.diff(counts.indptr)
+    means = counts.sum(axis=1) / (visited if lengths is None else lengths)
+    return _with(counts, counts.data - np.repeat(means, visited)), means
 
 
 def _without(matrix: csr_array, columns: Ints) -> csr_array:

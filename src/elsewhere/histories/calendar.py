@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from typing import Any
+from typing import Any, NamedTuple
 
 from elsewhere.histories.coordinates import Coordinates
 from elsewhere.histories.tracks.points import epoch
@@ -25,7 +25,29 @@ _BY = ("place", *PARTS)
 _FOURSQUARE = "%a %b %d %H:%M:%S %z %Y"
 #: Seconds or smaller units; fewer digits are a date.
 _NUMBER = re.compile(r"\s*-?\d{9,}(?:\.\d*)?\s*", re.ASCII)
+#: A number of seconds below this, 1980, is no moment but a year, an hour, or the day of a spreadsheet.
+_EARLIEST = 315_532_800
+#: No text in ISO 8601 that has a time of the day, too, has so few letters.
+_LONGEST_DAY = 10
+#: An offset that is given, and is 0: local time as it is written. "Z" only means that the moment is in UTC.
+_OFFSET_0 = re.compile(r"\+00(?::?00){0,2}$", re.ASCII)
+_UNIVERSAL = ("UTC", "Etc/UTC", "GMT", "Etc/GMT", "Z")
+_YEAR_FIRST = re.compile(
+    r"(\d{4})([-/])(\d{1,2})\2(\d{1,2})"
+    r"(?:[T\s]\s*(\d{1,2})(?::(\d\d)(?::(\d\d)(?:\.\d*)?)?)?(?:\s*(?P<half>[ap])\.?m\.?)?)?",
+    re.ASCII | re.IGNORECASE,
+)
 _ARGUMENTS = ("start", "until", "by")
+
+
+class _Moment(NamedTuple):
+    """What a value says about when a visit was."""
+
+    at: datetime
+    #: Whether it says the day only.
+    is_day: bool = False
+    #: Whether it says how far its local time is from UTC.
+    has_offset: bool = False
 
 
 @dataclass
@@ -37,6 +59,11 @@ class Calendar:
     by: Collection[str] = ()
     zone: tzinfo | None = None
     untimed: int = 0
+    #: Visits whose time is not read, and those that have a day only where parts of the day are asked for; and the first
+    #: value of each.
+    unread: int = 0
+    on_days: int = 0
+    examples: dict[str, str] = field(default_factory=dict)
     outside: int = 0
     in_utc: int = 0
     #: The first and the last visit that it was asked about.
@@ -47,13 +74,22 @@ class Calendar:
 
         A moment is a text, a number of seconds or smaller units since 1970, or a `datetime`; `offset` is in minutes.
         """
-        local = self._local(moment, at, offset, visits)
-        if local is None:
+        if _is_blank(moment):
             self.untimed += visits
+            return None
+        known = _read(moment)
+        local = None if known is None else self._local(known, at, offset, visits)
+        if known is None or local is None:
+            self.unread += visits
+            self.examples.setdefault("unread", _shown(moment))
             return None
         self.seen = [min(local, *self.seen), max(local, *self.seen)] if self.seen else [local, local]
         if (self.start is not None and local < self.start) or (self.until is not None and local > self.until):
             self.outside += visits
+            return None
+        if known.is_day and "daypart" in self.by:
+            self.on_days += visits
+            self.examples.setdefault("day", _shown(moment))
             return None
         return part_at(local, self.by)
 
@@ -66,8 +102,19 @@ class Calendar:
 
     def check(self, counted: bool) -> None:
         """Raise if there are no times at all, or if no visit is `counted`."""
+        if not self.seen and self.unread:
+            raise InputError(
+                f"its times are in a style that is not read, such as {self.examples['unread']}; write them as "
+                "2023-03-31 or 2023-03-31T18:00"
+            )
         if not self.seen:
             raise InputError("it does not say when visits were, so start, until and by cannot be used", _ARGUMENTS)
+        if not counted and self.on_days:
+            raise InputError(
+                f"its dates have no time of the day, such as {self.examples['day']}, so by cannot have daypart; "
+                "place,weekend would do",
+                ("by",),
+            )
         if not counted:
             first, last = (moment.date().isoformat() for moment in self.seen)
             raise InputError(
@@ -80,22 +127,26 @@ class Calendar:
             yield f"Left out {plural(self.outside, 'visit')} outside of the period."
         if self.untimed:
             yield f"Left out {plural(self.untimed, 'visit')} without a time."
+        if self.unread:
+            style = f"a time in a style that is not read, such as {self.examples['unread']}"
+            yield f"Left out {plural(self.unread, 'visit')} with {style}."
+        if self.on_days:
+            day = f"a date and no time of the day, such as {self.examples['day']}"
+            yield f"Left out {plural(self.on_days, 'visit')} with {day}."
         if self.in_utc:
             told = f"The times of {plural(self.in_utc, 'visit')} are in UTC, because nothing tells the local time."
             yield f"{told} To give it, set the time zone."
 
-    def _local(self, moment: Any, at: Coordinates | None, offset: Any, visits: int) -> datetime | None:
-        known = _parsed(moment)
-        if known is None:
-            return None
+    def _local(self, known: _Moment, at: Coordinates | None, offset: Any, visits: int) -> datetime | None:
         minutes = offset if isinstance(offset, int | float) and abs(offset) < 1440 else None
-        if known.tzinfo is None and minutes is None:
-            return known
-        shift = known.utcoffset() or timedelta()
-        if shift:
-            return known.replace(tzinfo=None)
+        as_written = known.at.replace(tzinfo=None)
+        if known.is_day or (known.at.tzinfo is None and minutes is None):
+            return as_written
+        # Minutes beside a moment in UTC tell more than an offset of 0.
+        if known.has_offset and (known.at.utcoffset() or minutes is None):
+            return as_written
         try:
-            universal = known.replace(tzinfo=UTC)
+            universal = as_written.replace(tzinfo=UTC)
             if minutes is not None:
                 return (universal + timedelta(minutes=minutes)).replace(tzinfo=None)
             if self.zone is not None:
@@ -171,23 +222,61 @@ def _zone(name: str) -> tzinfo:
         ) from None
 
 
-def _parsed(moment: Any) -> datetime | None:
-    """A moment: with a zone if it says one, or if it is a number, which is always in UTC."""
+def _read(moment: Any) -> _Moment | None:
+    """What a moment says; None if that is nothing, or in a style that may mean several moments."""
     if isinstance(moment, datetime):
-        return moment
+        return _Moment(moment, has_offset=moment.tzinfo is not None and str(moment.tzinfo) not in _UNIVERSAL)
     if isinstance(moment, date):
-        return datetime.combine(moment, time.min)
+        return _Moment(datetime.combine(moment, time.min), is_day=True)
     if isinstance(moment, bool):
         return None
     if isinstance(moment, str) and not _NUMBER.fullmatch(moment):
-        text = moment.strip()
-        for read in (datetime.fromisoformat, lambda it: datetime.strptime(it, _FOURSQUARE)):
-            try:
-                return read(text)
-            except ValueError:
-                pass
+        return _text(moment.strip())
     try:
         seconds = epoch(float(moment))
-        return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+        if seconds is None or seconds < _EARLIEST:
+            return None
+        return _Moment(datetime.fromtimestamp(seconds, UTC))
     except (TypeError, ValueError, OverflowError, OSError):
         return None
+
+
+def _text(text: str) -> _Moment | None:
+    try:
+        moment = datetime.fromisoformat(text)
+        return _Moment(moment, len(text) <= _LONGEST_DAY, bool(moment.utcoffset() or _OFFSET_0.search(text)))
+    except ValueError:
+        pass
+    try:
+        return _Moment(datetime.strptime(text, _FOURSQUARE))
+    except ValueError:
+        return _year_first(text)
+
+
+def _year_first(text: str) -> _Moment | None:
+    """A moment as spreadsheets write it. Only what begins with the year tells the day from the month.
+
+    >>> _year_first("2023-3-4 6:30 PM"), _year_first("3/4/2023")
+    (_Moment(at=datetime.datetime(2023, 3, 4, 18, 30), is_day=False, has_offset=False), None)
+    """
+    found = _YEAR_FIRST.fullmatch(text)
+    if found is None:
+        return None
+    year, month, day, hour, minute, second = (int(part or 0) for part in found.group(1, 3, 4, 5, 6, 7))
+    if found["half"]:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + 12 * (found["half"] in "pP")
+    try:
+        return _Moment(datetime(year, month, day, hour, minute, second), is_day=found[5] is None)
+    except ValueError:
+        return None
+
+
+def _is_blank(moment: Any) -> bool:
+    return moment is None or moment != moment or (isinstance(moment, str) and not moment.strip())
+
+
+def _shown(moment: Any) -> str:
+    """A moment as an example in a sentence."""
+    return quote(moment if isinstance(moment, str | int | float) else str(moment))

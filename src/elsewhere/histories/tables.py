@@ -9,7 +9,7 @@ import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import date, time
+from datetime import date, datetime, time
 from decimal import Decimal, InvalidOperation
 from itertools import repeat
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ from elsewhere.text import name_list, quote
 MAPPING = ("location", "count")
 
 #: A time of the day without its date.
-_OF_DAY = re.compile(r"\s*\d{1,2}:\d\d")
+_OF_DAY = re.compile(r"\s*\d{1,2}(?::\d\d|\s*[ap]\.?m)", re.ASCII | re.IGNORECASE)
 
 _LARGEST = 2**63 - 1
 _MOST = Decimal(sys.float_info.max)
@@ -253,9 +253,21 @@ def _moments(found: Columns, names: list[str], values: dict[str, list[Any]]) -> 
     return list(zip(moments, map(_minutes, offsets[0]) if offsets else repeat(None), strict=False))
 
 
-def _joined(day: Any, time: Any) -> Any:
-    """A moment; a time of the day is of use with its date only."""
-    return f"{day} {time.strip().zfill(5)}" if isinstance(time, str) and _OF_DAY.match(time) else time
+def _joined(day: Any, moment: Any) -> Any:
+    """A moment; a time of the day is of use with its date only, and a date alone tells the day."""
+    if _is_blank(day):
+        return moment
+    if _is_blank(moment):
+        return day
+    day = day.date() if isinstance(day, datetime) else day
+    if isinstance(moment, time):  # a cell of a spreadsheet
+        return f"{day} {moment.isoformat()}"
+    is_of_day = isinstance(moment, str) and _OF_DAY.match(moment)
+    return f"{day} {moment.strip().zfill(5)}" if is_of_day else moment
+
+
+def _is_blank(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
 
 
 def _minutes(value: Any) -> float | None:
@@ -281,12 +293,11 @@ def names_in(values: list[Any], where: Callable[[int], str], what: str) -> list[
 
 def _texts(values: list[Any], where: Callable[[int], str], what: str) -> list[str]:
     """The values as names, but "" for those that are blank."""
-    blank = [value is None or (isinstance(value, str) and not value.strip()) for value in values]
-    return ["" if blank[at] else _name(value, where, at, what) for at, value in enumerate(values)]
+    return ["" if _is_blank(value) else _name(value, where, at, what) for at, value in enumerate(values)]
 
 
 def _name(value: Any, where: Callable[[int], str], at: int, what: str) -> str:
-    if value is None or (isinstance(value, str) and not value.strip()):
+    if _is_blank(value):
         raise InputError(f"{where(at)} has an empty {what}")
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)

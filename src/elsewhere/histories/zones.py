@@ -15,6 +15,8 @@ from elsewhere.histories.coordinates import Coordinates, in_degrees
 from elsewhere.histories.history import History
 from elsewhere.histories.units import metres
 from elsewhere.model.errors import InputError
+from elsewhere.model.names import name_key
+from elsewhere.model.parts import place_of
 from elsewhere.text import name_list, one_line, plural, quote
 
 _EARTH = 6_371_000.0
@@ -56,13 +58,12 @@ class Polygon(NamedTuple):
     holes: list[Ring]
 
     def has(self, at: Coordinates) -> bool:
-        # A polygon across the date line may go on beyond 180 degrees.
-        return any(self._has(at[1] + turn, at[0]) for turn in (0.0, -360.0, 360.0))
-
-    def _has(self, x: float, y: float) -> bool:
-        if _on_border(self.outer, x, y) or any(_on_border(hole, x, y) for hole in self.holes):
+        # A ring across the date line goes on beyond 180 degrees, and its hole may be written on the other side.
+        spots = [(at[1] + turn, at[0]) for turn in (0.0, 360.0)]
+        if any(_on_border(ring, *spot) for ring in (self.outer, *self.holes) for spot in spots):
             return True
-        return _inside(self.outer, x, y) and not any(_inside(hole, x, y) for hole in self.holes)
+        outside_of_holes = not any(_inside(hole, *spot) for hole in self.holes for spot in spots)
+        return outside_of_holes and any(_inside(self.outer, *spot) for spot in spots)
 
 
 class Area(NamedTuple):
@@ -89,7 +90,10 @@ def read_zone(given: str, folder: Path | None = None) -> Zone:
             f"the zone {quote(given)} is not on the map; give LAT,LON,RADIUS such as 52.5186,13.3763,300m",
             ("sensitive_zones",),
         )
-    return Circle(middle, metres(found[3], "the radius of a zone"))
+    try:
+        return Circle(middle, metres(found[3], "its radius"))
+    except InputError as error:
+        raise InputError(f"the zone {quote(given)}: {error}") from None
 
 
 def is_file(given: str) -> bool:
@@ -110,7 +114,7 @@ def in_zones(history: History, zones: Sequence[str]) -> frozenset[str]:
     Returns
     -------
     frozenset
-        The places with at least one visit inside. The border is inside.
+        The places with at least one visit inside, or all bins of such a place. The border is inside.
 
     Raises
     ------
@@ -132,12 +136,16 @@ def in_zones(history: History, zones: Sequence[str]) -> frozenset[str]:
     if isinstance(zones, str):
         raise InputError(f"zones is {quote(zones)}; give a list of zones", ("zones",))
     check_located(history.spots, history.histogram.locations)
-    return inside(history.spots, [read_zone(zone) for zone in zones])
+    return inside(history.spots, [read_zone(zone) for zone in zones], history.histogram.locations)
 
 
-def inside(spots: Spots, zones: Sequence[Zone]) -> frozenset[str]:
-    """The places with at least one spot in a zone."""
-    return frozenset(name for name, all_at in spots.items() if any(zone.has(at) for zone in zones for at in all_at))
+def inside(spots: Spots, zones: Sequence[Zone], names: Iterable[str]) -> frozenset[str]:
+    """Those of the names that are of places with at least one spot in a zone, or of bins of such a place.
+
+    The visit inside may be in another bin: what is known of a place holds for all its bins.
+    """
+    places = {_place(name) for name, all_at in spots.items() if any(zone.has(at) for zone in zones for at in all_at)}
+    return frozenset(name for name in names if _place(name) in places)
 
 
 def check_located(spots: Spots, names: Iterable[str]) -> None:
@@ -148,13 +156,19 @@ def check_located(spots: Spots, names: Iterable[str]) -> None:
             "sensitive",
             ("sensitive_zones", "sensitive"),
         )
-    lost = [name for name in names if name not in spots]
+    places = set(map(_place, spots))
+    lost = [name for name in names if _place(name) not in places]
     if lost:
         raise InputError(
             f"{plural(len(lost), 'place')} without coordinates may be in a zone: {name_list(lost, 5)}; add each to "
             "sensitive to hide it, or to spared to keep it",
             ("sensitive", "spared"),
         )
+
+
+def _place(name: str) -> str:
+    """What tells whether two bins are of one place."""
+    return name_key(place_of(name))
 
 
 def _read_area(path: Path, given: str) -> Area:
@@ -210,7 +224,45 @@ def _ring(positions: Any) -> Ring:
     ring = [_corner(position) for position in _list(positions)]
     if len(ring) < 3:
         raise ValueError(f"it has a ring of {plural(len(ring), 'corner')}; a polygon needs three")
-    return ring if ring[0] == ring[-1] else [*ring, ring[0]]
+    return _ring_on_map(ring if ring[0] == ring[-1] else [*ring, ring[0]])
+
+
+def _ring_on_map(written: Ring) -> Ring:
+    """The ring that is meant. A side of more than 180 degrees is meant to cross the date line, not the whole map."""
+    ring = _the_short_way(written)
+    sides = [abs(east - west) for (west, _), (east, _) in pairwise(written)]
+    if not _is_around_area(ring) and all(side <= 180 or side == 360 for side in sides):
+        ring = _turned(written)  # all longitudes, as written
+    if ring[0] != ring[-1]:
+        raise ValueError("it has a ring around a pole; give a circle there, such as 90,0,300km")
+    if not _is_around_area(ring):
+        raise ValueError(f"it has a ring of {plural(len(ring) - 1, 'corner')} without area, which protects nothing")
+    return ring
+
+
+def _the_short_way(ring: Ring) -> Ring:
+    """The ring with sides of at most 180 degrees, beyond the longitude of 180 degrees if need be.
+
+    >>> _the_short_way([(179.0, 0.0), (-179.0, 0.0), (-179.0, 1.0), (179.0, 0.0)])
+    [(179.0, 0.0), (181.0, 0.0), (181.0, 1.0), (179.0, 0.0)]
+    """
+    easts = [ring[0][0]]
+    for east, _ in ring[1:]:
+        easts.append(east - 360 * round((east - easts[-1]) / 360))
+    return _turned([(east, north) for east, (_, north) in zip(easts, ring, strict=True)])
+
+
+def _turned(ring: Ring) -> Ring:
+    """The same ring, with its west end between -180 and 180 degrees."""
+    turns = 360 * math.floor((min(east for east, _ in ring) + 180) / 360)
+    return [(east - turns, north) for east, north in ring]
+
+
+def _is_around_area(ring: Ring) -> bool:
+    (x, y), extent = ring[0], max(max(column) - min(column) for column in zip(*ring, strict=True))
+    area = sum((x0 - x) * (y1 - y) - (x1 - x) * (y0 - y) for (x0, y0), (x1, y1) in pairwise(ring)) / 2
+    # What rounding makes of no area is far below this, and the area of a street is far above it.
+    return ring[0] == ring[-1] and abs(area) > 1e-9 * extent**2
 
 
 def _corner(position: Any) -> tuple[float, float]:

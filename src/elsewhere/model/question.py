@@ -58,11 +58,15 @@ NO_LIMITS = SearchLimits()
 
 
 class Covered(dict[str, frozenset[str]]):
-    """The locations that each sensitive name covers; `unknown` has a suggestion for each unknown name."""
+    """The locations that each sensitive name covers.
+
+    `unknown` has a suggestion for each unknown name, and `empty_zones` the zones without a place of the history.
+    """
 
     def __init__(self, covered: Iterable[tuple[str, frozenset[str]]]) -> None:
         super().__init__(covered)
         self.unknown: dict[str, str] = {}
+        self.empty_zones: list[str] = []
 
     @property
     def locations(self) -> frozenset[str]:
@@ -70,9 +74,11 @@ class Covered(dict[str, frozenset[str]]):
         return frozenset().union(*self.values())
 
     def check_known(self) -> None:
-        """Raise if a name is unknown."""
+        """Raise if a name is unknown, or a zone covers nothing: both may be misspelt."""
         for name, suggestion in self.unknown.items():
             raise InputError(f"the sensitive location {quote(name)} is not in the history{suggestion}")
+        for name in self.empty_zones:
+            raise InputError(f"the {name} covers no place of the history; correct it or leave it out")
 
 
 @dataclass(frozen=True, eq=False)

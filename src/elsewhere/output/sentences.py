@@ -22,8 +22,8 @@ def in_words(result: Sanitized, quality: str, privacy: str) -> list[str]:
     lines = [f"The release differs from your history by {loss} (quality loss)."]
     places = int(result.question.problem.sensitive.sum())
     if places:
-        hidden = plural(result.question.hidden_visits, "visit")
-        lines.append(f"Removed {hidden} to {plural(places, 'sensitive place')}.")
+        hidden, where = result.question.hidden_visits, plural(places, "sensitive place")
+        lines.append(f"Removed {plural(hidden, 'visit')} to {where}." if hidden else f"Added no visit to {where}.")
     if result.privacy_distance is not None:
         distance = on_scale(result.privacy_distance, privacy)
         lines.append(f"Its distance from the target is {distance} (privacy distance).")

@@ -43,6 +43,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from elsewhere.model.distances import DistanceLike
@@ -99,6 +100,7 @@ def rh(
     See Also
     --------
     ro : The optimal algorithm.
+    rh_tabulated : The same moves, several times as fast.
 
     Examples
     --------
@@ -108,6 +110,53 @@ def rh(
     {'a': 10, 'b': 6, 'c': 5, 'd': 2, 'e': 13, 'f': 6, 'g': 5, 'h': 3}
     """
     return _greedy(prepare(histogram, target, max_quality_loss, quality, privacy, size), sign=1)
+
+
+def rh_tabulated(
+    histogram: Histogram,
+    target: TableLike,
+    max_quality_loss: float,
+    quality: DistanceLike = "js",
+    privacy: DistanceLike = "js",
+    size: Size = "original",
+) -> Histogram | None:
+    """Make the moves of `rh`, but compute the terms of a bin with some count only once.
+
+    The paper's runtimes are closer to those of such a program. In `rh` the formulas of distances take most of the time.
+
+    Parameters
+    ----------
+    histogram
+        The history H.
+    target
+        The target H'': a `Profile`, or nonnegative weights by location.
+    max_quality_loss
+        The limit on d_q(H, H').
+    quality
+        The distance d_q: its name, or your own function of (original count, released count) for one location.
+    privacy
+        The distance d_p: its name, or your own function of (target count, released count) for one location.
+    size
+        The size of H': ``"original"`` (the default) or ``"target"``.
+
+    Returns
+    -------
+    Histogram or None
+        What `rh` returns.
+
+    See Also
+    --------
+    rh : The pseudocode to the letter.
+
+    Examples
+    --------
+    >>> h = Histogram({"a": 7, "b": 2, "c": 3, "d": 2, "e": 13, "f": 12, "g": 8, "h": 3})
+    >>> target = {"a": 10, "b": 8, "c": 6, "d": 2, "e": 13, "f": 4, "g": 4, "h": 3}
+    >>> dict(rh_tabulated(h, target, 0.05))
+    {'a': 10, 'b': 6, 'c': 5, 'd': 2, 'e': 13, 'f': 6, 'g': 5, 'h': 3}
+    """
+    setting = prepare(histogram, target, max_quality_loss, quality, privacy, size)
+    return _greedy(setting, sign=1, once=cache)
 
 
 def ah(
@@ -154,12 +203,14 @@ def ah(
     return _greedy(prepare(histogram, target, max_quality_loss, quality, privacy, size), sign=-1)
 
 
-def _greedy(setting: Setting, sign: int) -> Histogram | None:
+def _greedy(setting: Setting, sign: int, once: Callable[[Terms], Terms] = lambda terms: terms) -> Histogram | None:
     n, missing = len(setting.locations), setting.size - sum(setting.original)
 
+    @once
     def p(i: int, x: int) -> float:
         return setting.p(setting.target[i], x) if i < n else 0.0
 
+    @once
     def q(i: int, x: int) -> float:
         return setting.q(setting.original[i], x) if i < n else 0.0
 

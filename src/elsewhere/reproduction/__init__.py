@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,6 +33,8 @@ def reproduce(
     data: str | os.PathLike[str] | None = None,
     *,
     quick: bool = False,
+    runs: int | None = None,
+    patience: float | None = None,
     seed: int = 1,
     only: Iterable[str] = (),
     user_column: str | None = None,
@@ -51,6 +54,11 @@ def reproduce(
         A table of users, or a folder of them; without it users like the paper's are made up.
     quick
         A look in under two minutes: fewer users, splits and runs.
+    runs
+        Number of histograms in one series of runtimes. Default: 40, or 8 if `quick`.
+    patience
+        Seconds of the processor after which a run of one of the paper's algorithms ends. Default: 20, or 0.5 if
+        `quick`.
     seed
         The same one gives the same numbers, apart from runtimes.
     only
@@ -68,6 +76,14 @@ def reproduce(
     from elsewhere.reproduction.experiment import FULL, QUICK, Study
 
     check_whole("seed", seed, 0)
+    scale = QUICK if quick else FULL
+    if runs is not None:
+        check_whole("runs", runs, 1)
+        scale = replace(scale, timed=runs)
+    if patience is not None:
+        if not patience > 0:
+            raise InputError(f"patience is {quote(patience)}; it must be a positive number of seconds", ("patience",))
+        scale = replace(scale, patience=float(patience))
     _check_libraries()
     known = {name: module.EXPERIMENT for name, module in experiments.modules().items()}
     chosen = _chosen(only, known)
@@ -78,7 +94,7 @@ def reproduce(
     users = read or generate(seed)
     for note in (*([reports.GENERATED] if users.generated else []), *users.notes):
         say(note)
-    study = Study(users.sets, seed, QUICK if quick else FULL)
+    study = Study(users.sets, seed, scale)
     cache = Cache(folder / "done", study, users.digest())
     found = running.run(chosen, study, cache, folder, reports.footer(users), say)
     parts = [reports.section(name, known[name], outcome) for name, outcome in found.items()]

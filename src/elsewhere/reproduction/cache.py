@@ -14,10 +14,11 @@ from elsewhere.reproduction.rows import Rows
 
 
 class Outcome(NamedTuple):
-    """The rows of an experiment, or a sentence on why there are none."""
+    """The rows of an experiment, or a sentence on why there are none, and the seconds of the processor they took."""
 
     rows: Rows
     refused: str = ""
+    seconds: float = 0.0
 
 
 class Cache:
@@ -37,7 +38,7 @@ class Cache:
         """What the experiment found, or what has changed since; an empty word if it never ended."""
         try:
             kept = json.loads(self._path(name).read_text(encoding="utf-8"))
-            outcome = Outcome(Rows(kept["rows"]), kept["refused"])
+            outcome = Outcome(Rows(kept["rows"]), kept["refused"], kept["seconds"])
             changed = [key for key, value in self._made_from.items() if kept["made from"].get(key) != value]
         except (OSError, ValueError, LookupError, TypeError, AttributeError):
             return ""
@@ -45,7 +46,7 @@ class Cache:
 
     def put(self, name: str, outcome: Outcome) -> None:
         """Keep what was found."""
-        kept = {"made from": self._made_from, "rows": outcome.rows, "refused": outcome.refused}
+        kept = {"made from": self._made_from, **outcome._asdict()}
         self._folder.mkdir(exist_ok=True)
         write_atomic(self._path(name), json.dumps(kept).encode(), private=True)
 

@@ -4,6 +4,7 @@ The tolerances were fixed before anything was measured, for all claims of a kind
 
 - `near`: a number within a quarter of the paper's. That goes for seconds, distances, and changes in percent (of errors,
   of NCE) as well.
+- `same`: what is printed, to the letter.
 - `near` with `share`: a share of histograms, locations or visits, or an NCE, within 0.05.
 - `at_most`, `at_least`: a bound of the paper's, with no tolerance. The mean by which RH misses RO is one too, because
   to miss by less is no difference to complain of.
@@ -17,18 +18,18 @@ where the paper sees none.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from numpy.typing import ArrayLike
 
 from elsewhere.reproduction import fits
 
-Verdict: TypeAlias = Literal["holds", "differs", "undecided", "not measured", "not in the paper"]
+Verdict: TypeAlias = Literal["holds", "differs", "undecided", "not measured", "another reading", "not in the paper"]
 
-_SHARE_OFF, _NUMBER_OFF, _EXPONENT_OFF, _CHANCE = 0.05, 0.25, 0.25, 0.05
+SHARE_OFF, NUMBER_OFF, EXPONENT_OFF, CHANCE = 0.05, 0.25, 0.25, 0.05
 #: A rank correlation from which on a trend is worth the name.
-_MODERATE = 0.3
+MODERATE = 0.3
 _TOO_FEW = "too few points to tell"
 
 
@@ -55,8 +56,13 @@ def near(says: str, paper: float, ours: float, on: str, why: str, *, share: bool
     >>> near("median JS", 0.012, 0.13, "hide", "other data").verdict
     'differs'
     """
-    off = _SHARE_OFF if share else _NUMBER_OFF * abs(paper)
+    off = SHARE_OFF if share else NUMBER_OFF * abs(paper)
     return _judged(says, number(paper), ours, abs(ours - paper) <= off + 1e-12, on, why)
+
+
+def same(says: str, paper: str, ours: str, on: str, why: str) -> Claim:
+    """Something that is printed in the paper, to the letter."""
+    return Claim(says, paper, ours, on, "holds") if paper == ours else Claim(says, paper, ours, on, "differs", why)
 
 
 def at_most(says: str, limit: float, ours: float, on: str, why: str, unit: str = "") -> Claim:
@@ -78,13 +84,13 @@ def moves(says: str, way: Literal["rises", "falls", "stays"], x: ArrayLike, y: A
     found = fits.trend(x, y)
     if found is None:
         return Claim(says, way, "too few points", on, "not measured")
-    seen = "stays" if found.chance > _CHANCE else "rises" if found.correlation > 0 else "falls"
+    seen = "stays" if found.chance > CHANCE else "rises" if found.correlation > 0 else "falls"
     ours = f"{seen} (rho {found.correlation:.2f})"
     if seen == way != "stays":
         return Claim(says, way, ours, on, "holds")
     # What no trend was seen in may still have one, up or down, as far as the interval reaches.
     reach = {"rises": found.high, "falls": -found.low, "stays": max(found.high, -found.low)}[way]
-    if seen == "stays" and reach >= _MODERATE:
+    if seen == "stays" and reach >= MODERATE:
         return Claim(says, way, ours, on, "undecided", _TOO_FEW)
     return Claim(says, way, ours, on, "holds") if seen == way else Claim(says, way, ours, on, "differs", why)
 
@@ -99,12 +105,34 @@ def grows_as(says: str, exponent: float, x: ArrayLike, y: ArrayLike, on: str, wh
     paper = f"exponent {exponent:g}"
     if law is None:
         return Claim(says, paper, "too few points", on, "not measured")
-    ours = f"{law.exponent:.2f} ({law.low:.2f} to {law.high:.2f}), R² {law.r_squared:.2f}"
-    if abs(law.exponent - exponent) <= _EXPONENT_OFF:
+    ours = _law(law)
+    if abs(law.exponent - exponent) <= EXPONENT_OFF:
         return Claim(says, paper, ours, on, "holds")
     if law.low <= exponent <= law.high:
         return Claim(says, paper, ours, on, "undecided", _TOO_FEW)
     return Claim(says, paper, ours, on, "differs", why)
+
+
+def grows_at_most(says: str, exponent: float, x: ArrayLike, y: ArrayLike, on: str, why: str) -> Claim:
+    """A runtime that grows no faster than a power of something.
+
+    >>> grows_at_most("runtime against n", 2, [1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6], "RO", "").verdict
+    'holds'
+    """
+    law = fits.power_law(x, y)
+    paper = f"exponent at most {exponent:g}"
+    if law is None:
+        return Claim(says, paper, "too few points", on, "not measured")
+    if law.exponent <= exponent:
+        return Claim(says, paper, _law(law), on, "holds")
+    if law.low <= exponent:
+        return Claim(says, paper, _law(law), on, "undecided", _TOO_FEW)
+    return Claim(says, paper, _law(law), on, "differs", why)
+
+
+def other_reading(claim: Claim) -> Claim:
+    """The same for a reading of the paper that it is not judged by."""
+    return replace(claim, verdict="another reading", why="")
 
 
 def beyond(says: str, ours: float, on: str, unit: str = "") -> Claim:
@@ -119,6 +147,10 @@ def number(value: float) -> str:
     ['0', '7.6e-06', '0.0118', '1083', '0.14']
     """
     return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def _law(law: fits.PowerLaw) -> str:
+    return f"{law.exponent:.2f} ({law.low:.2f} to {law.high:.2f}), R² {law.r_squared:.2f}"
 
 
 def _judged(says: str, paper: str, ours: float, holds: bool, on: str, why: str, unit: str = "") -> Claim:

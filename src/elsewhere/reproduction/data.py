@@ -71,7 +71,7 @@ def load(path: str | PathLike[str], columns: Mapping[str, str | None]) -> Data:
 
 def generate(seed: int) -> Data:
     """Made-up users: as many as the paper's, whose histograms have its lengths and sizes on average."""
-    sets = tuple(_generated(like, seed) for like in _TABLE)
+    sets = tuple(_generated(like, seed) for like in TABLE)
     return Data(sets, True, tuple(_characteristics(dataset) for dataset in sets))
 
 
@@ -96,7 +96,7 @@ def _characteristics(dataset: Dataset) -> str:
     )
 
 
-class _Shape(NamedTuple):
+class Shape(NamedTuple):
     """A line of the paper's table of characteristics, and what it leaves open."""
 
     users: int
@@ -109,9 +109,9 @@ class _Shape(NamedTuple):
     evenness: float
 
 
-_TABLE: dict[Like, _Shape] = {
-    "NYC": _Shape(1_083, 40.28, 139, 209.99, 251, 10.0),
-    "TKY": _Shape(2_293, 32.36, 158, 221.57, 247, 7.5),
+TABLE: dict[Like, Shape] = {
+    "NYC": Shape(1_083, 40.28, 139, 209.99, 251, 10.0),
+    "TKY": Shape(2_293, 32.36, 158, 221.57, 247, 7.5),
 }
 #: The research files have no user with fewer check-ins than that.
 _LEAST_SIZE, _LARGEST_SIZE = 100, 3_000
@@ -119,7 +119,7 @@ _LEAST_LENGTH = 3
 
 
 def _generated(like: Like, seed: int) -> Dataset:
-    shape = _TABLE[like]
+    shape = TABLE[like]
     random = np.random.default_rng([seed, shape.users])
     lengths = _lengths(shape, random)
     beyond = random.pareto(2.0, size=shape.users)
@@ -138,7 +138,7 @@ def _generated(like: Like, seed: int) -> Dataset:
     return Dataset(like, like, tuple(histograms))
 
 
-def _lengths(shape: _Shape, random: np.random.Generator) -> Ints:
+def _lengths(shape: Shape, random: np.random.Generator) -> Ints:
     """In order. The greatest is given, and the others make up for it, a little each."""
     values = random.gamma(shape.evenness, size=shape.users)
     lengths = np.sort(_adjusted(values, shape.mean_length, _LEAST_LENGTH, shape.greatest_length, random))

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from elsewhere.model.arrays import Floats
 from elsewhere.pictures import canvas
-from elsewhere.reproduction.experiment import Drawing, Panel, Series
+from elsewhere.reproduction.experiment import Drawing, Fit, Panel, Series
 from elsewhere.reproduction.fits import power_law
 
 if TYPE_CHECKING:
@@ -69,16 +70,28 @@ def _draw_series(axes: Axes, series: Series, colour: str, marker: str, panel: Pa
         axes.step(x, y, where="post", color=colour, label=series.label, linewidth=1.3)
         return
     order = np.argsort(x, kind="stable")
-    law = power_law(x, y) if panel.fit else None
-    label = series.label
-    if law is not None:
-        ends = np.geomspace(x[x > 0].min(), x.max(), 30)
-        axes.plot(ends, law.factor * ends**law.exponent, "--", color=colour, linewidth=0.9)
-        label = f"{label}: x^{law.exponent:.2f}"
+    label = f"{series.label}{_draw_fit(axes, x, y, colour, panel.fit)}"
+    if series.low is not None and series.high is not None:
+        low, high = (np.array(list(values), dtype=np.float64)[seen] for values in (series.low, series.high))
+        axes.errorbar(x, y, yerr=(y - low, high - y), fmt="none", ecolor=colour, elinewidth=0.9, capsize=2, alpha=0.7)
     line = "-" if series.style == "line" else ""
     size, alpha = (3.5, 1.0) if series.style == "line" else (3.0, 0.75)
     axes.plot(x[order], y[order], f"{line}{marker}", color=colour, label=label, markersize=size, linewidth=1.1,
               markeredgewidth=0, alpha=alpha)  # fmt: skip
+
+
+def _draw_fit(axes: Axes, x: Floats, y: Floats, colour: str, fit: Fit | None) -> str:
+    """The law that a claim is about, over the points that it is fitted to; what the legend says of it."""
+    if fit is None:
+        return ""
+    fitted = x[x >= fit.least] - fit.offset
+    law = power_law(fitted, y[x >= fit.least])
+    if law is None:
+        return ""
+    ends = np.geomspace(fitted[fitted > 0].min(), fitted.max(), 30)
+    axes.plot(ends + fit.offset, law.factor * ends**law.exponent, "--", color=colour, linewidth=0.9)
+    base = f"(x - {fit.offset:g})" if fit.offset else "x"
+    return f": {base}^{law.exponent:.2f}" + (f" from {fit.least:g} on" if fit.least else "")
 
 
 def _has_positive(panel: Panel, axis: str) -> bool:

@@ -89,7 +89,7 @@ QUICK = Scale("quick", users=150, draws=1, splits=3, timed=8, patience=0.5, edge
 
 def sampled(full: int, quick: int) -> str:
     """How many are sampled, for the method of an experiment."""
-    return f"At random, {full} ({quick} in a quick look)"
+    return f"At random, {full} ({quick} in a quick look, and others with --runs)"
 
 
 @dataclass(frozen=True)
@@ -138,6 +138,17 @@ class Series:
     x: Iterable[float]
     y: Iterable[float]
     style: Style = "points"
+    #: The ends of the bars at the points, if they have any.
+    low: Iterable[float] | None = None
+    high: Iterable[float] | None = None
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A power law through the points of a curve: y = factor * (x - offset) ** exponent, from x = `least` on."""
+
+    least: float = 0.0
+    offset: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -150,8 +161,8 @@ class Panel:
     series: Sequence[Series]
     log_x: bool = False
     log_y: bool = False
-    #: Whether a power law is fitted to every curve.
-    fit: bool = False
+    #: The power law that is fitted to every curve, if any: that of the claim which is made about them.
+    fit: Fit | None = None
 
 
 @dataclass(frozen=True)

@@ -45,11 +45,12 @@ def drawn_with(histogram: Histogram, number: int, visits: int, random: np.random
     return None
 
 
-def hidden(study: Study, dataset: Dataset, sensitive: int) -> Rows:
+def hidden(study: Study, dataset: Dataset, sensitive: int, clusters: Sequence[int] = ()) -> Rows:
     """What hiding so many random locations costs every user of a set who has more than those.
 
     The paper adds up the terms of the other bins only: that is the length of LHO's path, and `js_path` and `l2_path`
-    here. `js` and `l2` are the distances themselves, to which the bins that were emptied belong as well.
+    here. `js` and `l2` are the distances themselves, to which the bins that were emptied belong as well. `nce` is for
+    the paper's three clusters, and `nce_2` and so on for the other numbers that are asked for.
     """
     # Hiding is quicker than recommending, so that more users can be asked.
     users = study.sample(dataset.histograms, 4 * study.scale.users, dataset.name, "hidden")
@@ -59,13 +60,18 @@ def hidden(study: Study, dataset: Dataset, sensitive: int) -> Rows:
         chosen = [(h, drawn(h, sensitive, random)) for h in users]
         chosen = [(h, locations) for h, locations in chosen if len(locations) == sensitive < h.length]
         if chosen:
-            found.extend(dataset.row(sensitive=sensitive, draw=draw, **row) for row in _hidden_rows(chosen))
+            found.extend(dataset.row(sensitive=sensitive, draw=draw, **row) for row in _hidden_rows(chosen, clusters))
     return found
 
 
-def _hidden_rows(chosen: Sequence[tuple[Histogram, Sequence[str]]]) -> Iterator[dict[str, Any]]:
-    pairs = [(history, hide(history, locations).histogram) for history, locations in chosen]
-    measured = measures(pairs)
+def _hidden_rows(
+    chosen: Sequence[tuple[Histogram, Sequence[str]]], clusters: Sequence[int]
+) -> Iterator[dict[str, Any]]:
+    releases = [hide(history, locations).histogram for history, locations in chosen]
+    tables = side_by_side([history for history, _ in chosen], releases)
+    losses = quality_losses(tables)
+    measured = losses["js"], losses["l2"], conditional_entropies(tables)
+    others = {f"nce_{number}": conditional_entropies(tables, number) for number in clusters}
     for at, (history, locations) in enumerate(chosen):
         counts = [history[location] for location in locations]
         js, l2, nce = (float(values[at]) for values in measured)
@@ -79,6 +85,7 @@ def _hidden_rows(chosen: Sequence[tuple[Histogram, Sequence[str]]]) -> Iterator[
             "l2_path": math.sqrt(max(0.0, l2 * l2 - sum(count * count for count in counts))),
             "l2": l2,
             "nce": nce,
+            **{name: float(values[at]) for name, values in others.items()},
         }
 
 
@@ -86,7 +93,7 @@ def targeted(goal: Goal, method: Method, history: Histogram, threshold: float) -
     """What a release that resembles or avoids the uniform histogram is worth."""
     target = uniform(history)
     result = (resemble if goal == "resemble" else avoid)(history, target, threshold, method=method)
-    _, _, nce = measures([(history, result.histogram)])
+    nce = conditional_entropies(side_by_side([history], [result.histogram]))
     return {
         "goal": goal,
         "method": method,
@@ -103,13 +110,6 @@ def targeted(goal: Goal, method: Method, history: Histogram, threshold: float) -
 def uniform(history: Histogram) -> dict[str, float]:
     """The paper's target: the same share everywhere."""
     return dict.fromkeys(history.locations, 1.0)
-
-
-def measures(pairs: Sequence[tuple[Histogram, Histogram]]) -> tuple[Any, Any, Any]:
-    """JS, L2 and NCE of each release, in the order given."""
-    tables = side_by_side([history for history, _ in pairs], [release for _, release in pairs])
-    losses = quality_losses(tables)
-    return losses["js"], losses["l2"], conditional_entropies(tables)
 
 
 def side_by_side(histories: Sequence[Histogram], releases: Sequence[Histogram]) -> Tables:

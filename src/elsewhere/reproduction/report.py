@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
+import platform
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from html import escape
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from elsewhere import __version__
 from elsewhere.files import write_atomic
@@ -20,10 +23,12 @@ from elsewhere.reproduction.cache import Outcome
 from elsewhere.reproduction.claims import Claim, Verdict
 from elsewhere.reproduction.data import Data
 from elsewhere.reproduction.drawing import draw
-from elsewhere.reproduction.experiment import Drawing, Experiment, Study
+from elsewhere.reproduction.experiment import FULL, QUICK, Drawing, Experiment, Study
 from elsewhere.text import quote
 
 PAGE = "report.html"
+#: What was run, for programs; it has seconds, so it is among what depends on the clock.
+RUN = "run.json"
 _ENDINGS = (".svg", ".png")
 GENERATED = "Generated data: made-up users, calibrated to the paper's table of characteristics."
 
@@ -66,6 +71,8 @@ def write(folder: Path, parts: Sequence[Section], study: Study, data: Data) -> P
         body.append(_section(part, list(_figures(folder, part))))
     for kind in dict.fromkeys(part.folder for part in parts):
         _put(folder / kind / "claims.csv", _claims_csv([part for part in parts if part.folder == kind]).encode())
+    make(folder / "runtime")
+    _put(folder / "runtime" / RUN, json.dumps(_run(parts, study, data), indent=1).encode())
     page = folder / PAGE
     _put(page, _page(parts, body, study, data).encode())
     return page
@@ -117,6 +124,30 @@ def verdicts(parts: Sequence[Section]) -> str:
     return f"Of {rows} row{'s' * (rows > 1)} about the paper's claims {', '.join(words)}."
 
 
+def _run(parts: Sequence[Section], study: Study, data: Data) -> dict[str, Any]:
+    return {
+        "version": __version__,
+        "python": platform.python_version(),
+        "cores": os.cpu_count(),
+        "seed": study.seed,
+        "scale": asdict(study.scale),
+        "generated": data.generated,
+        "data": data.notes,
+        "verdicts": verdicts(parts),
+        "experiments": [
+            {
+                "name": part.name,
+                "title": part.experiment.title,
+                "method": part.experiment.method,
+                "claims": f"{part.folder}/claims.csv",
+                "refused": part.outcome.refused,
+                "seconds": part.outcome.seconds,
+            }
+            for part in parts
+        ],
+    }
+
+
 def _figures(folder: Path, part: Section) -> Iterator[str]:
     for drawing in part.drawings():
         svg = _path(folder, part, drawing, ".svg").read_text(encoding="utf-8")
@@ -146,6 +177,8 @@ def _page(parts: Sequence[Section], body: Sequence[str], study: Study, data: Dat
     style = _STYLE + (_GENERATED_PRINT if data.generated else "")
     notes = "".join(f"<li>{escape(note)}</li>" for note in data.notes)
     scale = "all of it" if study.scale.name == "full" else "a quick look: fewer users, splits and runs"
+    if study.scale not in (FULL, QUICK):
+        scale += f"; {study.scale.timed} histograms per series of runtimes, {study.scale.patience:g} s for a run"
     contents = "".join(f'<li><a href="#{part.name}">{escape(part.experiment.title)}</a></li>' for part in parts)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

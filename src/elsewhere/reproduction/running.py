@@ -3,6 +3,7 @@ quick look."""
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import time
@@ -83,6 +84,7 @@ def _experiment(name: str, study: Study, cache: Cache, folder: Path, footer: str
     module = experiments.modules()[name]
     if module.EXPERIMENT.timed:
         import_module("elsewhere.preload")  # before the clock runs
+        gc.freeze()  # nor does the garbage collector look through all users while it does
     rows, refused = Rows(), []
     try:
         for dataset in study.sets:
@@ -94,7 +96,7 @@ def _experiment(name: str, study: Study, cache: Cache, folder: Path, footer: str
         raise SystemExit(130) from None
     if not rows and not refused:
         refused.append("No histogram is fit for it.")
-    outcome = Outcome(rows, " ".join(refused))
+    outcome = Outcome(rows, " ".join(refused), round(time.process_time(), 1))
     report.draw_all(folder, report.section(name, module.EXPERIMENT, outcome), footer)
     cache.put(name, outcome)
 

@@ -98,6 +98,7 @@ def test_options() -> None:
     assert ew.read(track, stay=45 * 60).histogram == ew.read(track, stay="0.75h").histogram
     assert ew.read(track, radius="20km").histogram.length == 1
     refuses("51 positions, but you were nowhere for 600 min within 100 m; lower stay", track, stay="10h")
+    assert any("within 20,000,000 m each" in note for note in ew.read(track, radius="20000km").notes)
     refuses("nowhere for 5 min within 100 m; lower stay, or raise radius or max_gap", track, max_gap="1min")
     for option, value in (("stay", "5"), ("stay", "-1min"), ("radius", "0m"), ("radius", "near"), ("max_gap", "1m")):
         with pytest.raises(ew.InputError, match=f"{option} is '{value}'; "):

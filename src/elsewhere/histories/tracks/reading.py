@@ -32,14 +32,14 @@ def reading_of(track: Track, options: Options, usual_gap: float = math.inf) -> R
     points = track.points()
     stays = find_stays(points, stay, radius, options.max_gap or usual_gap)
     if not len(stays):
-        where = f"you were nowhere for {_duration(stay)} within {radius:g} m"
+        where = f"you were nowhere for {_duration(stay)} within {_length(radius)}"
         told = f"it has {plural(len(points.times), 'position')}, but {where}"
         gap = " or max_gap" if math.isfinite(options.max_gap or usual_gap) else ""
         raise InputError(f"{told}; lower stay, or raise radius{gap}", ("stay", "radius", "max_gap"))
     places = find_places(stays, stay, radius / 2, None if options.calendar is None else options.calendar.part)
     notes.append(
         f"Found {plural(sum(place.visits for place in places), 'visit')} to {plural(len(places), 'place')} in "
-        f"{plural(len(points.times), 'position')}: at least {_duration(stay)} within {radius:g} m each."
+        f"{plural(len(points.times), 'position')}: at least {_duration(stay)} within {_length(radius)} each."
     )
     return _named(places, Gazetteer(track.places), radius, options, notes)
 
@@ -129,3 +129,7 @@ def _left_out(track: Track) -> Iterable[str]:
 
 def _duration(seconds: float) -> str:
     return f"{seconds / 60:g} min"
+
+
+def _length(metres: float) -> str:
+    return f"{metres:,.12g} m"

@@ -16,6 +16,7 @@ from elsewhere.reproduction.experiment import (
     Dataset,
     Drawing,
     Experiment,
+    Fit,
     Panel,
     Series,
     Study,
@@ -46,7 +47,8 @@ def draw(rows: Rows) -> list[Drawing]:
     return [Drawing("seconds", "Figure 14", "Runtime of hiding against the length n", [
         Panel(f"{name}, {kind} histograms, K = {group[0]['K']}", "length n", "seconds",
               [Series("LHO", group.column("n"), group.column("paper")),
-               Series("hide", group.column("n"), group.column("verbs"))], log_y=True, fit=True)
+               Series("hide", group.column("n"), group.column("verbs"))], log_y=True,
+              fit=Fit(offset=group[0]["sensitive"]))
         for name, own in rows.sets() for kind, group in own.by("kind")
     ])]  # fmt: skip
 
@@ -66,6 +68,8 @@ def claims(rows: Rows) -> Iterator[Claim]:
         for code, algorithm in (("paper", "LHO"), ("verbs", "hide")):
             slowest = float(np.max(each.column(code))) if each else np.nan
             yield at_most("the slowest histogram with K = 20", 3.0, slowest, f"{algorithm}, {name}", _WHY, " s")
+            yield at_most("introduction: LHO takes less than 1 second (the evaluation itself has up to 100)", 1.0,
+                          slowest, f"{algorithm}, {name}, K = 20", _WHY, " s")  # fmt: skip
 
 
 def _histograms(study: Study, dataset: Dataset) -> Iterator[tuple[str, list[Histogram]]]:

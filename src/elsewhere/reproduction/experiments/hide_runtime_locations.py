@@ -9,7 +9,18 @@ import numpy as np
 from elsewhere.model.arrays import Floats
 from elsewhere.reproduction import timing
 from elsewhere.reproduction.claims import Claim, at_least, grows_as, moves, near
-from elsewhere.reproduction.experiment import FULL, QUICK, Dataset, Drawing, Experiment, Panel, Series, Study, sampled
+from elsewhere.reproduction.experiment import (
+    FULL,
+    QUICK,
+    Dataset,
+    Drawing,
+    Experiment,
+    Fit,
+    Panel,
+    Series,
+    Study,
+    sampled,
+)
 from elsewhere.reproduction.experiments.hide_locations import NUMBERS
 from elsewhere.reproduction.fits import power_law
 from elsewhere.reproduction.releases import drawn
@@ -46,7 +57,15 @@ def draw(rows: Rows) -> list[Drawing]:
             distributions.append(Panel(f"{name}, {algorithm}", "seconds", "share of histograms", series, log_x=True))
         codes = [Series(algorithm, own.column("lambda"), own.column(code)) for code, algorithm, _ in _CODES]
         joint.append(
-            Panel(name, "λ = (n - |L'|) K² log((n - |L'|) K²)", "seconds", codes, log_x=True, log_y=True, fit=True)
+            Panel(
+                name,
+                "λ = (n - |L'|) K² log((n - |L'|) K²)",
+                "seconds",
+                codes,
+                log_x=True,
+                log_y=True,
+                fit=Fit(least=_LARGE),
+            )
         )
     return [
         Drawing("distribution", "Figure 16 a, b", "Distribution of the runtime of hiding by |L'|", distributions),

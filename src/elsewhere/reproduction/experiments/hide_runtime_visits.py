@@ -8,7 +8,18 @@ import numpy as np
 
 from elsewhere.reproduction import timing
 from elsewhere.reproduction.claims import Claim, at_most, grows_as, moves
-from elsewhere.reproduction.experiment import FULL, QUICK, Dataset, Drawing, Experiment, Panel, Series, Study, enough
+from elsewhere.reproduction.experiment import (
+    FULL,
+    QUICK,
+    Dataset,
+    Drawing,
+    Experiment,
+    Fit,
+    Panel,
+    Series,
+    Study,
+    enough,
+)
 from elsewhere.reproduction.releases import drawn
 from elsewhere.reproduction.rows import Rows
 
@@ -36,7 +47,7 @@ def draw(rows: Rows) -> list[Drawing]:
         Panel(f"{name}, each histogram with n = {own[0]['n']}", "sensitive visits K", "seconds",
               [Series("LHO", own.column("K"), own.column("paper")),
                Series("hide", own.column("K"), own.column("verbs"))],
-              log_x=True, log_y=True, fit=True)
+              log_x=True, log_y=True, fit=Fit(least=_LARGE))
         for name, own in rows.sets()
     ])]  # fmt: skip
 

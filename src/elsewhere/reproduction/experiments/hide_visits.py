@@ -12,8 +12,8 @@ from elsewhere.reproduction.releases import hidden
 from elsewhere.reproduction.rows import Rows
 
 _OTHER_DATA = "other data"
-#: The mean of NCE over the values of K, by the set of the paper.
-_MEAN_NCE = {"NYC": 0.15, "TKY": 0.25}
+#: NCE 'on average', by the set of the paper: the median over users at |L'| = 5, which it also gives as 0.14 for NYC.
+_MEDIAN_NCE = {"NYC": 0.15, "TKY": 0.25}
 
 
 def run(study: Study, dataset: Dataset) -> Rows:
@@ -37,9 +37,9 @@ def claims(rows: Rows) -> Iterator[Claim]:
         on = f"hide, {name}"
         for measure, column in (("JS", "js_path"), ("NCE", "nce"), ("L2", "l2_path")):
             yield moves(f"median {measure} increases with K", "rises", *own.medians("K", column), on, _OTHER_DATA)
-        mean = float(np.mean(own.medians("K", "nce")[1]))
-        yield near("mean of the median NCE over the values of K", _MEAN_NCE[own[0]["like"]], mean, on,
-                   "other data, and other values of K, which the paper does not name", share=True)  # fmt: skip
+        median, number = float(np.median(own.column("nce"))), own[0]["sensitive"]
+        yield near(f"NCE on average (median over users at |L'| = {number})", _MEDIAN_NCE[own[0]["like"]], median, on,
+                   _OTHER_DATA, share=True)  # fmt: skip
     for name, own in rows.sets("TKY"):
         many = Rows(row for row in own if row["K"] >= 60)
         share = float(np.mean(many.column("K") / many.column("N"))) if many else np.nan

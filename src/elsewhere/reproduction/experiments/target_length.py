@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from elsewhere.reproduction.claims import Claim, at_most, beyond, moves
-from elsewhere.reproduction.comparing import OTHER_DATA, TARGET_METHOD, compared, drawings, keeps_to, one_each
+from elsewhere.reproduction.comparing import (
+    OTHER_DATA,
+    TARGET_METHOD,
+    clusters_kept,
+    compared,
+    drawings,
+    introduction,
+    keeps_to,
+    one_each,
+)
 from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Study, enough
 from elsewhere.reproduction.releases import excess
 from elsewhere.reproduction.rows import Rows
@@ -40,7 +49,9 @@ def claims(rows: Rows) -> Iterator[Claim]:
             yield moves("d_q is not affected by n", "stays", group.column("n"), group.column("d_q"), on, OTHER_DATA)
         yield at_most("d_p of RH above that of RO", _EXCESS[own[0]["like"]], 100 * max(excess(resembling)),
                       f"resemble, {name}", _OTHER_CHOICE, "%")  # fmt: skip
+        yield from introduction(resembling, name)
         yield from keeps_to(resembling, name)
+        yield from clusters_kept(resembling, name)
         yield beyond("d_p of AH below that of AO, at most", 100 * max(excess(avoiding)), f"avoid, {name}", "%")
 
 

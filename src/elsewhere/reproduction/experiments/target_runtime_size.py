@@ -7,7 +7,16 @@ from collections.abc import Iterator
 from elsewhere.reproduction.claims import Claim, at_most, moves, near
 from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Study, enough
 from elsewhere.reproduction.rows import Rows
-from elsewhere.reproduction.runtime_comparison import CHOSEN, LITERAL, drawings, faster, race, seconds_at, series
+from elsewhere.reproduction.runtime_comparison import (
+    CHOSEN,
+    LITERAL,
+    drawings,
+    faster,
+    race,
+    seconds_at,
+    series,
+    slowest,
+)
 
 _EXAMPLE = 109
 
@@ -25,9 +34,10 @@ def draw(rows: Rows) -> list[Drawing]:
 
 def claims(rows: Rows) -> Iterator[Claim]:
     for name, own in rows.sets():
-        for algorithm, group, code, why in series(own, "resemble", name):
-            yield moves("runtime increases with N", "rises", group.column("N"), group.column(code), algorithm, why)
+        for timed, group, code, why in series(own, "resemble", name):
+            yield moves("runtime increases with N", "rises", group.column("N"), group.column(code), timed, why)
         yield from faster(own, name)
+        yield from slowest(own, name)
     for name, own in rows.sets("NYC"):
         yield from seconds_at(own, name, "N", _EXAMPLE, {"optimal": (5.6, near), "heuristic": (0.0067, at_most)})
 

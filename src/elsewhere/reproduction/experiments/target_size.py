@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from elsewhere.reproduction.claims import Claim, at_most, beyond, moves
-from elsewhere.reproduction.comparing import OTHER_DATA, TARGET_METHOD, compared, drawings, keeps_to, one_each
+from elsewhere.reproduction.comparing import (
+    OTHER_DATA,
+    TARGET_METHOD,
+    clusters_kept,
+    compared,
+    drawings,
+    introduction,
+    keeps_to,
+    one_each,
+)
 from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Study, enough
 from elsewhere.reproduction.releases import excess
 from elsewhere.reproduction.rows import Rows
@@ -37,7 +46,9 @@ def claims(rows: Rows) -> Iterator[Claim]:
                         "the more visits, the finer the steps, and the nearer to the threshold one comes")  # fmt: skip
         yield at_most("d_p of RH above that of RO", 1.8, 100 * max(excess(resembling)), f"resemble, {name}",
                       "other data: the paper's claim is about the histograms that it chose", "%")  # fmt: skip
+        yield from introduction(resembling, name)
         yield from keeps_to(resembling, name)
+        yield from clusters_kept(resembling, name)
         yield beyond("d_p of AH below that of AO, at most", 100 * max(excess(avoiding)), f"avoid, {name}", "%")
 
 

@@ -7,7 +7,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from elsewhere.reproduction.claims import Claim, at_least, at_most, beyond, moves, near
-from elsewhere.reproduction.comparing import OTHER_DATA, TARGET_METHOD, THRESHOLDS, compared, drawings, keeps_to
+from elsewhere.reproduction.comparing import (
+    OTHER_DATA,
+    TARGET_METHOD,
+    THRESHOLDS,
+    compared,
+    drawings,
+    introduction,
+    keeps_to,
+)
 from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Study
 from elsewhere.reproduction.releases import excess
 from elsewhere.reproduction.rows import Rows
@@ -46,6 +54,7 @@ def claims(rows: Rows) -> Iterator[Claim]:
         total = float(best.column("nce").sum())
         lower = 1.0 - float(greedy.column("nce").sum()) / total if total else np.nan
         yield near("NCE of RH below that of RO, on average", 0.015, lower, on, OTHER_DATA)
+        yield from introduction(resembling, name)
         yield from keeps_to(resembling, name)
         yield beyond("d_p of AH below that of AO, at most", 100 * max(excess(avoiding)), f"avoid, {name}", "%")
 
