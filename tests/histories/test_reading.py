@@ -690,6 +690,20 @@ def test_files_that_are_named_are_read_or_refused(tmp_path: Path, names: list[st
         ew.read([tmp_path / name for name in names])
 
 
+def test_zips_of_one_export_are_one(tmp_path: Path) -> None:
+    """Of a large Takeout some zips have pictures alone, or videos."""
+    march = {"Takeout/2023_MARCH.json": (EXPORTS / "google_takeout_2023_MARCH.json").read_bytes()}
+    places = zipped(tmp_path / "1.zip", march)
+    others = [
+        zipped(tmp_path / "2.zip", {"Takeout/Google Photos/a.jpg": b"jpg"}),
+        zipped(tmp_path / "3.zip", {"Takeout/Google Photos/a.jpg.json": b'{"title": "a.jpg"}'}),
+        zipped(tmp_path / "4.zip", {"Takeout/YouTube/watch-history.json": (MEDIA / "watch-history.json").read_bytes()}),
+    ]
+    assert ew.read([places, *others]).histogram == ew.read(places).histogram
+    with pytest.raises(ew.InputError, match=r"2\.zip: it holds nothing that can be read"):
+        ew.read([others[0], others[0]])
+
+
 def test_what_is_named_but_empty_is_refused(tmp_path: Path) -> None:
     table = write(tmp_path / "f.csv", "location,count\ncafe,3\n")
     with pytest.raises(ew.InputError, match=r"empty\.csv: it is empty"):

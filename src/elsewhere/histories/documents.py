@@ -203,13 +203,17 @@ def opened(path: Source | Sequence[Source]) -> Iterator[list[Document]]:
         raise InputError("give at least one file")
     with one_sentence(f"{path[0]} and {len(path) - 1} more"), ExitStack() as stack:
         together: list[Document] = []
+        empty: list[Source] = []
         for one in path:
             with one_sentence(one):
                 found = _at(one, stack)
-                if not found:
-                    raise InputError("it holds nothing that can be read; leave it out")
+            empty += [] if found else [one]
             given = partial(replace, among_others=True, source=str(one))
             together += [given(it, is_given=not it.among_others) for it in found]
+        # The zips of one export are one: pictures alone may be in some.
+        if empty and (not together or any(it.is_given for it in together)):
+            with one_sentence(empty[0]):
+                raise InputError("it holds nothing that can be read; leave it out")
         yield together
 
 

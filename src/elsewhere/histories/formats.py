@@ -115,7 +115,12 @@ def _among(documents: list[Document], name: str | None) -> tuple[Format, list[Do
 
 
 def _check_all(documents: list[Document], chosen: list[Document], reader: Format) -> None:
-    """Whether something of every file, folder or zip that a person gave is read: none is left out without a word."""
+    """Whether something of every file, folder or zip that a person gave is read: none is left out without a word.
+
+    Several folders or zips, and no files, are the parts of one export, of which some may have nothing of interest.
+    """
+    if not any(it.is_given for it in documents):
+        return
     used = {it.source for it in chosen}
     left = [it for it in documents if it.source not in used]
     for document in left:
