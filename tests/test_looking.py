@@ -11,6 +11,7 @@ import pytest
 import elsewhere as ew
 from elsewhere.looking import unusual
 from tests.support.command import Run, run, write_table
+from tests.support.tracks import TRACKS
 
 __all__ = ["run"]
 
@@ -120,3 +121,9 @@ def test_kinds_of_a_shipped_profile(run: Run) -> None:
         "--against\n",
     )
     assert run("look", str(EXPORT), "--against", "nobody")[0] == 2
+
+
+def test_the_command_reads_a_track_as_look_did(run: Run) -> None:
+    read_as = ("--places", str(TRACKS / "places.csv"), "--keep-coordinates")
+    command = run("look", str(TRACKS / "monday.gpx"), *read_as)[1].splitlines()[-1]
+    assert f"monday.gpx {' '.join(read_as)} --sensitive preset:health" in command

@@ -58,16 +58,9 @@ def look(history: options.Paths, **given: Any) -> None:
     if found.presets:
         hidden = [word for name in found.presets for word in ("--sensitive", f"preset:{name}")]
         files = (history,) if isinstance(history, str) else history
-        command = shlex.join(["elsewhere", "hide", *files, *_reading(), *hidden, "-o", "release.csv"])
+        read_as = options.reading_words(given)
+        command = shlex.join(["elsewhere", "hide", *files, *read_as, *hidden, "-o", "release.csv"])
         click.echo(f"To hide this: {command}")
-
-
-def _reading() -> list[str]:
-    """How the history was read, as options for another command."""
-    context = click.get_current_context()
-    given = [(option, context.params[option.name]) for option in context.command.params
-             if isinstance(option, click.Option) and option.name not in (None, "against", "as_json")]  # fmt: skip
-    return [word for option, value in given if value is not None for word in (option.opts[0], value)]
 
 
 def _as_json(found: Look) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -72,6 +71,12 @@ _READING = (
         metavar="FILE",
         help="Name the places of a track by the nearest in this file: a table with the columns name, latitude, "
         "longitude and perhaps category, or GeoJSON, GPX or KML.",
+    ),
+    click.option(
+        "--keep-coordinates",
+        is_flag=True,
+        help="Call places of a track that have no name by their coordinates; the release then shows them. "
+        "Default: place 1, place 2.",
     ),
     click.option(
         "--from",
@@ -287,6 +292,7 @@ _READ_BY = (
     "radius",
     "max_gap",
     "places",
+    "keep_coordinates",
     "start",
     "until",
     "time_zone",
@@ -361,13 +367,13 @@ def chosen_policy(goal: Goal, given: Mapping[str, Any], recorded: Policy | None 
     return Policy(goal=goal, **choices) if recorded is None else replace(recorded, **choices)
 
 
-def not_saved(given: Mapping[str, Any]) -> str:
-    """How the history is read, as options; a policy does not have them."""
-    read_by = {name: given[name] for name in _READ_BY if given[name] is not None}
-    if given["by"] not in _BY_PLACE:
+def reading_words(given: Mapping[str, Any]) -> list[str]:
+    """How the history is read, as options of another command; a policy does not have them."""
+    read_by = {name: given[name] for name in _READ_BY if given[name]}
+    if given.get("by") not in _BY_PLACE:
         read_by["by"] = given["by"]
     words = [(f"--{'from' if name == 'start' else name.replace('_', '-')}", value) for name, value in read_by.items()]
-    return shlex.join(word for pair in words for word in pair)
+    return [word for option, value in words for word in ((option,) if value is True else (option, value))]
 
 
 _READ = ("policy", "target", "taxonomy", "labels", "places", "sensitive_zones", "lower", "upper", "since", "forbidden",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -184,7 +185,7 @@ def _write_and_show(result: Sanitized, policy: Policy, given: dict[str, Any], sa
     # The release comes last: when anything before it fails, there is none.
     if given["save_policy"] is not None:
         policy.save(given["save_policy"])
-        if unsaved := options.not_saved(given):
+        if unsaved := shlex.join(options.reading_words(given)):
             say(f"--save-policy does not save how HISTORY is read; give this again with the policy: {unsaved}")
     if given["report"] is not None:
         write_atomic(given["report"], report.encode(), private=True)

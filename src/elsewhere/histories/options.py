@@ -29,6 +29,8 @@ class Options:
     max_gap: float | None = None
     #: Places of the person's own that have names.
     places: Gazetteer | None = None
+    #: Whether places without a name are called by their coordinates.
+    keep_coordinates: bool | None = None
     #: Which visits count by their times, and in which bins.
     calendar: Calendar | None = None
 

@@ -33,7 +33,7 @@ class Reading(NamedTuple):
 
 
 #: What may be said about positions over time.
-TRACK_OPTIONS = ("stay", "radius", "max_gap", "places")
+TRACK_OPTIONS = ("stay", "radius", "max_gap", "places", "keep_coordinates")
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,7 @@ def read(
     radius: str | float | None = None,
     max_gap: str | float | None = None,
     places: Source | None = None,
+    keep_coordinates: bool = False,
     start: str | date | None = None,
     until: str | date | None = None,
     by: str | Collection[str] | None = None,
@@ -89,6 +90,9 @@ def read(
     places
         Places with names: a table with the columns name, latitude and longitude, and perhaps category, or GeoJSON, GPX
         or KML. A place of a track, or of a Timeline, gets the name of the nearest one within `radius`.
+    keep_coordinates
+        If True, places of a track that have no name are called by their coordinates, such as ``"52.51860,13.37630"``,
+        and a release shows them. Default: they are called ``"place 1"``, ``"place 2"``.
     start, until
         Count only the visits that begin from `start` on and until `until`: dates such as ``"2023-03-31"``, whose whole
         day counts, or times such as ``"2023-03-31T18:00"``, in the local time of the visit.
@@ -136,6 +140,7 @@ def read(
         None if radius is None else metres(radius, "radius"),
         None if max_gap is None else seconds(max_gap, "max_gap"),
         None if places is None else _gazetteer(places),
+        keep_coordinates or None,
         calendar_of(start, until, by, time_zone),
     )
     with opened(path) as documents:

@@ -72,6 +72,9 @@ def test_one_monday(name: str) -> None:
         assert unnamed.pop("Blue Lantern Café", 1) == 1  # which two of the formats name
         assert sorted(unnamed.values(), reverse=True)[:3] == [2, 1, 1]
         assert list(unnamed)[:3] == ["place 1", "place 2", "place 3"]
+        kept = ew.read(TRACKS / name, keep_coordinates=True)
+        assert all(location == "{:.5f},{:.5f}".format(*at) for location, at in kept.coordinates.items()
+                   if location != "Blue Lantern Café")  # fmt: skip
     else:
         assert name in ("timeline.kml", "polarsteps_trip.json")
 

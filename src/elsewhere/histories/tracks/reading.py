@@ -92,7 +92,10 @@ def _of_visits(visits: Sequence[Labelled], radius: float, options: Options, note
 
 
 def _named(places: Sequence[Place], own: Gazetteer, radius: float, options: Options, notes: list[str]) -> Reading:
-    """The places with their names: what the person's table says, what the file says, home and work, or a number."""
+    """The places with their names: what the person's table says, what the file says, home and work, or a number.
+
+    Instead of a number it is the coordinates, to about a metre, if the person wants them in the release.
+    """
     counts: Counter[str] = Counter()
     types: dict[str, tuple[str, ...]] = {}
     spots: Spots = {}
@@ -102,7 +105,8 @@ def _named(places: Sequence[Place], own: Gazetteer, radius: float, options: Opti
         found = options.places and options.places.nearest(place.at, radius)
         found = found or own.nearest(place.at, radius) or Labelled(place.role, place.at)
         unnamed += not found.name
-        name = found.name or f"{UNNAMED} {unnamed}"
+        number = f"{place.at[0]:.5f},{place.at[1]:.5f}" if options.keep_coordinates else f"{UNNAMED} {unnamed}"
+        name = found.name or number
         for part, (visits, long) in place.parts.items():
             counted = with_part(name, part)
             counts[counted] += visits
