@@ -976,3 +976,16 @@ def not_optimal(route: Route) -> None:
     """What comes back when time has ended the search."""
     answer = route.fetch()
     route.fulfill(response=answer, json={**answer.json(), "status": "feasible"})
+
+
+def test_what_the_file_reveals_does_not_take_the_focus(page: Page, tmp_path: Path) -> None:
+    """It comes later than the tree, where somebody may be at work by then."""
+    held = hold_back(page, "look")
+    page.set_input_files("#file", table(tmp_path, {"Hospital": 2, "Museum": 9}))
+    wait_for(page, held)
+    expect(page.get_by_role("treeitem", name=re.compile("^Museum"))).to_be_visible()
+    page.get_by_label("Search places").focus()
+    held.pop().continue_()
+    expect(page.locator("#look")).to_be_visible()
+    page.wait_for_timeout(300)
+    expect(page.get_by_label("Search places")).to_be_focused()

@@ -674,7 +674,8 @@ def test_a_file_is_verified(client: Client, history: str) -> None:
     assert check(release, {"goal": "hide"})["hint"] == "Tick what the file must not show."
 
 
-def test_a_candidate_has_a_name(client: Client, history: str) -> None:
+def test_a_candidate_has_a_name(client: Client) -> None:
+    history = client.upload("h.csv", b"location,count\nBar,2\nHotel,3\n")["id"]
     question = {"goal": "hide", "ticked": ["Bar"], "quality": "l2", "candidates": [""]}
     assert "candidates has an empty name" in client.question(history, "release", question).json({})["error"]
 

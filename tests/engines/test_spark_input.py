@@ -268,7 +268,7 @@ def test_columns_are_what_they_seem(spark: Any) -> None:
     assert counts == [3, 3, 3, 100, 2**63 - 1, *[None] * 8]
     wrong: dict[str, dict[str, Any]] = {
         "the key 'location'": {"keys": ["location"]},
-        "called 'status'": {"keys": ["status"]},
+        "the key 'status' has the name of another output column": {"keys": ["status"]},
         "exclude each other": {"rows_are_visits": True, "count": "n"},
         "'n' is of type boolean; counts are whole numbers": {},
     }

@@ -279,7 +279,7 @@ def test_farthest_from_oneself_is_near_the_bound() -> None:
     [
         ({"levels": [1.0]}, "levels is given without a taxonomy"),
         ({"taxonomy": "places.csv"}, "taxonomy is 'places.csv'; it must be a Taxonomy"),
-        ({"levels": [1, 1, 1]}, "levels has 3 weights, but the taxonomy is 2 deep"),
+        ({"levels": [1, 1, 1]}, "levels has 3 weights, but the taxonomy has 2 levels"),
         ({"levels": [1, -1]}, r"levels is \[1, -1\]; give a weight of at least 0 for each level"),
         ({"levels": [1, 0]}, "the last of levels is 0"),
         ({"quality": lambda r, x: abs(r - x)}, "a function of your own cannot be used over a taxonomy"),

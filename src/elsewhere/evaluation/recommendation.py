@@ -16,6 +16,7 @@ import numpy as np
 from elsewhere.evaluation.choices import check_whole
 from elsewhere.evaluation.result import Contrast, Errors, Estimate, Recommendation
 from elsewhere.evaluation.tables import Tables
+from elsewhere.extras import load
 from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.errors import InputError
 from elsewhere.text import plural, quote
@@ -98,12 +99,10 @@ def compare_recommendations(
         check_whole(name, value, least)
     if mean_over not in get_args(MeanOver):
         raise InputError(f"mean_over is {quote(mean_over)}; it must be 'visited' or 'original'", ("mean_over",))
+    load("scipy", "recommendation needs SciPy", "evaluate")
     tables = _same_originals(releases)
     tested = _number_tested(len(tables.users), neighbours)
-    try:
-        before, after = tables.matrices()[0], [other.matrices()[1] for other in releases]
-    except ImportError:
-        raise InputError("recommendation needs SciPy; install it with: pip install 'elsewhere[evaluate]'") from None
+    before, after = tables.matrices()[0], [other.matrices()[1] for other in releases]
     kept = np.logical_and.reduce([other.after > 0 for other in releases])
     lengths = np.bincount(tables.rows[tables.in_original]) if mean_over == "original" else None
     errors = np.empty((1 + 2 * len(after), 2, splits))

@@ -55,7 +55,8 @@ async function opened(history) {
   clearSearch();
   await show(history);
   if (old && old.id !== history.id) remove(`histories/${old.id}`).catch(() => {});
-  $("look-title").focus();
+  // Somebody who did not wait for it goes on where they are.
+  if (!document.activeElement?.closest("#protect, #see, #take")) $("look-title").focus();
 }
 
 /** @param {any} history */
