@@ -126,18 +126,8 @@ def rh_tabulated(
 
     Parameters
     ----------
-    histogram
-        The history H.
-    target
-        The target H'': a `Profile`, or nonnegative weights by location.
-    max_quality_loss
-        The limit on d_q(H, H').
-    quality
-        The distance d_q: its name, or your own function of (original count, released count) for one location.
-    privacy
-        The distance d_p: its name, or your own function of (target count, released count) for one location.
-    size
-        The size of H': ``"original"`` (the default) or ``"target"``.
+    histogram, target, max_quality_loss, quality, privacy, size
+        As in `rh`.
 
     Returns
     -------

@@ -154,18 +154,8 @@ def ro_every_length(
 
     Parameters
     ----------
-    histogram
-        The history H.
-    target
-        The target H'': a `Profile`, or nonnegative weights by location.
-    max_quality_loss
-        The limit on d_q(H, H').
-    quality
-        The distance d_q: its name, or your own function of (original count, released count) for one location.
-    privacy
-        The distance d_p: its name, or your own function of (target count, released count) for one location.
-    size
-        The size of H': ``"original"`` (the default) or ``"target"``.
+    histogram, target, max_quality_loss, quality, privacy, size
+        As in `ro`.
 
     Raises
     ------
