@@ -38,7 +38,7 @@ def test_skipping_changes_nothing(seed: int, bins: int, values: int, targets: in
     """Whole numbers, and targets of which many are equal, make many labels that cost the same."""
     dice, x = np.random.default_rng(seed), np.arange(values)
     known = dice.integers(0, values, bins)
-    objective = -((x - dice.integers(0, targets, bins)[:, np.newaxis]) ** 2.0)
+    objective = -np.square(x - dice.integers(0, targets, bins)[:, np.newaxis]).astype(np.float64)
     cost = np.abs(x - known[:, np.newaxis]).astype(np.float64)
     tables = Tables(np.arange(bins + 1) * values, np.zeros(bins, np.int64), objective.ravel(), cost.ravel())
     budget, forbidden = float(dice.integers(2, 3 * bins)), np.zeros((0, bins), np.int64)
