@@ -12,7 +12,7 @@ from elsewhere.model.arrays import Flags, Ints
 from elsewhere.model.names import name_keys
 
 #: Bins that are looked at together.
-_MOST_BINS = 1 << 20
+_MOST_BINS = 1 << 15
 
 
 class Layout(NamedTuple):
