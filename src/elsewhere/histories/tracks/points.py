@@ -1,4 +1,4 @@
-"""The content of a file of positions, as plain arrays. It stays in memory and never gets into a message or a release."""
+"""The content of a file of positions, as plain arrays. It stays in memory, out of messages and releases."""
 
 from __future__ import annotations
 
