@@ -33,7 +33,7 @@ class _Part(NamedTuple):
     #: The terms of the node itself; zeros for a part that is not a whole node.
     objective: Floats
     quality: Floats
-    #: The least quality loss of each count, summed over all nodes of the part, and its value with each node at its best.
+    #: The least quality loss of each count, summed over all nodes of the part, and its value if each is at its best.
     spent: Floats
     least: float
     #: The two parts that it consists of, or none for a bin.
