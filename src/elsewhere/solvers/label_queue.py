@@ -1,9 +1,10 @@
-"""The extensions of labels to one partial size, in the order of cost: sorted lists, merged by a heap.
+"""The labels of one partial size in order of cost: sorted lists, merged by a heap.
 
-Each value that leads to the size has a list: the labels that it extends. Most of them would be dropped as soon as they
-are looked at, so lists skip them: with few bins of many values each, that is nearly all the work. Skipping must not
-change which labels are kept. Where two of them cost the same, their order in the heap decides, and that depends on
-everything in it. Such a size is `tied`: the caller looks at it again, with `whole` lists.
+Each value that leads to the size has a list of the labels that it extends. Most of these would be dropped as soon as
+they are processed, so the lists skip them. With few bins that have many values each, this saves nearly all the work.
+
+Skipping must not change which labels are kept. If two labels cost the same, their order in the heap decides, and that
+depends on everything in the heap. The size is then `tied`, and `labels.advance` processes it again with whole lists.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ from elsewhere.model.arrays import Floats, Ints
 
 # Rows of a layer's labels.
 COST_SO_FAR, OBJECTIVE_SO_FAR, BOUND = range(3)
-# Labels closer than this, relative to the sums at hand, are the same to floating point.
+# Labels closer than this, relative to their sums, count as equal because of rounding.
 SAME = 1e-16
 
 
 class Tests(NamedTuple):
-    """What a label must pass: its cost fits the budget, and its bounds are below a limit.
+    """The numbers by which labels of one size are tested.
 
-    The rest are the least cost, the least objective and the bound of what completes it.
+    `cost_left` and `objective_left` are the least cost and the least objective of a completion. `rest` is what the
+    Lagrangian bound of a solution adds to that of the label.
     """
 
     lam: float
@@ -34,7 +36,7 @@ class Tests(NamedTuple):
 
 @kernel
 def is_dropped(objective: float, cost: float, least: float, limit: float, tests: Tests) -> bool:
-    """Whether a label within the budget is no better than one that costs no more, or cannot be below the limit."""
+    """Whether a label is no better than one that costs no more, or cannot lead to a solution below the limit."""
     return (
         objective >= least - SAME * (1.0 + abs(least))
         or objective + tests.lam * cost + tests.rest >= limit
@@ -46,9 +48,10 @@ def is_dropped(objective: float, cost: float, least: float, limit: float, tests:
 def promising(
     label: Floats, k: int, stop: int, g: float, f: float, before: float, least: float, limit: float, tests: Tests
 ) -> tuple[int, bool]:
-    """The first of the labels k..stop that is kept if a value of cost g and objective f extends it, so far as is known.
+    """The first of the labels k..stop that is not dropped if a value of cost g and objective f extends it.
 
-    Also returns whether it costs the same as the label before it; `before` is the cost of the one before k.
+    Returns `stop` if all are dropped. Also returns whether the label costs the same as the one before it; `before` is
+    the cost of the one before k.
     """
     while k < stop:
         cost, objective = label[COST_SO_FAR, k] + g, label[OBJECTIVE_SO_FAR, k] + f
@@ -63,7 +66,7 @@ def promising(
 
 @kernel
 def settle(key: Floats, head: Ints, stop: Ints, entry: Ints, lists: int, at: int) -> None:
-    """Sink list `at` of the queue to where its next label, by cost and then objective, comes after its parent's."""
+    """Move list `at` down the queue until its next label, by cost and then objective, comes after its parent's."""
     while 2 * at + 1 < lists:
         child = 2 * at + 1
         if child + 1 < lists and (
