@@ -45,7 +45,7 @@ TESTS = {
     "verification.fewest": ("solvers/test_add_only.py",),
     "verification.release_file": ("verification/test_release_file.py",),
     "verification.sharing": ("verification/test_sharing.py", "sharing/test_pairing.py"),
-    "solvers.exact": ("solvers/test_hide_many.py", "solvers/test_optimal.py::test_hide"),
+    "solvers.exact": ("solvers/test_optimal.py::test_hide", *_SEARCH),
     "solvers.hide_many": ("solvers/test_hide_many.py",),
     "solvers.terms": (
         "solvers/test_hide_many.py",
