@@ -173,7 +173,7 @@ def _members(histogram: Histogram, shipped: Places, against: StoredProfile | Pro
         raise InputError("against has no spread: nothing says how far its members are from it", ("against",))
     match = Comparison(profile, (), shipped, _DEPTH).match(histogram.index)
     share, what = match.share, "of the weight of against is at places of the history"
-    if match.kinds is not None:  # by kind, a missing kind makes a difference, but a place of unknown kind does not
+    if match.kinds is not None:  # a missing kind is a real difference, so only unknown kinds prevent a comparison
         share = sum(count for name, count in histogram.items() if shipped.path(name)) / histogram.size
         what = "of the visits are at places of a known kind"
     if share < _LEAST_SHARE:
