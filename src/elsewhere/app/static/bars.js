@@ -117,7 +117,7 @@ class Row {
   }
 }
 
-/** Leaves a little space, so that a target's line at the end is not cut off. @param {number} count @param {number} most */
+/** Leaves a little space for a target's line at the end. @param {number} count @param {number} most */
 function share(count, most) {
   return `${((98.5 * count) / most).toFixed(2)}%`;
 }

@@ -45,7 +45,7 @@ export function listenToKinds(onChoice) {
   $("kind").onclose = forgetKind;
 }
 
-/** The reason for the kind of a place; "" if the kind cannot be changed. @param {string} name @param {string | null} kind */
+/** The reason for the kind of a place; "" if it is fixed. @param {string} name @param {string | null} kind */
 export function why(name, kind) {
   const { choices, counts, told } = state;
   // A * would also match other places, and places of the target only are not the person's.

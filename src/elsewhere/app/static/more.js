@@ -16,8 +16,8 @@ const DISTANCES = {
   neyman: "Neyman divergence",
 };
 
-/** @param {{choose: (choice: any) => void, offer: (kind: string, table: any) => void}} told called with a choice, and with
- * a table that was loaded */
+/** @param {{choose: (choice: any) => void, offer: (kind: string, table: any) => void}} told called with a
+ * choice, and with a table that was loaded */
 export function listenToMore({ choose, offer }) {
   for (const field of all("[data-other]")) {
     field.onchange = () => {
