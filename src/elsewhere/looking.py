@@ -164,7 +164,7 @@ def look(history: TableLike, against: StoredProfile | Profile | None = None) -> 
 
 
 def _members(histogram: Histogram, shipped: Places, against: StoredProfile | Profile) -> Members:
-    """How far a history is from a profile, and the members of the profile are."""
+    """How far a history is from a profile, compared with the profile's members."""
     profile, name, made_up = against, "the profile", False
     if isinstance(against, StoredProfile):
         profile, name, made_up = against.profile, against.label, against.shipped
