@@ -430,9 +430,7 @@ def _sanitized(
     proven: bool = True,
 ) -> Sanitized:
     """The result that a solution amounts to, in the terms of its distances."""
-    quality_loss, privacy_distance = problem.quality.from_total(solution.objective), None
-    if problem.goal != "hide":
-        quality_loss, privacy_distance = exact.figures(problem, solution.counts)
+    quality_loss, privacy_distance = _figures(problem, solution)
     objective = question.objective(quality_loss, privacy_distance)
     measure = problem.quality if question.minimises_loss or problem.privacy is None else problem.privacy
     sign = -1.0 if question.aim == "far" else 1.0
@@ -448,7 +446,7 @@ def _sanitized(
     notes += question.notes
     if risen := _risen(question, problem, solution.counts):
         notes.append(f"warning: the release adds visits to places of often sensitive kinds: {name_list(risen)}")
-    if problem.left_out.any():
+    if problem.goal == "hide" and problem.left_out.any():
         notes.append(f"the quality loss leaves out the sensitive locations: {measure.distance.name} is infinite there")
     if short_of:
         notes.append(f"the {short_of} limit restricted the search to counts near its start")
@@ -464,6 +462,16 @@ def _sanitized(
         tuple(notes),
         question,
     )
+
+
+def _figures(problem: Problem, solution: Solution) -> tuple[float, float | None]:
+    """The quality loss and the privacy distance of a solution."""
+    if problem.goal == "hide":
+        return problem.quality.from_total(solution.objective), None
+    if problem.privacy is None or math.isnan(solution.quality_total):
+        return exact.figures(problem, solution.counts)
+    distance = -solution.objective if problem.goal == "avoid" else solution.objective
+    return problem.quality.from_total(solution.quality_total), problem.privacy.from_total(distance)
 
 
 def _risen(question: Question, problem: Problem, counts: Ints) -> list[str]:

@@ -386,6 +386,8 @@ def nonnegative(name: str, value: Any) -> float:
 
 def as_float(value: Any) -> float:
     """The value as a number, or NaN if it is none that floating point can hold."""
+    if type(value) is float:  # the usual case: to ask an abstract class takes several times as long
+        return value
     try:
         return float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
     except OverflowError:
