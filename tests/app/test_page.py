@@ -312,6 +312,29 @@ def test_the_arrow_keys_go_on(page: Page) -> None:
         expect(page.get_by_role("slider")).to_have_value(str(step))
 
 
+def test_the_proof_waits_until_the_slider_rests(page: Page) -> None:
+    """Somebody who goes on would wait for it, and not see the next picture."""
+    load(page, EXPORTS / "swarm_api_checkins.json")
+    page.get_by_role("radio", name="Avoid").check()
+    aim(page, "commuter")
+    page.get_by_role("slider").press("Home")
+    settled(page)
+    page.clock.install()
+    page.clock.pause_at(time.time() + 60)
+    drafts: list[bool] = []
+    page.on("request", lambda it: drafts.append(it.post_data_json["draft"]) if it.url.endswith("/release") else None)
+    for times in (1, 2):
+        with page.expect_response("**/release"):
+            page.keyboard.press("PageUp")
+        expect(page.locator("#proof-words")).to_contain_text("when the slider rests")
+        expect(page.get_by_role("button", name="Save as CSV")).to_be_disabled()
+        page.clock.run_for(50)
+        assert drafts == [True] * times
+    page.clock.resume()
+    settled(page)
+    assert drafts == [True, True, False]
+
+
 def test_the_point_can_be_dragged(page: Page) -> None:
     load(page, EXPORTS / "swarm_api_checkins.json")
     page.get_by_role("radio", name="Avoid").check()
