@@ -167,16 +167,16 @@ def _solve_frontier(
     falling = sorted(set(budgets), reverse=True)
     for first in range(0, len(falling), _POINTS_PER_CALL):
         some = falling[first : first + _POINTS_PER_CALL]
-        totals = [problem.within(budget).budget for budget in some]
+        totals = [problem.budget_at(budget) for budget in some]
         for budget, solution in zip(some, one_call.attempts(problem, totals, limits), strict=True):
-            tighter, short_of[budget] = problem.within(budget), ""
             if solution is None:
-                limits = _limits(question)
+                limits, tighter = _limits(question), problem.within(budget)
                 choices = tabulated(tighter, limits, known, wider=choices)
                 solution, short_of[budget] = searched(tighter, choices, known, limits), choices.short_of
             solutions[budget] = solution
             if on_point is not None:
-                on_point(_sanitized(question.within(budget), tighter, solution, short_of[budget]))
+                asked = question.within(budget)
+                on_point(_sanitized(asked, asked.problem, solution, short_of.get(budget, "")))
     answers: dict[float, Sanitized] = {}
     for budget in sorted(solutions):
         asked = question.within(budget)
@@ -184,7 +184,7 @@ def _solve_frontier(
         if not solutions[budget].closed:
             solutions[budget] = exact.better(asked.problem, solutions[budget], known)
         known = solutions[budget].counts
-        answers[budget] = _sanitized(asked, asked.problem, solutions[budget], short_of[budget])
+        answers[budget] = _sanitized(asked, asked.problem, solutions[budget], short_of.get(budget, ""))
     return Frontier([answers[budget] for budget in budgets], budgets)
 
 

@@ -79,8 +79,12 @@ class Problem(NamedTuple):
 
     @property
     def budget(self) -> float:
-        """The limit on the sum of the quality terms, with the slack of floating point (a hair less: sums vary)."""
-        return self.quality.to_total(self.limit + 0.999 * slack(self.limit))
+        """The limit on the sum of the quality terms, with the slack of floating point."""
+        return self.budget_at(self.limit)
+
+    def budget_at(self, limit: float) -> float:
+        """The same for another limit on the quality loss; the slack is a hair less, because sums vary."""
+        return self.quality.to_total(limit + 0.999 * slack(limit))
 
     def within(self, limit: float) -> Problem:
         """The same problem with another limit on the quality loss."""
