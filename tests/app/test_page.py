@@ -16,7 +16,7 @@ from random import Random
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Error, Locator, Page, Route, expect
+from playwright.sync_api import Browser, Error, Locator, Page, Request, Route, expect
 
 import elsewhere as ew
 from elsewhere.app import curves
@@ -322,7 +322,12 @@ def test_the_proof_waits_until_the_slider_rests(page: Page) -> None:
     page.clock.install()
     page.clock.pause_at(time.time() + 60)
     drafts: list[bool] = []
-    page.on("request", lambda it: drafts.append(it.post_data_json["draft"]) if it.url.endswith("/release") else None)
+
+    def note(request: Request) -> None:
+        if request.url.endswith("/release"):
+            drafts.append((request.post_data_json or {})["draft"])
+
+    page.on("request", note)
     for times in (1, 2):
         with page.expect_response("**/release"):
             page.keyboard.press("PageUp")
