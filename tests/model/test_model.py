@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import elsewhere as ew
 from elsewhere.model.distances import DISTANCES, Measure, find_distance
+from elsewhere.model.histogram import parse_weights
 from elsewhere.paper.terms import term
 from elsewhere.solvers import terms
 from elsewhere.solvers.choices import KINDS
@@ -63,6 +64,20 @@ def test_union_adds_no_spurious_bin() -> None:
     assert set(result.histogram) <= {"cafe", "gym", "museum"}
     assert (result.histogram.counts > 0).all()
     assert "park" not in result.histogram
+
+
+@given(st.permutations(["Bar", "cafe", "gym"]), st.booleans(), st.booleans())
+def test_weights_with_known_names(names: list[str], other_spelling: bool, one_more: bool) -> None:
+    """Names that are known need no index of their own; what is read is the same."""
+    known = ew.Histogram({"Bar": 1, "cafe": 2, "gym": 3}).index
+    target = {name.upper() if other_spelling and name == "cafe" else name: float(len(name)) for name in names}
+    if one_more:
+        target["zoo"] = 0.5
+    index, weights = parse_weights(target, "target", known)
+    expected, expected_weights = parse_weights(ew.Profile(target), "target")
+    assert (index is known) == (not other_spelling and not one_more)
+    assert (index.names, list(index.keys)) == (expected.names, list(expected.keys))
+    assert (weights / weights.sum()).tolist() == expected_weights.tolist()
 
 
 def test_profile_is_a_distribution() -> None:
