@@ -3,6 +3,8 @@
 To load the compiler takes longer than to interpret a small question, and to compile takes many seconds, once on a
 machine. So small questions are interpreted at first. After some of them another process compiles everything into the
 cache on disk, and once it has ended, kernels are loaded from there. A large question is compiled for at once.
+
+Many commands may start at once on a new machine. Only one of them compiles, and the others wait for it.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TypeVar
 
@@ -89,12 +92,34 @@ def compile_in_background(awaited: bool = False) -> None:
         _began = time.monotonic()
         try:
             _process = subprocess.Popen(
-                [sys.executable, "-c", f"import {__name__.partition('.')[0]}.preload"],
+                [sys.executable, "-c", f"from {__name__} import fill_cache; fill_cache()"],
                 stdin=nowhere, stdout=nowhere, stderr=nowhere,
                 cwd=found_at, env={**os.environ, "PYTHONPATH": path}, start_new_session=True,
             )  # fmt: skip
         except (OSError, TypeError):  # no process can be had, or nobody knows the name of the interpreter
             compile_at_once()
+
+
+def fill_cache() -> None:
+    """Compile everything into the cache on disk; if another process does so already, wait until it has ended."""
+    if _is_first():
+        import_module(f"{__name__.partition('.')[0]}.preload")
+
+
+def _is_first() -> bool:
+    """Whether no other process fills the cache, once none does. Others wait from then on until this one has ended."""
+    try:
+        import fcntl
+
+        folder = os.open(os.environ.get("NUMBA_CACHE_DIR") or Path(__file__).parent, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            return False
+    except (ImportError, OSError):  # on Windows, or where folders cannot be locked, two may compile at once
+        pass
+    return True
 
 
 def wait() -> None:
