@@ -322,7 +322,7 @@ def parse_weights(weights: TableLike, what: str, known: NameIndex | None = None)
     else:
         names, values = _parse(weights, what)
         _, numbers, index, _ = _sorted(names, _real(names, values, what), what, known)
-    if not 0.0 < np.maximum.reduce(numbers) < _LARGEST_WEIGHT:
+    if not 0.0 < np.maximum.reduce(numbers, initial=0.0) < _LARGEST_WEIGHT:
         with np.errstate(over="ignore"):
             total = float(numbers.sum())
         if not 0 < total < math.inf:
