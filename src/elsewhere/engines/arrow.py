@@ -1,4 +1,4 @@
-"""Apache Arrow, which comes without types: its modules, and names for what is handed around."""
+"""Apache Arrow, which has no type stubs: its modules, and aliases for its types."""
 
 from __future__ import annotations
 
@@ -23,5 +23,5 @@ FileSystem: TypeAlias = Any
 
 
 def datasets() -> Any:
-    """Arrow's module for tables of many files, which imports pandas: a second that few processes have to wait."""
+    """Arrow's module for tables of many files. It imports pandas, which takes a second, so it is loaded late."""
     return import_module("pyarrow.dataset")

@@ -1,16 +1,16 @@
-"""Kernels: plain functions of loops and arrays that run compiled by Numba, or interpreted as they are.
+"""Kernels: plain functions with loops over arrays, which run compiled by Numba or interpreted.
 
-One implementation, two ways to run it, with the same answer to the last bit; `first_answers` chooses the way.
+There is one implementation and two ways to run it, with the same result to the last bit; `first_answers` chooses.
 
-Numba keeps its cache beside the source file or in the user's cache folder. A read-only installation under a
-read-only home has neither, and decorating with ``cache=True`` raises there; such a process compiles for itself.
+Numba keeps its cache beside the source file or in the user's cache folder. A read-only installation with a read-only
+home has neither, and ``cache=True`` raises an error there. Such a process compiles without a cache.
 
-Numba notices a change of a kernel's own file only, so kernels that call each other stay in one file, or are decorated
-with `kernel_over`.
+Numba's cache only notices changes in a kernel's own file, so kernels that call each other share a file, or are
+decorated with `kernel_over`.
 
-A kernel may take named tuples but returns plain ones. Numba makes a named tuple by calling its class, and a Ctrl-C that
-comes during that call ends the process with a segmentation fault. Their fields are put into local variables before a
-loop: each access to an array in a tuple counts a reference.
+A kernel may take named tuples but returns plain ones. Numba creates a named tuple by calling its class, and a Ctrl-C
+during that call ends the process with a segmentation fault. Copy the fields of tuples into local variables before a
+loop: each access to an array in a tuple updates a reference count.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def interpreting() -> Iterator[None]:
     """Run the kernels that this thread calls without the compiler."""
     before, _this_thread.interpreting = is_interpreting(), True
     try:
-        with np.errstate(over="ignore", invalid="ignore"):  # compiled kernels say nothing either
+        with np.errstate(over="ignore", invalid="ignore"):  # compiled kernels do not warn either
             yield
     finally:
         _this_thread.interpreting = before
@@ -60,7 +60,7 @@ class Kernel:
 
     @cached_property
     def compiled(self) -> Any:
-        """The function as Numba has it, which runs without the interpreter's lock."""
+        """The compiled function, which releases the GIL."""
         njit = _numba().njit
         try:
             compiled = njit(cache=True, nogil=True)(self.function)
@@ -79,7 +79,7 @@ def kernel(function: F) -> F:
 
 
 def kernel_over(*modules: ModuleType) -> Callable[[F], F]:
-    """A decorator like `kernel` for kernels that call those of other modules: their cache is void if one changes."""
+    """A decorator like `kernel`, for kernels that call those of other modules: a change there voids their cache."""
 
     def decorate(function: F) -> F:
         return cast(F, Kernel(function, modules))
@@ -89,7 +89,7 @@ def kernel_over(*modules: ModuleType) -> Callable[[F], F]:
 
 @cache
 def _numba() -> Any:
-    """The compiler, which takes kernels for what they are compiled to where one calls another."""
+    """Numba, set up so that kernels can call each other."""
     import numba
     from numba.core import event
     from numba.extending import typeof_impl
@@ -99,7 +99,7 @@ def _numba() -> Any:
         return numba.types.Dispatcher(value.compiled)
 
     class Announcement(event.Listener):
-        """Tells a person at a terminal, once, why the first question ever takes so long."""
+        """Prints once, on a terminal, why the very first question takes so long."""
 
         due = True
 
