@@ -89,7 +89,7 @@ def _curves(page: Page, goal: str) -> float:
     """Seconds from the question of a curve to its last point."""
     choice = page.get_by_label(f"Profile to {goal.lower()}")
     choice.select_option("")
-    expect(page.locator("#outcome-words")).to_contain_text("Choose whom")
+    expect(page.locator("#outcome-words")).to_contain_text("Choose a profile")
     page.evaluate("() => performance.clearMeasures('curve')")
     choice.select_option("target.csv")
     page.wait_for_function("() => performance.getEntriesByName('curve').length")

@@ -136,13 +136,15 @@ class Plan:
         covered = plan.covered_in(histogram)
         if plan.policy.goal != "hide" or any(covered.values()):
             covered.check_known()
-        known = plan._known(histogram.index).union(plan.counted(histogram).index)
+        counted = plan.counted(histogram)
+        known = plan._known(histogram.index).union(counted.index)
         for name in plan.policy.spared:
             if not known.covered(name):
                 raise InputError(f"the spared location {quote(name)} is not in the history{closest(name, known.names)}")
-        if plan._comparison is not None and not plan.policy.allow_mismatch:
-            plan._comparison.match(plan.counted(histogram).index).check()
-        return plan.question_about(histogram, covered)
+        match = plan._match(counted)
+        if not plan.policy.allow_mismatch:
+            match.check()
+        return plan._question(histogram, counted, match, covered)
 
     def check_single(self) -> None:
         """Raise if the policy needs many users."""
@@ -213,12 +215,22 @@ class Plan:
 
     def question_about(self, history: Histogram, sensitive: Iterable[str] | Covered) -> Question:
         """Return what the policy asks of `history` when its `sensitive` locations are known already."""
-        policy, watched = self.policy, self._watched(history)
-        history = self.counted(history)
-        match = Match({}, None, 1.0) if self._comparison is None else self._comparison.match(history.index)
+        counted = self.counted(history)
+        match = self._match(counted)
         # If the person's places hardly match the target's kinds, a release would be useless.
-        if match.kinds is not None and not policy.allow_mismatch:
+        if match.kinds is not None and not self.policy.allow_mismatch:
             match.check()
+        return self._question(history, counted, match, sensitive)
+
+    def _match(self, counted: Histogram) -> Match:
+        """How a histogram, of places or of kinds, matches the target."""
+        return Match({}, None, 1.0) if self._comparison is None else self._comparison.match(counted.index)
+
+    def _question(
+        self, places: Histogram, history: Histogram, match: Match, sensitive: Iterable[str] | Covered
+    ) -> Question:
+        """The question about `history`; if the policy is about kinds, `places` has the original places."""
+        policy, watched = self.policy, self._watched(places)
         quality, privacy = self._distances(match)
         fixed = frozenset() if policy.allow_sensitive_rise else watched
         if match.kinds is not None:  # the release has names, so a bare kind gets no visits
@@ -486,10 +498,9 @@ class Plan:
 
     def _check_places(self, history: NameIndex) -> None:
         """Raise if the policy seems to misspell a place to which it gives a kind; a missing place is no error."""
-        known = self._known(history)
-        others = [name for name in history.names if NameIndex(list(self.policy.kinds)).position(name) < 0]
-        for name in self.policy.kinds:
-            meant = "" if known.covered(name) else closest(name, others)
+        known, told = self._known(history), NameIndex(list(self.policy.kinds))
+        for name in told.names:
+            meant = "" if known.covered(name) else closest(name, [at for at in history.names if told.position(at) < 0])
             if meant:
                 raise InputError(f"kinds names {quote(name)}, which is not in the history{meant}", ("kinds",))
 

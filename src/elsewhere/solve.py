@@ -167,16 +167,16 @@ def _solve_frontier(
     falling = sorted(set(budgets), reverse=True)
     for first in range(0, len(falling), _POINTS_PER_CALL):
         some = falling[first : first + _POINTS_PER_CALL]
-        totals = [problem.within(budget).budget for budget in some]
+        totals = [problem.budget_at(budget) for budget in some]
         for budget, solution in zip(some, one_call.attempts(problem, totals, limits), strict=True):
-            tighter, short_of[budget] = problem.within(budget), ""
             if solution is None:
-                limits = _limits(question)
+                limits, tighter = _limits(question), problem.within(budget)
                 choices = tabulated(tighter, limits, known, wider=choices)
                 solution, short_of[budget] = searched(tighter, choices, known, limits), choices.short_of
             solutions[budget] = solution
             if on_point is not None:
-                on_point(_sanitized(question.within(budget), tighter, solution, short_of[budget]))
+                asked = question.within(budget)
+                on_point(_sanitized(asked, asked.problem, solution, short_of.get(budget, "")))
     answers: dict[float, Sanitized] = {}
     for budget in sorted(solutions):
         asked = question.within(budget)
@@ -184,7 +184,7 @@ def _solve_frontier(
         if not solutions[budget].closed:
             solutions[budget] = exact.better(asked.problem, solutions[budget], known)
         known = solutions[budget].counts
-        answers[budget] = _sanitized(asked, asked.problem, solutions[budget], short_of[budget])
+        answers[budget] = _sanitized(asked, asked.problem, solutions[budget], short_of.get(budget, ""))
     return Frontier([answers[budget] for budget in budgets], budgets)
 
 
@@ -430,9 +430,7 @@ def _sanitized(
     proven: bool = True,
 ) -> Sanitized:
     """Turn a solution into a result, on the scale of its distances."""
-    quality_loss, privacy_distance = problem.quality.from_total(solution.objective), None
-    if problem.goal != "hide":
-        quality_loss, privacy_distance = exact.figures(problem, solution.counts)
+    quality_loss, privacy_distance = _figures(problem, solution)
     objective = question.objective(quality_loss, privacy_distance)
     measure = problem.quality if question.minimises_loss or problem.privacy is None else problem.privacy
     sign = -1.0 if question.aim == "far" else 1.0
@@ -448,7 +446,7 @@ def _sanitized(
     notes += question.notes
     if risen := _risen(question, problem, solution.counts):
         notes.append(f"warning: the release adds visits to places of often sensitive kinds: {name_list(risen)}")
-    if problem.left_out.any():
+    if problem.goal == "hide" and problem.left_out.any():
         notes.append(f"the quality loss leaves out the sensitive locations: {measure.distance.name} is infinite there")
     if short_of:
         notes.append(f"the {short_of} limit restricted the search to counts near its start")
@@ -464,6 +462,16 @@ def _sanitized(
         tuple(notes),
         question,
     )
+
+
+def _figures(problem: Problem, solution: Solution) -> tuple[float, float | None]:
+    """The quality loss and the privacy distance of a solution."""
+    if problem.goal == "hide":
+        return problem.quality.from_total(solution.objective), None
+    if problem.privacy is None or math.isnan(solution.quality_total):
+        return exact.figures(problem, solution.counts)
+    distance = -solution.objective if problem.goal == "avoid" else solution.objective
+    return problem.quality.from_total(solution.quality_total), problem.privacy.from_total(distance)
 
 
 def _risen(question: Question, problem: Problem, counts: Ints) -> list[str]:

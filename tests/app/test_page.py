@@ -16,7 +16,7 @@ from random import Random
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Error, Locator, Page, Route, expect
+from playwright.sync_api import Browser, Error, Locator, Page, Request, Route, expect
 
 import elsewhere as ew
 from elsewhere.app import curves
@@ -310,6 +310,34 @@ def test_the_arrow_keys_go_on(page: Page) -> None:
         page.keyboard.press("ArrowRight")
         settled(page)
         expect(page.get_by_role("slider")).to_have_value(str(step))
+
+
+def test_the_proof_waits_until_the_slider_rests(page: Page) -> None:
+    """Somebody who goes on would wait for it, and not see the next picture."""
+    load(page, EXPORTS / "swarm_api_checkins.json")
+    page.get_by_role("radio", name="Avoid").check()
+    aim(page, "commuter")
+    page.get_by_role("slider").press("Home")
+    settled(page)
+    page.clock.install()
+    page.clock.pause_at(time.time() + 60)
+    drafts: list[bool] = []
+
+    def note(request: Request) -> None:
+        if request.url.endswith("/release"):
+            drafts.append((request.post_data_json or {})["draft"])
+
+    page.on("request", note)
+    for times in (1, 2):
+        with page.expect_response("**/release"):
+            page.keyboard.press("PageUp")
+        expect(page.locator("#proof-words")).to_contain_text("when the slider rests")
+        expect(page.get_by_role("button", name="Save as CSV")).to_be_disabled()
+        page.clock.run_for(50)
+        assert drafts == [True] * times
+    page.clock.resume()
+    settled(page)
+    assert drafts == [True, True, False]
 
 
 def test_the_point_can_be_dragged(page: Page) -> None:

@@ -7,6 +7,7 @@ import math
 import pickle
 from collections import Counter
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from hypothesis import strategies as st
 
 import elsewhere as ew
 from elsewhere.model.distances import DISTANCES, Measure, find_distance
+from elsewhere.model.histogram import parse_weights
+from elsewhere.model.problem import ROOM
 from elsewhere.paper.terms import term
 from elsewhere.solvers import terms
 from elsewhere.solvers.choices import KINDS
@@ -65,6 +68,20 @@ def test_union_adds_no_spurious_bin() -> None:
     assert "park" not in result.histogram
 
 
+@given(st.permutations(["Bar", "cafe", "gym"]), st.booleans(), st.booleans())
+def test_weights_with_known_names(names: list[str], other_spelling: bool, one_more: bool) -> None:
+    """Names that are known need no index of their own; what is read is the same."""
+    known = ew.Histogram({"Bar": 1, "cafe": 2, "gym": 3}).index
+    target = {name.upper() if other_spelling and name == "cafe" else name: float(len(name)) for name in names}
+    if one_more:
+        target["zoo"] = 0.5
+    index, weights = parse_weights(target, "target", known)
+    expected, expected_weights = parse_weights(ew.Profile(target), "target")
+    assert (index is known) == (not other_spelling and not one_more)
+    assert (index.names, list(index.keys)) == (expected.names, list(expected.keys))
+    assert (weights / weights.sum()).tolist() == expected_weights.tolist()
+
+
 def test_profile_is_a_distribution() -> None:
     profile = ew.Profile({"a": 1, "b": 3})
     assert profile["b"] == 0.75
@@ -108,3 +125,25 @@ def test_distance_of_different_sizes() -> None:
     assert ew.distance("variational", {"a": 1}, {"b": 5}) == 2
     assert ew.distance("pearson", {"a": 1}, {"b": 5}) == math.inf
     assert ew.distance(lambda r, x: abs(r - x), {"a": 1}, {"b": 5}) == 6
+
+
+@pytest.mark.parametrize("name", ["js", "variational", "squared-l2"])
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2), st.integers(3, 5)), min_size=1, max_size=12), st.data())
+def test_bins_that_are_alike(name: str, bins: list[tuple[int, int, int]], data: st.DataObject) -> None:
+    """Their terms and their counts within a budget are copied, and are those of each bin on its own."""
+    r, low, high = (np.array(column, dtype=np.int64) for column in zip(*bins, strict=True))
+    kind, size, budget = KINDS[name], 20.0, data.draw(st.floats(0.01, 0.2)) * (1.0 if name != "squared-l2" else 20.0)
+    start = np.append(0, np.cumsum(high - low + 1))
+    table, first = np.full(start[-1], np.nan), data.draw(st.integers(0, int(start[-1]) - 1))
+    for begin, end in ((0, first), (first, int(start[-1]))):
+        terms.fill(kind, r.astype(np.float64), low, start, size, size, begin, end, table)
+    expected = [[terms.term(kind, float(a), float(x), size, size) for x in range(b, c + 1)] for a, b, c in bins]
+    assert table.tolist() == list(chain.from_iterable(expected))
+    least, number = terms.ranges(kind, np.ones(len(r)), r.astype(np.float64), low, high, size, size, budget)
+    room = budget - sum(map(min, expected)) + ROOM * (1.0 + budget)
+    fits = [
+        [b + at for at, term in enumerate(row) if term <= room + min(row)]
+        for (_, b, _), row in zip(bins, expected, strict=True)
+    ]
+    if room >= 0.0:
+        assert [(int(a), int(b)) for a, b in zip(least, number, strict=True)] == [(row[0], len(row)) for row in fits]

@@ -17,5 +17,5 @@ Number = TypeVar("Number", bound=np.generic)
 
 def exact_sum(counts: Ints) -> int:
     """The sum of nonnegative counts, correct even if it exceeds 64 bits."""
-    nearly = float(counts.sum(dtype=np.float64))
+    nearly = float(np.add.reduce(counts, dtype=np.float64))
     return int(nearly) if nearly < 2.0**52 else sum(counts.tolist())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from itertools import compress
 from typing import Any
 
@@ -29,8 +29,7 @@ def union_of(question: Question, target: NameIndex | None) -> tuple[NameIndex, I
         if is_pattern(name):
             raise InputError(f"candidates has the pattern {quote(name)}; name each candidate", ("candidates",))
     index = history.index.union(NameIndex(candidates)) if candidates else history.index
-    earlier = visited_in(question.lower)
-    if earlier:
+    if question.lower is not None and (earlier := visited_in(question.lower)):
         index = index.union(NameIndex(earlier))
     if target is not None:
         index = index.union(target)
@@ -64,42 +63,57 @@ def bounds_of(question: Question, index: NameIndex, original: Ints, size: int, s
     """The least and the greatest count of every location."""
     if not isinstance(question.visited_only, bool | np.bool_):
         raise InputError(f"visited_only is {quote(question.visited_only)}; it must be True or False", ("visited_only",))
-    earlier = isinstance(question.lower, Histogram)
-    lower = _earlier_counts(question, index, size)
-    upper = np.full(len(original), size, dtype=np.int64)
-    bounded = np.zeros(len(original), dtype=np.bool_)
-    for at, count in bound_by_place("lower", None if earlier else question.lower, index, max).items():
-        lower[at] = min(count, size + 1)
-    for at, count in bound_by_place("upper", question.upper, index, min).items():
-        upper[at], bounded[at] = min(count, size + 1), True
+    lower, upper = _least_counts(question, index, size), np.empty(len(original), dtype=np.int64)
+    upper.fill(size)
+    bounds = bound_by_place("upper", question.upper, index, min)
+    for at, count in bounds.items():
+        upper[at] = min(count, size + 1)
     closed = sensitive | (original == 0) if question.visited_only else sensitive
-    if earlier and (closed & (lower > 0)).any():
-        raise _not_kept(index, lower, closed, sensitive, question.size == "free")
-    for at in np.flatnonzero(lower > np.where(closed, 0, upper)).tolist() if question.lower is not None else ():
-        why = "is sensitive" if sensitive[at] else "was never visited (visited_only)"
-        wrong = f"cannot be met: the location {why}" if closed[at] else f"is above its upper bound {upper[at]}"
-        what = "the earlier release's count" if earlier else "the lower bound"
-        what = "the history's count" if question.size == "free" and lower[at] == original[at] else what
-        if closed[at] or bounded[at]:
-            raise InputError(f"{what} {lower[at]} of {quote(index.names[at])} {wrong}")
+    if question.lower is not None:
+        _check_least(question, index, original, lower, upper, closed, sensitive, bounds)
     upper = np.minimum(upper, size)
-    not_raised = [at for name in question.not_raised for at in index.positions(name)]
-    upper[not_raised] = np.minimum(upper, np.maximum(original, lower))[not_raised]
+    if not_raised := [at for name in question.not_raised for at in index.positions(name)]:
+        upper[not_raised] = np.minimum(upper, np.maximum(original, lower))[not_raised]
     upper[closed] = 0
     if question.size == "free":  # the visits that may be added
         upper = np.minimum(upper, lower + max(size - exact_sum(lower), 0))
     return lower, upper
 
 
-def _earlier_counts(question: Question, index: NameIndex, size: int) -> Ints:
-    """The counts of an earlier release, if `lower` is one. Its names are places, never patterns."""
+def _least_counts(question: Question, index: NameIndex, size: int) -> Ints:
+    """The lower bounds, or the counts of an earlier release. Its names are places, never patterns."""
     lower, earlier = np.zeros(len(index.names), dtype=np.int64), question.lower
-    if not isinstance(earlier, Histogram):
+    if earlier is not None and isinstance(earlier, Histogram):
+        visited = np.flatnonzero(earlier.counts)
+        places = np.array(index.positions_of(earlier.index), dtype=np.int64)[visited]
+        lower[places] = np.minimum(earlier.counts[visited], size + 1)
         return lower
-    visited = np.flatnonzero(earlier.counts)
-    places = np.array(index.positions_of(earlier.index), dtype=np.int64)[visited]
-    lower[places] = np.minimum(earlier.counts[visited], size + 1)
+    for at, count in bound_by_place("lower", earlier, index, max).items():
+        lower[at] = min(count, size + 1)
     return lower
+
+
+def _check_least(
+    question: Question,
+    index: NameIndex,
+    original: Ints,
+    lower: Ints,
+    upper: Ints,
+    closed: Flags,
+    sensitive: Flags,
+    bounds: Container[int],
+) -> None:
+    """Raise if the lower bound of a location is above its upper one; `bounds` has the locations with an upper bound."""
+    earlier, free = isinstance(question.lower, Histogram), question.size == "free"
+    if earlier and (closed & (lower > 0)).any():
+        raise _not_kept(index, lower, closed, sensitive, free)
+    for at in np.flatnonzero(lower > np.where(closed, 0, upper)).tolist():
+        why = "is sensitive" if sensitive[at] else "was never visited (visited_only)"
+        wrong = f"cannot be met: the location {why}" if closed[at] else f"is above its upper bound {upper[at]}"
+        what = "the earlier release's count" if earlier else "the lower bound"
+        what = "the history's count" if free and lower[at] == original[at] else what
+        if closed[at] or at in bounds:
+            raise InputError(f"{what} {lower[at]} of {quote(index.names[at])} {wrong}")
 
 
 def _not_kept(index: NameIndex, lower: Ints, closed: Flags, sensitive: Flags, only_adds: bool) -> Infeasible:
@@ -119,8 +133,8 @@ def _not_kept(index: NameIndex, lower: Ints, closed: Flags, sensitive: Flags, on
 
 def check_growth(question: Question, lower: Ints, size: int) -> None:
     """Raise if there is no room for an earlier release. A history that only grows always has room."""
-    earlier, needed = question.lower, exact_sum(lower)
-    if not isinstance(earlier, Histogram) or needed <= size:
+    earlier = question.lower
+    if earlier is None or not isinstance(earlier, Histogram) or (needed := exact_sum(lower)) <= size:
         return
     if earlier.size > size:
         told = f"the earlier release has {plural(earlier.size, 'visit')}, and this one would have only {size}"

@@ -30,11 +30,12 @@ DistanceLike: TypeAlias = str | TreeDistance | KindDistance | SmoothedJS | Calla
 Size: TypeAlias = float | Floats
 
 _SLACK = 1e-12
+_EPSILON = float(np.finfo(np.float64).eps)
 
 
 def slack(limit: float) -> float:
     """The tolerance of a limit: 1e-12, or the rounding of the limit itself if that is more."""
-    return _SLACK + 4.0 * float(np.finfo(np.float64).eps) * abs(limit) if abs(limit) < math.inf else 0.0
+    return _SLACK + 4.0 * _EPSILON * abs(limit) if abs(limit) < math.inf else 0.0
 
 
 def _js(r: Floats, x: Floats, r_size: Size, x_size: Size) -> Floats:
@@ -119,20 +120,19 @@ DISTANCES = {distance.name: distance for distance in _BUILT_IN}
 
 def find_distance(wanted: DistanceLike) -> Distance:
     """The built-in distance of that name, or the user's function as a distance; without its tree or kernel."""
+    if isinstance(wanted, str) and wanted in DISTANCES:
+        return DISTANCES[wanted]
     if isinstance(wanted, TreeDistance | KindDistance):
-        wanted = wanted.name
+        return find_distance(wanted.name)
     if isinstance(wanted, SmoothedJS):
-        wanted = "js"
+        return DISTANCES["js"]
     if callable(wanted):
         return Distance(getattr(wanted, "__name__", "own function"), _vectorised(wanted), builtin=False, unbounded=True)
     if not isinstance(wanted, str):
         raise InputError(
             f"{quote(wanted)} is neither the name of a distance nor a function of (reference count, count)"
         )
-    if wanted not in DISTANCES:
-        known = ", ".join(DISTANCES)
-        raise InputError(f"unknown distance {quote(wanted)}{closest(wanted, DISTANCES)} (known: {known})")
-    return DISTANCES[wanted]
+    raise InputError(f"unknown distance {quote(wanted)}{closest(wanted, DISTANCES)} (known: {', '.join(DISTANCES)})")
 
 
 def _vectorised(term: Callable[[float, int], float]) -> Callable[[Floats, Floats, Size, Size], Floats]:

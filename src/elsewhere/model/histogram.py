@@ -49,6 +49,8 @@ TableLike: TypeAlias = SupportsItems | Iterable[tuple[str, SupportsFloat]] | Has
 TargetLike: TypeAlias = TableLike | HasProfile
 
 _LARGEST = np.iinfo(np.int64).max
+#: The sum of weights below this is finite, however many there are.
+_LARGEST_WEIGHT = 1e280
 
 
 class SupportsColumns(Protocol):
@@ -189,8 +191,8 @@ class Histogram(_Table):
     @classmethod
     def _of(cls, locations: tuple[str, ...], counts: Ints) -> Histogram:
         """The positive counts of arrays that are known to be sound and sorted by location."""
-        positive = counts > 0
-        if not positive.all():
+        if np.count_nonzero(counts) < len(counts):
+            positive = counts > 0
             locations, counts = tuple(compress(locations, positive.tolist())), counts[positive]
         histogram = cls.__new__(cls)
         histogram._locations = locations
@@ -307,20 +309,24 @@ def as_target(target: TargetLike) -> TableLike:
     """The profile of an object that has one, or else the table itself."""
     profile = getattr(target, "profile", None)
     # A pandas Series also has its labels as attributes.
-    return profile if isinstance(profile, Profile) else cast(TableLike, target)
+    return profile if profile is not None and isinstance(profile, Profile) else cast(TableLike, target)
 
 
-def parse_weights(weights: TableLike, what: str) -> tuple[NameIndex, Floats]:
-    """Locations sorted by name and their nonnegative, finite weights, which do not sum to 0."""
-    if isinstance(weights, _Table):
+def parse_weights(weights: TableLike, what: str, known: NameIndex | None = None) -> tuple[NameIndex, Floats]:
+    """Locations sorted by name and their nonnegative, finite weights, which do not sum to 0.
+
+    If the names are those of `known`, an index of distinct places, it is returned instead of a new one, to save time.
+    """
+    if type(weights) is not dict and isinstance(weights, _Table):
         index, numbers = weights.index, weights._numbers.astype(np.float64)
     else:
         names, values = _parse(weights, what)
-        _, numbers, index, _ = _sorted(names, _real(names, values, what), what)
-    with np.errstate(over="ignore"):
-        total = float(numbers.sum())
-    if not 0 < total < math.inf:
-        raise InputError(f"the weights of the {what} sum to {total!r}; the sum must be positive and finite")
+        _, numbers, index, _ = _sorted(names, _real(names, values, what), what, known)
+    if not 0.0 < np.maximum.reduce(numbers, initial=0.0) < _LARGEST_WEIGHT:
+        with np.errstate(over="ignore"):
+            total = float(numbers.sum())
+        if not 0 < total < math.inf:
+            raise InputError(f"the weights of the {what} sum to {total!r}; the sum must be positive and finite")
     return index, numbers
 
 
@@ -329,7 +335,7 @@ def _real(locations: list[str], values: list[Any], what: str) -> Floats:
     if set(map(type, values)) <= {float, int}:
         with suppress(OverflowError):
             usual = np.array(values, dtype=np.float64)
-            if ((usual >= 0.0) & (usual < math.inf)).all():
+            if np.minimum.reduce(usual) >= 0.0 and np.maximum.reduce(usual) < math.inf:
                 return usual
     numbers = []
     for location, value in zip(locations, values, strict=True):
@@ -350,28 +356,37 @@ def _parse(table: TableLike, what: str) -> tuple[list[str], list[Any]]:
     if isinstance(table, str | bytes):
         raise InputError(f"the {what} is {quote(table)}; give a mapping from locations to numbers")
     given: Any = table.histogram if hasattr(table, "histogram") and not hasattr(table, "items") else table
+    locations, values = _columns(given, table, what)
+    if not locations:
+        raise InputError(f"the {what} is empty: it has no locations")
+    if set(map(type, locations)) != {str} and not all(isinstance(location, str) for location in locations):
+        odd = next(location for location in locations if not isinstance(location, str))
+        raise InputError(f"the {what} has the location {quote(odd)}, which is not a string")
+    return locations, values
+
+
+def _columns(given: Any, table: TableLike, what: str) -> tuple[list[Any], list[Any]]:
+    """The locations and the numbers of a mapping or of pairs."""
+    if type(given) is dict:
+        return list(given), list(given.values())
     try:
         rows = [(location, value) for location, value in (given.items() if hasattr(given, "items") else given)]
     except (TypeError, ValueError):
         kind = type(table).__name__
         raise InputError(f"the {what} is a {kind}; give a mapping or pairs of location and number") from None
-    if not rows:
-        raise InputError(f"the {what} is empty: it has no locations")
-    locations = [location for location, _ in rows]
-    if set(map(type, locations)) != {str} and not all(isinstance(location, str) for location in locations):
-        odd = next(location for location in locations if not isinstance(location, str))
-        raise InputError(f"the {what} has the location {quote(odd)}, which is not a string")
-    return locations, [value for _, value in rows]
+    return [location for location, _ in rows], [value for _, value in rows]
 
 
 def _sorted(
-    locations: list[str], numbers: np.ndarray[Any, Any], what: str
+    locations: list[str], numbers: np.ndarray[Any, Any], what: str, known: NameIndex | None = None
 ) -> tuple[tuple[str, ...], np.ndarray[Any, Any], NameIndex, dict[str, tuple[str, ...]]]:
     """Locations by name with their numbers, their index, and the spellings that were merged into them."""
     names = sorted(locations)
     if names != locations:
         order = sorted(range(len(locations)), key=locations.__getitem__)
         numbers = numbers[order]
+    if known is not None and known.names == (same := tuple(names)):
+        return same, numbers, known, {}
     if len(set(names)) < len(names):
         twice = next(a for a, b in pairwise(names) if a == b)
         raise InputError(f"the {what} has the location {quote(twice)} more than once")

@@ -35,9 +35,8 @@ _LETTERS = (
     "\u3041-\u3096\u30a1-\u30fa\u30fc\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
 )
 _SIMPLE = re.compile(f"[{_LETTERS}]*")
-#: Characters that prevent folding many names at once: anything but these characters and single inner blanks.
-_UNUSUAL = re.compile(f"[^{_LETTERS}\\n]|  | \\n|\\n ")
-_UNUSUAL_ASCII = re.compile(r"[^ -~\n]|  | \n|\n ")
+#: Characters that prevent folding many names at once.
+_UNUSUAL = re.compile(f"[^{_LETTERS}]")
 
 
 def name_key(name: str) -> str:
@@ -60,13 +59,14 @@ def name_key(name: str) -> str:
 
 def name_keys(names: Sequence[str]) -> list[str]:
     """The keys of many names; this is fast for plain names."""
-    text = "\n".join(names)
-    unusual = _UNUSUAL_ASCII if text.isascii() else _UNUSUAL  # the first is several times as fast
-    if not unusual.search(text) and not text.startswith(" ") and not text.endswith(" "):
-        keys = text.casefold().split("\n")
-        if len(keys) == len(names):
-            return keys
-    return [name_key(name) for name in names]
+    characters = "".join(names)
+    # For ASCII both tests are equivalent, but the first is much faster.
+    if not (characters.isprintable() if characters.isascii() else not _UNUSUAL.search(characters)):
+        return [name_key(name) for name in names]
+    text = "\n".join(["", *names, ""]).casefold()
+    keys = text.split("\n")[1:-1]
+    needless_blanks = "  " in text or "\n " in text or " \n" in text
+    return [" ".join(key.split()) for key in keys] if needless_blanks else keys
 
 
 def merge_spellings(counts: Mapping[str, Number]) -> tuple[dict[str, Number], dict[str, tuple[str, ...]]]:
@@ -145,6 +145,8 @@ class NameIndex:
 
     def union(self, other: NameIndex) -> NameIndex:
         """The known places and those of others, sorted; a place that is known keeps its name."""
+        if other is self:
+            return self
         new = {key: name for key, name in zip(other.keys, other.names, strict=True) if key not in self._first}
         if not new:
             return self

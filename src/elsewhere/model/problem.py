@@ -79,8 +79,12 @@ class Problem(NamedTuple):
 
     @property
     def budget(self) -> float:
-        """The limit on the sum of the quality terms, with nearly all of the slack (sums vary by rounding)."""
-        return self.quality.to_total(self.limit + 0.999 * slack(self.limit))
+        """The limit on the sum of the quality terms."""
+        return self.budget_at(self.limit)
+
+    def budget_at(self, limit: float) -> float:
+        """The budget for another limit on the quality loss, with nearly all of the slack (sums vary by rounding)."""
+        return self.quality.to_total(limit + 0.999 * slack(limit))
 
     def within(self, limit: float) -> Problem:
         """The same problem with another limit on the quality loss."""
@@ -199,7 +203,7 @@ def _targeting(question: Question) -> Problem:
     limit = nonnegative("max_quality_loss", question.max_quality_loss)
     if question.target is None:
         raise InputError(f"{question.goal} needs a target", ("target",))
-    target, weights = parse_weights(as_target(question.target), "target")
+    target, weights = parse_weights(as_target(question.target), "target", question.history.index)
     weights, wanted, size = _sized(question, weights)
     of_kinds = isinstance(question.privacy, KindDistance)
     index, original = union_of(question, None if of_kinds else target)
@@ -229,6 +233,8 @@ def _with_tree(
     question: Question, index: NameIndex, quality: Measure, privacy: OptionalMeasure
 ) -> tuple[Measure, OptionalMeasure]:
     """The measures with the tree that they share, if one of them is over a taxonomy or of kinds."""
+    if isinstance(question.quality, str) and isinstance(question.privacy, str):
+        return quality, privacy
     asked = [question.quality] if privacy is None else [question.quality, question.privacy]
     over = [distance if isinstance(distance, TreeDistance) else None for distance in asked]
     if isinstance(question.quality, KindDistance):
@@ -251,8 +257,7 @@ def _with_tree(
 def _with_smoothing(problem: Problem, quality: DistanceLike, privacy: DistanceLike | None) -> Problem:
     """The problem with the matrices of its smoothed distances, if it has any; then other distances must be smooth."""
     asked = [distance for distance in (quality, privacy) if distance is not None]
-    smoothed = [isinstance(distance, SmoothedJS) for distance in asked]
-    if not any(smoothed):
+    if not any(isinstance(distance, SmoothedJS) for distance in asked):
         return problem
     if problem.goal == "avoid":
         raise InputError("avoid does not support a SmoothedJS; use 'js' or a TreeDistance")

@@ -243,9 +243,11 @@ class Question:
         return int(self.problem.original[self.problem.sensitive].sum())
 
     def within(self, max_quality_loss: float, **search: Any) -> Question:
-        """The same question with another limit on the quality loss, and perhaps other limits on the search."""
-        other = replace(self, max_quality_loss=max_quality_loss, search=self.search._replace(**search))
-        other.__dict__["problem"] = self.problem.within(nonnegative("max_quality_loss", max_quality_loss))
+        """The same question with another limit on the quality loss, and perhaps other, valid limits on the search."""
+        problem = self.problem.within(nonnegative("max_quality_loss", max_quality_loss))
+        limits = self.search._replace(**search) if search else self.search
+        other = object.__new__(Question)  # no checks: all other fields have passed them
+        other.__dict__.update(self.__dict__, max_quality_loss=max_quality_loss, search=limits, problem=problem)
         return other
 
     def in_time(self, seconds: float) -> Question:
@@ -386,6 +388,8 @@ def nonnegative(name: str, value: Any) -> float:
 
 def as_float(value: Any) -> float:
     """The value as a float, or NaN if that is not possible."""
+    if type(value) is float:  # the usual case; `isinstance` with an abstract class is slow
+        return value
     try:
         return float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
     except OverflowError:

@@ -38,18 +38,21 @@ def _evaluate(start: Ints, value: Ints, f: Floats, g: Floats, lam: float, mu: fl
     total = 0.0
     taken = 0.0  # integers, but their sum may exceed 64 bits
     cost = 0.0
-    for i in range(len(start) - 1):
-        at = start[i]
-        best = f[at] + lam * g[at] - mu * value[at]  # many bins have only this value
-        for e in range(at + 1, start[i + 1]):
-            reduced = f[e] + lam * g[e] - mu * value[e]
-            if reduced < best:
-                best = reduced
-                at = e
-        total += best
-        taken += value[at]
-        cost += g[at]
-    return total, taken, cost
+    best = best_value = best_cost = 0.0
+    bin_, next_ = 0, start[0]
+    for e in range(len(f)):  # a single loop takes half the time of nested ones
+        x, c = value[e], g[e]
+        reduced = f[e] + lam * c - mu * x
+        if e == next_:
+            total += best
+            taken += best_value
+            cost += best_cost
+            bin_ += 1
+            next_ = start[bin_]
+            best, best_value, best_cost = reduced, x, c
+        elif reduced < best:
+            best, best_value, best_cost = reduced, x, c
+    return total + best, taken + best_value, cost + best_cost
 
 
 @kernel

@@ -107,6 +107,8 @@ class Solution(NamedTuple):
     cost_multiplier: float
     size_multiplier: float
     proven: bool = True
+    #: The sum of the quality terms; NaN if it has not been added up.
+    quality_total: float = math.nan
 
     @property
     def closed(self) -> bool:

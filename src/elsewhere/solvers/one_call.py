@@ -67,12 +67,13 @@ def attempts(problem: Problem, budgets: list[float], limits: Limits) -> list[Sol
         np.array([quality.reference_size]), np.array([privacy.reference_size]), np.array([problem.size]),
     )  # fmt: skip
     counts = np.zeros((len(budgets), len(problem.original)), np.int64)
-    reached = np.full((len(budgets), 5, 1), math.nan)
+    reached = np.empty((len(budgets), 5, 1))
+    reached.fill(math.nan)
     _answer(asked, np.array(budgets), users, counts, reached)
     found: list[Solution | None] = []
-    for own, (_, distance, *certificate) in zip(counts, reached[:, :, 0].tolist(), strict=True):
-        objective = asked.sign * distance
-        found.append(None if math.isnan(objective) else Solution(own, objective, objective, *certificate))
+    for own, (loss, distance, bound, lam, mu) in zip(counts, reached[:, :, 0].tolist(), strict=True):
+        best = asked.sign * distance
+        found.append(None if math.isnan(best) else Solution(own, best, best, bound, lam, mu, quality_total=loss))
     return found
 
 

@@ -23,6 +23,8 @@ _SCANNED = 16
 _FLAT = 1e-15
 # The most ranges of a bin that are searched for its counts near the least.
 _LOOKS = 1 << 9
+# Slots for recent bins, whose results are reused: many bins have the same count, and logarithms take long.
+_SLOTS = 64
 
 
 @kernel
@@ -380,7 +382,15 @@ def ranges(
     n = len(r)
     best = np.empty(n, np.int64)
     least = np.empty(n)
+    alike = np.empty(n, np.int64)  # an earlier bin with the same result, or the bin itself
+    latest = np.full(_SLOTS, -1)
     for i in range(n):
+        slot = int(r[i]) % _SLOTS
+        j = latest[slot]
+        if j >= 0 and r[j] == r[i] and low[j] == low[i] and high[j] == high[i] and weight[j] == weight[i]:
+            alike[i], best[i], least[i] = j, best[j], least[j]
+            continue
+        alike[i] = latest[slot] = i
         peak = r[i] * (x_size / r_size) if kind <= VARIATIONAL else r[i]
         below = min(high[i], max(low[i], int(peak)))
         above = min(high[i], max(low[i], int(peak) + 1))
@@ -392,6 +402,9 @@ def ranges(
     new_low = np.empty(n, np.int64)
     number = np.empty(n, np.int64)
     for i in range(n):
+        if alike[i] < i:
+            new_low[i], number[i] = new_low[alike[i]], number[alike[i]]
+            continue
         room = (spare + least[i]) / weight[i] if weight[i] > 0.0 else math.inf
         new_low[i] = _furthest(kind, r[i], best[i], low[i], r_size, x_size, room)
         number[i] = 1 + _furthest(kind, r[i], best[i], high[i], r_size, x_size, room) - new_low[i]
@@ -406,10 +419,20 @@ def fill(
 
     Bin i has the values low[i], low[i] + 1, ... at start[i]..start[i + 1].
     """
+    latest = np.full(_SLOTS, -1)
     i = np.searchsorted(start, first, side="right") - 1
     while i < len(r) and start[i] < last:
-        for e in range(max(first, start[i]), min(last, start[i + 1])):
-            table[e] = term(kind, r[i], float(low[i] + e - start[i]), r_size, x_size)
+        number, is_whole = start[i + 1] - start[i], first <= start[i] and start[i + 1] <= last
+        slot = (low[i] % _SLOTS + 7 * (number % _SLOTS)) % _SLOTS
+        j = latest[slot]
+        if is_whole and j >= 0 and r[j] == r[i] and low[j] == low[i] and start[j + 1] - start[j] == number:
+            for k in range(number):
+                table[start[i] + k] = table[start[j] + k]
+        else:
+            for e in range(max(first, start[i]), min(last, start[i + 1])):
+                table[e] = term(kind, r[i], float(low[i] + e - start[i]), r_size, x_size)
+            if is_whole:
+                latest[slot] = i
         i += 1
 
 

@@ -18,6 +18,8 @@ const SLOW = 300;
 const DRAWING = "Computing what each limit achieves …";
 /** Time limit in seconds while the slider moves; the optimum can wait until it rests. */
 const QUICK = 0.08;
+/** Milliseconds without a movement after which the slider rests. Before that, a proof would delay the next picture. */
+const REST = 100;
 
 /** Milliseconds between questions whether the solvers are being compiled, and seconds after which to show it: loading
  * compiled solvers takes less. */
@@ -86,7 +88,7 @@ export function clearSee() {
   $("proof-words").textContent = "";
 }
 
-/** @param {{settled: boolean}} job */
+/** @param {{settled: boolean, slid?: boolean}} job */
 function ask(job) {
   tell.asked();
   return questions.ask(job);
@@ -106,7 +108,7 @@ function slid({ type, timeStamp }) {
   sliding = type === "input";
   Object.assign(state.choices, { limit: curve.limitAt(Number($("slider").value)), least: false });
   if (type === "input") moved = timeStamp;
-  ask({ settled: type === "change" });
+  ask({ settled: type === "change", slid: true });
 }
 
 /** @param {number} step */
@@ -116,7 +118,7 @@ function dragged(step) {
   $("slider").dispatchEvent(new Event("input"));
 }
 
-/** @param {{settled: boolean, refines?: boolean}} job nothing is settled while a slider moves
+/** @param {{settled: boolean, slid?: boolean, refines?: boolean}} job nothing is settled while a slider moves
  * @param {AbortSignal} signal */
 async function answered(job, signal) {
   const { settled } = job;
@@ -135,6 +137,7 @@ async function answered(job, signal) {
     // Show a quick picture first, then the best one.
     if (settled && aimed() && !leastLoss() && !drawn()) await sketch(signal);
     job.refines = isSketched();
+    if (job.refines && job.slid) await rest(signal);
     await fetchAnswer(settled, signal);
     showAnswer(settled);
     if (since !== null) measure(since);
@@ -150,6 +153,15 @@ async function answered(job, signal) {
     clearTimeout(working);
     showWorking(false);
   }
+}
+
+/** Waits until the slider rests. @param {AbortSignal} signal */
+async function rest(signal) {
+  await new Promise((resolve) => {
+    setTimeout(resolve, REST);
+    signal.addEventListener("abort", resolve);
+  });
+  signal.throwIfAborted();
 }
 
 /** Shows a first answer, unless there is one or it needs an explanation. @param {AbortSignal} signal */
