@@ -67,8 +67,10 @@ def _receive(file: IO[bytes], put: Callable[[Task], None]) -> None:
 
 
 def _answer_all(get: Callable[[], Task], put: Callable[[Answer], None]) -> None:
-    sys.meta_path.insert(0, _WithoutPandas())
+    missing = _Missing()
+    sys.meta_path.insert(0, missing)
     import_module("elsewhere.engines.preload")
+    sys.meta_path.remove(missing)
     from elsewhere.engines.kernel import sanitize_users
     from elsewhere.engines.plans import Plans
 
@@ -78,11 +80,11 @@ def _answer_all(get: Callable[[], Task], put: Callable[[Answer], None]) -> None:
         put((to_bytes(sanitize_users(plans, from_bytes(get()), keys)), None))
 
 
-class _WithoutPandas(MetaPathFinder):
-    """Arrow loads pandas if it is there, which takes a second and is of no use to a worker."""
+class _Missing(MetaPathFinder):
+    """Numba loads SciPy if it is there, for linear algebra: a quarter of a second for what no kernel does."""
 
     def find_spec(self, fullname: str, path: object, target: object = None) -> None:
-        if fullname == "pandas":
+        if fullname == "scipy":
             raise ModuleNotFoundError(fullname)
 
 
