@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from elsewhere.kernels.jit import kernel
+from elsewhere.kernels.jit import array_of, items, kernel
 from elsewhere.model.arrays import Floats, Indices, Ints, Number
 
 # Rows of the completion table, each over (layer, size still to be placed): the least reduced cost, with the objective
@@ -122,6 +122,7 @@ def reduced_costs(
     Returns with them the bins' best, the reduced costs of the bins' second choices, and a first guess of how far the
     best solution is above the dual: the gap that lets two dozen second choices in.
     """
+    start, low, f, g = items(start), items(low), items(f), items(g)
     n = len(start) - 1
     reduced = np.empty(len(f))
     best = np.empty(n)
@@ -358,25 +359,26 @@ def advance(
 
     The steps of the labels of layer i begin at layer_at[i]. Returns the fields of `Labels`.
     """
-    start, value, passed = layers.start, layers.value, layers.passed
-    f, g = layers.terms[F], layers.terms[G]
-    table, where = completions.table, completions.where
-    first, width, position = where[FIRST], where[WIDTH], where[POSITION]
+    start, value, passed = items(layers.start), items(layers.value), items(layers.passed)
+    f, g = items(layers.terms[F]), items(layers.terms[G])
+    table, where = items(completions.table), completions.where
+    first, width, position = items(where[FIRST]), items(where[WIDTH]), items(where[POSITION])
     lam, size, budget, margin = task.lam, task.size, task.budget, task.margin
-    layer, label, offset, base, steps = so_far.layer, so_far.label, so_far.offset, so_far.base, so_far.steps
-    new, new_offset, count, bucket = so_far.made, so_far.made_offset, so_far.made_labels, so_far.made_buckets
+    layer, base, count, bucket = so_far.layer, so_far.base, so_far.made_labels, so_far.made_buckets
+    label, offset, steps = items(so_far.label), items(so_far.offset), items(so_far.steps)
+    new, new_offset, layer_at, best = items(so_far.made), items(so_far.made_offset), items(layer_at), items(best)
     n = len(start) - 1
-    head = np.empty(len(value), np.int64)
-    stop = np.empty(len(value), np.int64)
-    entry = np.empty(len(value), np.int64)
-    queue = np.empty((2, len(value)))
+    head = items(np.empty(len(value), np.int64))
+    stop = items(np.empty(len(value), np.int64))
+    entry = items(np.empty(len(value), np.int64))
+    queue = items(np.empty((2, len(value))))
     while layer < n and work > 0 and offset[-1] <= keep:
         low = size - (first[layer + 1] + width[layer + 1] - 1)
         at = layer_at[layer]
         new_at = layer_at[layer + 1] = at + offset[-1]
         if bucket == 0:
-            new = np.empty((3, 16 + 2 * offset[-1]))
-            new_offset = np.zeros(width[layer + 1] + 1, np.int64)
+            new = items(np.empty((3, 16 + 2 * offset[-1])))
+            new_offset = items(np.zeros(width[layer + 1] + 1, np.int64))
             count = 0
         while bucket < width[layer + 1] and work > 0:
             work -= 1 + start[layer + 1] - start[layer]
@@ -394,6 +396,7 @@ def advance(
             for k in range(lists // 2 - 1, -1, -1):
                 _settle(queue, head, stop, entry, lists, k)
             rest = task.dual - passed[layer + 1] - task.mu * s + table[REDUCED, column]
+            cost_left, objective_left = table[COST, column], table[OBJECTIVE, column]
             least = math.inf
             while lists > 0:
                 cost, objective = queue[0, 0], queue[1, 0]
@@ -408,14 +411,14 @@ def advance(
                     queue[1, 0] = label[OBJECTIVE_SO_FAR, head[0]] + f[e]
                 _settle(queue, head, stop, entry, lists, 0)
                 work -= 1
-                if cost + table[COST, column] > budget:
+                if cost + cost_left > budget:
                     break
                 bound = objective + lam * cost + rest
                 limit = min(task.hope, best[FOUND]) - margin
                 if (
                     objective >= least - _SAME * (1.0 + abs(least))
                     or bound >= limit
-                    or objective + table[OBJECTIVE, column] >= limit
+                    or objective + objective_left >= limit
                 ):
                     continue
                 node = -1
@@ -424,9 +427,9 @@ def advance(
                     if node >= 0 and layer + 1 == n:
                         continue
                 if count == new.shape[1]:
-                    new = _wider(new, 2 * count)
+                    new = items(_wider(array_of(new), 2 * count))
                 if new_at + count == steps.shape[1]:
-                    steps = _wider(steps, 2 * steps.shape[1])
+                    steps = items(_wider(array_of(steps), 2 * steps.shape[1]))
                 new[COST_SO_FAR, count] = cost
                 new[OBJECTIVE_SO_FAR, count] = objective
                 new[BOUND, count] = bound
@@ -453,7 +456,8 @@ def advance(
         label, offset, base, bucket = new, new_offset, low, 0
         if count == 0:
             layer = n
-    return layer, label, offset, base, steps, new, new_offset, count, bucket
+    made, made_offset = array_of(new), array_of(new_offset)
+    return layer, array_of(label), array_of(offset), base, array_of(steps), made, made_offset, count, bucket
 
 
 @kernel

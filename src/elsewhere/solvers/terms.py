@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from elsewhere.kernels.jit import kernel
+from elsewhere.kernels.jit import items, kernel
 from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.problem import ROOM
 
@@ -409,6 +409,7 @@ def fill(
     Bin i has the values low[i], low[i] + 1, ... at start[i]..start[i + 1].
     """
     i = np.searchsorted(start, first, side="right") - 1
+    r, low, start, table = items(r), items(low), items(start), items(table)
     while i < len(r) and start[i] < last:
         for e in range(max(first, start[i]), min(last, start[i + 1])):
             table[e] = term(kind, r[i], float(low[i] + e - start[i]), r_size, x_size)
