@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 # One more than there are cores: some tests wait for other programs most of the time.
 WORKERS = $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 
-.PHONY: demo test suite check bench coverage fuzz docs reproduce dist clean
+.PHONY: demo test suite check bench coverage fuzz mutants docs reproduce dist clean
 
 demo: $(VENV)/.installed
 	$(BIN)/elsewhere demo
@@ -24,16 +24,19 @@ check: $(VENV)/.installed-dev
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks
 
-# Which branches of the solvers and of the verifier the tests take, with kernels interpreted. Large sizes are left out:
-# interpreted, they take hours.
+# Which branches of the solvers and of the verifier the tests take, with kernels interpreted.
 coverage: $(VENV)/.installed-dev
-	INTERPRETED=1 $(BIN)/python -m pytest -q --numprocesses $(WORKERS) -m "not slow" tests/solvers tests/verification \
-	    --deselect tests/solvers/test_large.py --deselect tests/solvers/test_sizes.py \
+	INTERPRETED=1 $(BIN)/python -m pytest -q --numprocesses $(WORKERS) -m "not slow and not compiled" \
+	    tests/solvers tests/verification \
 	    --cov elsewhere.solvers --cov elsewhere.verification --cov-branch --cov-report term:skip-covered
 
 MINUTES ?= 10
 fuzz: $(VENV)/.installed-dev
 	$(BIN)/python -m tools.fuzz $(MINUTES)
+
+# Random changes to the solvers and the verifier, or to MODULES alone, that no test notices.
+mutants: $(VENV)/.installed-dev
+	$(BIN)/python -m tools.mutate $(MINUTES) $(MODULES)
 
 docs: $(VENV)/.installed-dev
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs site

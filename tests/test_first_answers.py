@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import os
 import pkgutil
 import random
 import subprocess
@@ -143,3 +144,20 @@ def test_small_commands_do_not_load_the_compiler(tmp_path: Path) -> None:
         command = [sys.executable, "-c", code, *question, *files, "--quiet"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout, done.stderr) == (0, "\n", "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders are not locked there")
+def test_many_commands_on_a_new_machine_compile_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import fcntl
+
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    folder = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)  # another process compiles
+    command = "from elsewhere.kernels.first_answers import fill_cache; fill_cache()"
+    with subprocess.Popen([sys.executable, "-c", command]) as waiting:
+        with pytest.raises(subprocess.TimeoutExpired):
+            waiting.wait(2.0)
+        os.close(folder)  # it has ended
+        assert waiting.wait(60.0) == 0
+    assert not list(tmp_path.iterdir())
+    assert first_answers._is_first()

@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> None:
 
 
 def page(report: Path, words: str) -> str:
-    """The words, with what the report has in the places of the placeholders."""
+    """The words, with the placeholders filled in from the report."""
     run = json.loads((report / "runtime" / "run.json").read_text(encoding="utf-8"))
     rows: dict[str, list[dict[str, str]]] = {it["name"]: [] for it in run["experiments"]}
     for file in dict.fromkeys(it["claims"] for it in run["experiments"]):
@@ -67,14 +67,14 @@ def page(report: Path, words: str) -> str:
         if colon:
             return _row(rows, row)[column]
         if what not in made:
-            raise SystemExit(f"there is no part {what!r}; there are {', '.join(made)}")
+            raise SystemExit(f"there is no part {what!r}; choose from {', '.join(made)}")
         return made[what]()
 
     return _NOTE + "\n".join(_rewrapped(PLACEHOLDER.sub(fill, words)))
 
 
 def _row(rows: dict[str, list[dict[str, str]]], asked: str) -> dict[str, str]:
-    """The one row of the table of claims that is asked for."""
+    """The one row of the table of claims that a placeholder names."""
     experiment, claim, on = (word.strip() for word in asked.split(";;"))
     found = [row for row in rows.get(experiment, []) if (row["claim"], row["on"]) == (claim, on)]
     if len(found) != 1:
@@ -87,19 +87,19 @@ def _run(run: dict[str, Any]) -> str:
     minutes = sum(it["seconds"] for it in run["experiments"]) / 60
     scale, usual = run["scale"], asdict(FULL)
     if scale["name"] != "full":
-        much = "a quick look: fewer users, splits and runs"
+        much = "a quick run: fewer users, splits and runs"
     elif scale == usual:
         much = "the full run"
     else:
         much = (
             f"a full run, except that series of runtimes have {scale['timed']} histograms (not {usual['timed']}), and "
-            f"that a run of the paper's algorithms ends after {scale['patience']:g} seconds (not "
+            f"that runs of the paper's algorithms are ended after {scale['patience']:g} seconds (not "
             f"{usual['patience']:g})"
         )
     users = "made-up users" if run["generated"] else "the sets below"
     text = (
-        f"The figures on this page are those of elsewhere {run['version']} (Python {run['python']}), seed "
-        f"{run['seed']}, {much}, on {users}. It took {minutes:.0f} minutes of processor time on a machine with "
+        f"The figures on this page come from elsewhere {run['version']} (Python {run['python']}), seed "
+        f"{run['seed']}, {much}, on {users}. The run took {minutes:.0f} minutes of processor time on a machine with "
         f"{run['cores']} cores. "
         f"{run['verdicts']}"
     )
@@ -112,11 +112,11 @@ def _run(run: dict[str, Any]) -> str:
 def _tolerances() -> str:
     return "\n".join(
         (
-            "| the paper gives | it holds |",
+            "| the paper gives | the claim holds |",
             "| --- | --- |",
             f"| a number: seconds, a distance, a change in percent | within {claims.NUMBER_OFF:.0%} of it |",
             f"| a share of histograms, locations or visits, or an NCE | within {claims.SHARE_OFF:g} of it |",
-            "| a bound: 'at most', 'at least' | if it is kept, without any tolerance |",
+            "| a bound: 'at most', 'at least' | if the value satisfies it, with no tolerance |",
             f"| an exponent, fitted by least squares on the logarithms | within {claims.EXPONENT_OFF:g} of it |",
             f"| a trend, up or down | if chance alone shows one as strong in at most {claims.CHANCE:.0%} of cases |",
             "| no trend | if there is none by that rule, and the 95% confidence interval of the rank correlation "
@@ -128,13 +128,13 @@ def _tolerances() -> str:
 
 def _limits(scale: dict[str, Any]) -> str:
     return (
-        f"A graph of more than {scale['edges']:,} edges is not built. A run ends after {scale['patience']:g} seconds "
-        f"of processor time, and RO with every length after {every_length_patience(Scale(**scale)):g}."
+        f"Graphs of more than {scale['edges']:,} edges are not built. A run is ended after {scale['patience']:g} "
+        f"seconds of processor time, and RO with every length after {every_length_patience(Scale(**scale)):g}."
     )
 
 
 def _summary(run: dict[str, Any], rows: dict[str, list[dict[str, str]]]) -> Iterator[str]:
-    """How many rows of each experiment have which verdict."""
+    """A table that counts the verdicts of each experiment."""
     yield f"| experiment | {' | '.join(_VERDICTS)} |"
     yield "| --- |" + " --- |" * len(_VERDICTS)
     totals = Counter[str]()
@@ -146,7 +146,7 @@ def _summary(run: dict[str, Any], rows: dict[str, list[dict[str, str]]]) -> Iter
 
 
 def _claims(run: dict[str, Any], rows: dict[str, list[dict[str, str]]]) -> Iterator[str]:
-    """A section an experiment: how it is done, and its rows."""
+    """One section per experiment: how it is done, and its rows."""
     for it in run["experiments"]:
         yield f"### {it['title']}\n"
         yield f"{it['method']}\n"
@@ -165,7 +165,7 @@ def _cell(text: str) -> str:
 
 
 def _rewrapped(text: str) -> Iterator[str]:
-    """The lines of the page: paragraphs and list items of lines that are not too long, all else as it is."""
+    """The lines of the page, with paragraphs and list items wrapped and everything else unchanged."""
     code, paragraph = False, list[str]()
     for line in [*text.split("\n"), ""]:
         fence = line.startswith("```")

@@ -1,4 +1,4 @@
-"""Limits to draw a frontier over: on the quality loss, or on the privacy distance."""
+"""The limits of a frontier's points: on the quality loss, or on the privacy distance."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from elsewhere.model.trees import KindDistance
 from elsewhere.solve import solve, solve_frontier
 
 _POINTS = 20
-#: The part of a privacy distance that is not worth a longer curve.
+#: Gains below this share of a privacy distance do not justify a longer curve.
 _LITTLE = 0.001
 
 
 def frontier_budgets(question: Question) -> list[float]:
-    """About twenty limits, dense near the least that is possible, up to where nothing is to gain.
+    """About twenty limits, dense near the least possible one, up to where nothing improves.
 
-    For the least quality loss they are privacy distances, from that of the smallest change to the best.
+    For the least quality loss, they are privacy distances, from that of the smallest change to the best.
     """
     if question.aim == "least-loss":
         return _distances(question)
@@ -43,7 +43,7 @@ def frontier_budgets(question: Question) -> list[float]:
     nearly_all = (1.0 - _LITTLE) * _reached(question, budgets[-1])
     if nearly_all == math.inf:
         return budgets
-    # It may come long before, and what is beyond takes longest to find.
+    # The best distance may be reached long before, and larger budgets take longest to search.
     enough = bisect_left(budgets, nearly_all, key=lambda budget: _reached(question, budget))
     return _spaced(least, budgets[max(enough, 1)])
 
@@ -62,7 +62,7 @@ def _distances(question: Question) -> list[float]:
 
 
 def _extreme(question: Question) -> TableLike:
-    """The histogram that is best when quality does not matter, not rounded."""
+    """The fractional histogram that is best if quality does not matter."""
     if question.target is None:
         raise InputError("hide has no frontier; only resemble and avoid have one")
     weights, history = Profile(question.target), question.history
@@ -72,7 +72,7 @@ def _extreme(question: Question) -> TableLike:
 
 
 def _reached(question: Question, budget: float) -> float:
-    """A bound on the privacy distance that a budget buys, found without a search."""
+    """A bound on the privacy distance within a budget, computed without a search."""
     return solve_frontier(question.within(budget, time_limit=0.0), [budget])[0].bound
 
 

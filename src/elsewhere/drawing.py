@@ -1,8 +1,8 @@
-"""Releases that are drawn: each hidden visit goes to a place that is chosen at random, with a secret key.
+"""Drawn releases of hide: each hidden visit goes to a random place, chosen with a secret key.
 
 A visit goes to place i with probability 0.8 h_i + 0.2 g_i, where h are the person's own shares of the places that may
-receive visits, and g the popularity of these places. The visits are independent, so that they follow a multinomial
-distribution; constraints (upper bounds, forbidden histograms, a limit on the quality loss) are conditions on it.
+receive visits, and g is the popularity of these places. The visits are independent, so their counts have a multinomial
+distribution. Constraints (upper bounds, forbidden histograms, a limit on the quality loss) are conditions on it.
 """
 
 from __future__ import annotations
@@ -28,32 +28,32 @@ from elsewhere.model.question import Question
 from elsewhere.model.result import Sanitized
 from elsewhere.popularity import popularity_of
 
-#: The part of a draw that follows the person's own shares.
+#: The weight of the person's own shares in a draw.
 OWN_SHARE = 0.8
-#: More visits than this are not drawn.
+#: The most visits that are drawn.
 MOST_VISITS = 10**7
-#: Whole draws that are tried until one satisfies all conditions, and about how many visits they may have together.
+#: The most complete draws until one satisfies all conditions, and roughly the most visits in all of them.
 _TRIES = 1000
 _TRIED_VISITS = 1 << 21
-#: The histograms that are possible are listed if they have no more counts and visits than this, all together.
+#: All possible histograms are listed if they have at most this many counts and visits in total.
 _LISTED = 200_000
-#: How often each visit is drawn anew on a walk, and how many steps it has at most.
+#: How often a random walk redraws each visit, and its most steps.
 _ROUNDS = 30
 _STEPS = 100_000
-#: Probabilities are whole numbers of this part of 1, so that they are the same on every machine.
+#: Probabilities are integer multiples of 1 / _UNIT, so that they are the same on every machine.
 _UNIT = 2.0**-40
 _CHUNK = 1 << 20
 
 
 class Drawn(NamedTuple):
-    """Counts that were drawn, and whether exactly as asked or by a walk that comes near it."""
+    """Drawn counts, and whether the draw is exact or an approximation by a random walk."""
 
     counts: Ints
     exact: bool
 
 
 class _Urn(NamedTuple):
-    """What a visit is drawn from: the bins that may receive one, in the order of their keys, and their weights."""
+    """The bins that may receive a visit, in the order of their keys, and their weights."""
 
     bins: Ints
     weights: tuple[int, ...]
@@ -61,7 +61,7 @@ class _Urn(NamedTuple):
 
 
 def drawn(question: Question, best: Sanitized) -> Sanitized:
-    """A drawn release in the place of the best one, whose proof then says how much more it costs."""
+    """A drawn release instead of the best one. The proof of the best one shows how much more it costs."""
     problem, key = question.problem, question.key or Key.own()
     counts, exact = draw(question, key, align(problem.names, best.histogram.index, best.histogram.counts))
     loss = problem.quality_loss(counts)
@@ -82,16 +82,16 @@ def drawn(question: Question, best: Sanitized) -> Sanitized:
 
 
 def keyed_order(names: NameIndex, key: Key) -> Ints:
-    """The places in an order that only the key tells, and that stays when others are added."""
+    """The places in a secret order that depends on the key, and that does not change if others are added."""
     numbers = [int(key.numbers("ties", name).words(1)[0]) for name in names.keys]
     return np.array(sorted(range(len(numbers)), key=numbers.__getitem__), np.int64)
 
 
 def draw(question: Question, key: Key, least: Ints) -> Drawn:
-    """Counts for the question of a hiding, whose least loss has the counts `least`, which satisfy all conditions.
+    """Draw counts for a question of hide; `least` are the counts of least loss, which satisfy all conditions.
 
-    The numbers depend on the key and the history alone. So questions that differ in little have draws that differ in
-    little, and asking many of them is of no use to average the draws.
+    The random numbers depend only on the key and the history. So similar questions have similar draws, and nobody can
+    average the draws by asking many questions.
     """
     problem = question.problem
     urn = _urn(question)
@@ -114,7 +114,7 @@ def draw(question: Question, key: Key, least: Ints) -> Drawn:
 
 
 def key_of(question: Question, key: Key) -> Key:
-    """The key for one history and goal, in whatever spelling and order the places are given."""
+    """The key for one history and goal; the spelling and order of places do not matter."""
     history = question.history
     counts = zip(history.index.keys, history.counts.tolist(), strict=True)
     return key.derived(
@@ -137,9 +137,9 @@ def _urn(question: Question) -> _Urn:
 def mixture(own: Sequence[int], popularity: Sequence[float | None]) -> tuple[int, ...]:
     """The probabilities of places in units of `_UNIT`, from the person's own counts and the popularity.
 
-    A place of which the popularity is not known keeps the person's own share: if the few that are known took its part,
-    they would stand out. Where no place has a popularity, all visited ones have the same. No probability is 0, because
-    constraints may leave a visit nowhere else to go.
+    A place with unknown popularity keeps the person's own share; otherwise the few known places would stand out. If no
+    place has a popularity, all visited places have the same. No probability is 0, because constraints may leave a visit
+    nowhere else to go.
 
     >>> [round(weight / 2**40, 3) for weight in mixture([3, 1, 0], [0.0, 5.0, 5.0])]
     [0.6, 0.3, 0.1]
@@ -162,7 +162,7 @@ def _shares(weights: Sequence[float]) -> list[float]:
 
 
 def _thrown(urn: _Urn, numbers: Numbers, length: int) -> Ints:
-    """How many of the visits each bin receives, if nothing but chance decides."""
+    """The number of visits that each bin receives at random, without conditions."""
     ends, received = np.cumsum(np.array(urn.weights, np.int64)), np.zeros(length, np.int64)
     for first in range(0, urn.visits, _CHUNK):
         places = np.searchsorted(ends, numbers.below(int(ends[-1]), min(_CHUNK, urn.visits - first)), side="right")
@@ -171,7 +171,7 @@ def _thrown(urn: _Urn, numbers: Numbers, length: int) -> Ints:
 
 
 def _chosen(problem: Problem, urn: _Urn, numbers: Numbers, allowed: Callable[[Ints], bool]) -> Ints:
-    """One of all counts that are allowed, each as likely as the multinomial distribution has it, without rounding."""
+    """One of all allowed counts, with the exact probabilities of the conditional multinomial distribution."""
     possible: list[Ints] = []
     ends: list[int] = []
     total = 0
@@ -189,9 +189,9 @@ def _chosen(problem: Problem, urn: _Urn, numbers: Numbers, allowed: Callable[[In
 
 
 def _walked(problem: Problem, urn: _Urn, numbers: Numbers, allowed: Callable[[Ints], bool], least: Ints) -> Ints:
-    """Counts after a random walk from the least loss, which draws one visit anew at a time and stays within conditions.
+    """Counts after a random walk from the least loss, which redraws one visit at a time and keeps all conditions.
 
-    It would be an exact draw after endlessly many steps.
+    With the number of steps, its distribution tends to that of an exact draw.
     """
     counts = least.copy()
     steps = min(_STEPS, _ROUNDS * urn.visits)

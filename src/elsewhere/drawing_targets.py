@@ -1,10 +1,10 @@
-"""Drawn releases of resemble and avoid: what a release has to meet is drawn as members, or others, would have it.
+"""Drawn releases of resemble and avoid: the distance to meet is drawn from the spread of a profile.
 
-For resemble, a distance tau is drawn from those of the profile's members, and a number m from how many of its places
-they visit. Of its places that the person never visited, as many as are missing to m are drawn without replacement, by
-the shares of the members who visit them. For avoid, tau is drawn from the distances of people who are no members, and
-the release has the person's own places alone. The release is then the least quality loss that meets tau at these
-places.
+For resemble, a distance tau is drawn from the distances of the profile's members, and a number m from the numbers of
+its places that they visit. If the person has visited fewer than m of its places, the missing ones are drawn without
+replacement, weighted by the shares of members who visit them. For avoid, tau is drawn from the distances of people who
+are not members, and the release has only the person's own places. The release is then the one of least quality loss
+that meets tau at these places.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from elsewhere.model.question import Question
 from elsewhere.model.spread import Spread
 from elsewhere.model.trees import KindDistance, kinds_of
 
-#: Draws until there is no release.
+#: The most draws; if none is feasible, there is no release.
 MOST_DRAWS = 15
 
 
@@ -37,28 +37,28 @@ class Draw(NamedTuple):
 
     @property
     def has_room(self) -> bool:
-        """Whether the places that are left can hold all visits."""
+        """Whether the remaining places have room for all visits."""
         return exact_sum(self.problem.upper) >= self.problem.size
 
 
 class _Places(NamedTuple):
-    """Which of the profile's places each bin counts for, and what may become of them."""
+    """The profile's place of each bin, and which of these places are visited or may be."""
 
-    #: The number of the profile's place for each bin; -1 if it is none of them.
+    #: The number of the profile's place for each bin; -1 if there is none.
     place: Ints
     #: The bins that have visits, and may keep them.
     own: Flags
     #: The profile's places that are visited.
     had: frozenset[int]
-    #: Those that are not and may be.
+    #: The profile's places that are not visited but may be.
     missing: tuple[int, ...]
 
 
 def draws_near(question: Question, key: Key) -> Iterator[Draw]:
     """The draws for resemble, one after the other.
 
-    The numbers depend on the key, the history and the goal alone, and those of a place on its name, too. So questions
-    that differ in little have draws that differ in little, and asking many of them is of no use to average the draws.
+    The random numbers depend only on the key, the history and the goal; those of a place also on its name. So similar
+    questions have similar draws, and nobody can average the draws by asking many questions.
     """
     profile, limit = question.target, question.distance_limit
     assert isinstance(profile, Profile)
@@ -80,7 +80,7 @@ def at_own_places(question: Question) -> Problem:
 
 
 def distance_afar(question: Question, key: Key, most: float) -> float:
-    """The distance for avoid, drawn among those that can be met: drawing again until one can be would be the same."""
+    """The distance for avoid, drawn from those that can be met; this equals drawing again until one can be met."""
     assert question.spread is not None
     assert question.distance_limit is not None
     (chance,) = _chances(key_of(question, key).numbers("draw", 0), 1)
@@ -88,7 +88,7 @@ def distance_afar(question: Question, key: Key, most: float) -> float:
 
 
 def drawn_from(quantiles: Sequence[float], chance: float, least: float = -math.inf, most: float = math.inf) -> float:
-    """The value that a number from 0 to 1 leads to, if values are spread as the quantiles say and lie in between.
+    """The quantile of a number from 0 to 1, interpolated between the given quantiles and restricted to a range.
 
     >>> drawn_from([0.0, 1.0, 4.0], 0.75), drawn_from([0.0, 1.0, 4.0], 0.75, most=1.0)
     (2.5, 0.75)
@@ -119,7 +119,7 @@ def _places(question: Question, profile: Profile) -> _Places:
     names = problem.names.keys
     if isinstance(question.privacy, KindDistance):
         names = kinds_of(question.privacy, problem.names)
-    # A bin of a kind may be taken for a place of that kind: its upper bound is 0.
+    # A bin of a kind may count as a place of that kind, because its upper bound is 0.
     place = np.array([profile.index.position(name) for name in names], np.int64)
     own = (problem.original > 0) | (problem.lower > 0)
     own &= problem.upper > 0
@@ -131,8 +131,8 @@ def _places(question: Question, profile: Profile) -> _Places:
 def _added(places: _Places, profile: Profile, spread: Spread, number: int, own: Key, attempt: int) -> list[int]:
     """Some of the missing places, drawn one after the other by the shares of the members who visit them.
 
-    Each place waits for a time that is exponentially distributed with its share as the rate, and the first ones are
-    drawn: that is the same, and a place more or less does not change the order of the others.
+    Each place gets an exponentially distributed time with its share as the rate, and the places with the smallest times
+    are drawn. This is equivalent, and adding or removing a place does not change the order of the others.
     """
     names = [profile.index.keys[at] for at in places.missing]
     waits = []
@@ -144,6 +144,6 @@ def _added(places: _Places, profile: Profile, spread: Spread, number: int, own: 
 
 
 def _closed(problem: Problem, places: _Places, added: Sequence[int]) -> Problem:
-    """The problem in which the profile's places receive visits only if they are the person's own, or were added."""
+    """The problem in which only the person's own places and the added ones of the profile receive visits."""
     open_ = places.own | np.isin(places.place, [-1, *places.had, *added])
     return problem._replace(upper=np.where(open_, problem.upper, 0))

@@ -1,4 +1,4 @@
-"""Libraries that only some questions need, each in an extra of the package."""
+"""Optional libraries, each in an extra of the package."""
 
 from __future__ import annotations
 
@@ -32,6 +32,6 @@ def load(module: str, need: str, extra: str) -> Any:
 
 
 def load_parquet() -> tuple[Any, Any]:
-    """pyarrow and its module for Parquet files; they are large, and few questions need them."""
+    """pyarrow and its module for Parquet files, which are large and rarely needed."""
     need = "Parquet files need pyarrow"
     return load("pyarrow", need, "parquet"), load("pyarrow.parquet", need, "parquet")

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and folders that do not stay."""
+"""Atomic writes, and temporary folders."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from typing import BinaryIO
 from elsewhere.model.errors import InputError
 from elsewhere.text import quote
 
-# A process that waits for the end of another, which its standard input tells, and removes what that one left.
+# A process that waits until its parent ends (its standard input closes), and then removes what the parent left.
 _SWEEPER = "import sys, shutil; sys.stdin.read(); shutil.rmtree(sys.argv[1], ignore_errors=True)"
 
 
 def read_bounded(path: str | os.PathLike[str], most: int) -> bytes:
-    """The content of a file, which is an error if it has more bytes than that."""
+    """The content of a file; raise if it has more bytes than allowed."""
     with Path(path).open("rb") as file:
         content = file.read(most + 1)
     if len(content) > most:
@@ -31,10 +31,10 @@ def read_bounded(path: str | os.PathLike[str], most: int) -> bytes:
 
 
 def write_atomic(path: str | os.PathLike[str], content: bytes, *, private: bool) -> None:
-    """Put the content at the path at once: a reader sees what was there before or all of it.
+    """Write the content to the path atomically: a reader sees the old content or all of the new one.
 
-    What is private can be read by its owner alone; anything else keeps the permissions of the file that it replaces, or
-    has those of new files.
+    A private file can be read only by its owner. Any other file keeps the permissions of the file that it replaces, or
+    gets those of new files.
     """
     try:
         _replace(Path(path), content, private)
@@ -45,7 +45,7 @@ def write_atomic(path: str | os.PathLike[str], content: bytes, *, private: bool)
 
 @contextmanager
 def temporary_directory(name: str, inside: Path | None = None) -> Iterator[Path]:
-    """A folder that its owner alone can read, and that is removed when this process ends, however it ends."""
+    """A folder that only its owner can read, and that is removed when this process ends, for whatever reason."""
     folder = tempfile.mkdtemp(prefix=f"{name}-", dir=inside)
     command = [sys.executable, "-I", "-c", _SWEEPER, folder]
     sweeper = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
@@ -59,7 +59,7 @@ def temporary_directory(name: str, inside: Path | None = None) -> Iterator[Path]
 
 
 def _replace(path: Path, content: bytes, private: bool) -> None:
-    path = Path(os.path.realpath(path))  # what a link leads to is replaced, not the link
+    path = Path(os.path.realpath(path))  # replace the target of a link, not the link
     if path.exists() and not path.is_file():
         raise OSError(0, "it exists and is not a file")
     mode = 0o600 if private else _mode(path)
@@ -72,7 +72,7 @@ def _replace(path: Path, content: bytes, private: bool) -> None:
                 os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())
             if not temporary.exists():
-                # With a folder, whichever it is, Python makes the call that follows the link behind the number.
+                # With any folder given, Python uses the system call that follows the link behind the number.
                 os.link(f"/proc/self/fd/{file.fileno()}", temporary, src_dir_fd=file.fileno(), follow_symlinks=True)
         temporary.replace(path)
     except BaseException:
@@ -81,7 +81,7 @@ def _replace(path: Path, content: bytes, private: bool) -> None:
 
 
 def _unnamed(folder: Path, otherwise: Path) -> BinaryIO:
-    """A new file that has no name yet, so that nothing of it is left if the process is killed; else one with a name."""
+    """A new file without a name, so that nothing is left if the process is killed; else a file with a name."""
     try:
         return os.fdopen(os.open(folder, os.O_TMPFILE | os.O_WRONLY, 0o600), "wb")
     except (AttributeError, OSError):  # not every system and every file system has such files
@@ -89,7 +89,7 @@ def _unnamed(folder: Path, otherwise: Path) -> BinaryIO:
 
 
 def _mode(path: Path) -> int:
-    """The permissions of a file that is there, or else those of new ones, whose mask can only be read by setting it."""
+    """The permissions of an existing file, or those of new files; their mask can only be read by setting it."""
     if path.exists():
         return stat.S_IMODE(path.stat().st_mode)
     mask = os.umask(0o077)

@@ -1,4 +1,4 @@
-"""What a history tells about a person, in plain words, before anything is hidden."""
+"""What a history reveals about a person, in plain words, before anything is hidden."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from elsewhere.profiles import StoredProfile
 from elsewhere.text import plural
 from elsewhere.verification.verify import check_release
 
-#: So many places are the ones visited most.
+#: The number of places that count as the most visited.
 _TOP = 4
 #: The level of the taxonomy at which kinds are compared, as in a policy.
 _DEPTH = 2
-#: With less than this in common a history and a profile are not compared.
+#: A history and a profile are compared only if at least this share of the profile matches.
 _LEAST_SHARE = 0.5
 
 
@@ -33,9 +33,9 @@ class Place:
 
     name: str
     visits: int
-    #: What kind of place it is, such as "Church"; empty if that is not known.
+    #: The kind of place, such as "Church"; empty if unknown.
     kind: str
-    #: A clause on what tells the kind.
+    #: The reason for the kind, as a clause.
     reason: str
     #: The presets that cover it, without home and work.
     presets: tuple[str, ...] = ()
@@ -43,9 +43,9 @@ class Place:
 
 @dataclass(frozen=True)
 class Members:
-    """How far a history is from a profile, beside the members of the profile."""
+    """How far a history is from a profile, compared with the profile's members."""
 
-    #: What the profile is called.
+    #: The name of the profile.
     profile: str
     #: The distance of the history from the profile, by `privacy`.
     distance: float
@@ -87,7 +87,7 @@ class Look:
 
     @property
     def visited_once(self) -> int:
-        """How many places have a single visit."""
+        """The number of places with a single visit."""
         return sum(place.visits == 1 for place in self.places)
 
     @property
@@ -97,12 +97,12 @@ class Look:
 
     @property
     def unrecognised(self) -> tuple[Place, ...]:
-        """The places of which nothing tells the kind."""
+        """The places of unknown kind."""
         return tuple(place for place in self.places if not place.kind)
 
     @property
     def presets(self) -> tuple[str, ...]:
-        """The presets that hide all of `sensitive`: of those that cover the same places, the widest."""
+        """The presets that hide all of `sensitive`; of presets that cover the same places, the widest."""
         left, chosen = {place.name for place in self.sensitive}, []
         covered = {name: {place.name for place in self.places if name in place.presets} for name in SENSITIVE_PRESETS}
         while left:
@@ -173,7 +173,7 @@ def _members(histogram: Histogram, shipped: Places, against: StoredProfile | Pro
         raise InputError("against has no spread: nothing says how far its members are from it", ("against",))
     match = Comparison(profile, (), shipped, _DEPTH).match(histogram.index)
     share, what = match.share, "of the weight of against is at places of the history"
-    if match.kinds is not None:  # then a kind that is missing makes a person different, and a place without one unknown
+    if match.kinds is not None:  # by kind, a missing kind makes a difference, but a place of unknown kind does not
         share = sum(count for name, count in histogram.items() if shipped.path(name)) / histogram.size
         what = "of the visits are at places of a known kind"
     if share < _LEAST_SHARE:
@@ -190,14 +190,14 @@ def _members(histogram: Histogram, shipped: Places, against: StoredProfile | Pro
 
 @dataclass(frozen=True)
 class Line:
-    """A sentence on what a history tells, and the places that it is about."""
+    """A sentence about what a history reveals, and the places that it is about."""
 
     sentence: str
     places: tuple[Place, ...] = ()
 
 
 def lines(found: Look) -> Iterator[Line]:
-    """What a history tells, a sentence each, with the places to hide so that it no longer does."""
+    """What a history reveals: sentences, each with the places to hide to prevent it."""
     visits = found.visits
     yield Line(f"Your history has {plural(visits, 'visit')} to {plural(len(found.places), 'place')}.")
     for place, does in ((found.home, "live"), (found.work, "work")):
@@ -218,12 +218,12 @@ def lines(found: Look) -> Iterator[Line]:
 
 
 def sentences(found: Look) -> Iterator[str]:
-    """What a history tells, a sentence each."""
+    """What a history reveals, as sentences."""
     return (line.sentence for line in lines(found))
 
 
 def unusual(found: Look) -> Iterator[str]:
-    """How unusual a history is, as far as that can be known, a sentence each."""
+    """How unusual a history is, as far as it is known, as sentences."""
     many, visits = len(found.places), found.visits
     if many > 1:
         top = f"{found.top_visits:,} of {plural(visits, 'visit')} ({found.top_visits / visits:.0%})"

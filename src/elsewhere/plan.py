@@ -1,4 +1,4 @@
-"""Plans: a policy whose files have been read, to be asked about any number of histories."""
+"""Plans: a policy with its files read, for any number of histories."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ AnyTaxonomy = TypeVar("AnyTaxonomy", bound=Taxonomy)
 
 
 class NamesAsked(NamedTuple):
-    """What a plan that compares by name asks of places, whosever they are."""
+    """The constraints of a plan that compares by name, for the places of any user."""
 
     #: The target's places and the weight of each.
     target: NameIndex
     weights: Floats
-    #: The names of the places that the candidates and the target bring in, by key.
+    #: The names of the places of the candidates and the target, by key.
     beyond: dict[str, str]
-    #: Places that must not get more visits: those of users, and those from beyond, whoever has them.
+    #: Places that must not get more visits: if they are the user's own, and in any case.
     fixed_own: frozenset[str]
     fixed: frozenset[str]
-    #: For each name 1 if it speaks for comparing a history by name, -1 if it speaks against.
+    #: The vote of each name: 1 for comparing a history by name, -1 against.
     votes: list[int]
 
 
@@ -62,7 +62,7 @@ class Plan:
         self.policy = policy
         self.target = policy.weights() if target is None and policy.target is not None else _weights(target)
         self._own_taxonomy = _taxonomy(policy) if taxonomy is None else taxonomy
-        #: What is said about locations: by the person first, then by the export.
+        #: Known types of locations: from the person first, then from the export.
         self._types: tuple[Types, ...] = (
             {name: (NO_KIND if name_key(kind) == NO_KIND else kind,) for name, kind in policy.kinds.items()},
         )
@@ -70,20 +70,20 @@ class Plan:
         self._given_popularity = None if given is None else Popularity.of(given)
         self._key: Key | None = None
         self._lower, self._upper = _bounds(policy, policy.lower), _bounds(policy, policy.upper)
-        #: Where the visits to each place of the history were.
+        #: The coordinates of the visits to each place of the history.
         self._spots: Mapping[str, Collection[Coordinates]] = {}
         self._forbidden = [read(policy._at(name)).histogram for name in policy.forbidden]
         self._check_kinds()
 
     def with_choices(self, choices: Mapping[str, Any]) -> Plan:
         """Return the same plan with other `choices`, by field of `Policy`. None of them may be a file or a kind."""
-        # What is said about locations stays, so that no name is looked up twice.
+        # The types of locations stay, so that no name is looked up twice.
         return self._changed(policy=replace(self.policy, **choices), _taxonomy=self._taxonomy, shipped=self.shipped)
 
     def with_key(self, file: str | os.PathLike[str] | Key | None = None) -> Plan:
-        """Return the same plan with the key that it draws or pairs with, if it does: that in `file`, or else your own.
+        """Return the same plan with the key in `file`, or else your own, if the policy needs a key.
 
-        A plan without one takes your own key when it draws. With one, it draws the same on other machines.
+        A plan without a key uses your own key when it draws. With a key, it draws the same on other machines.
         """
         if not self.policy.takes_key:
             return self
@@ -94,16 +94,16 @@ class Plan:
         return self._changed(_key=Key.own() if file is None else Key.at(file))
 
     def key_of(self, whose: Sequence[str]) -> Key | None:
-        """Return the key for the user `whose` name this is: users with one history do not have the same draw."""
+        """Return the key for the user `whose`, so that users with the same history have different draws."""
         return None if not self.policy.takes_key else (self._key or Key.own()).derived("user", *whose)
 
     @property
     def key_notes(self) -> tuple[str, ...]:
-        """Clauses on what is special about the key, such as that it was made just now."""
+        """Notes about the key as clauses, such as that it was just created."""
         return () if self._key is None else self._key.notes
 
     def key_fingerprint(self) -> str | None:
-        """Return what tells whether two plans have the same key; None without one."""
+        """Return the fingerprint of the key; None without one."""
         return None if self._key is None else self._key.fingerprint()
 
     def continuing(self, earlier: Histogram) -> Plan:
@@ -115,7 +115,7 @@ class Plan:
         return other
 
     def about(self, history: TableLike) -> Plan:
-        """Return the same plan, knowing what the export of `history` says about its locations."""
+        """Return the same plan with the types of locations from the export of `history`."""
         types: Types = getattr(history, "types", None) or {}
         spots = (getattr(history, "spots", None) or {}) if self._zones else {}
         return (
@@ -145,18 +145,18 @@ class Plan:
         return plan.question_about(histogram, covered)
 
     def check_single(self) -> None:
-        """Raise if the policy takes many users."""
+        """Raise if the policy needs many users."""
         if self.policy.mechanism == "shared":
             raise InputError("the policy has mechanism = 'shared', which takes many users; use it for a batch")
 
     def counted(self, history: Histogram) -> Histogram:
-        """Return the histogram that the policy is about: `history` itself, or that of its kinds of place."""
+        """Return the histogram that the policy applies to: `history` itself, or its histogram of kinds of place."""
         if self.policy.by == "name":
             return history
         return Histogram(totals_by_kind(history, lambda _: self.kinds, self.policy.depth))
 
     def counted_names(self, names: Sequence[str]) -> list[str]:
-        """Return what visits to each of the places called `names` count as: the place itself, or its kind."""
+        """Return the location that visits to each place in `names` count for: the place itself, or its kind."""
         if self.policy.by == "name":
             return list(names)
         return [self.kinds.kind_at(name, self.policy.depth) for name in names]
@@ -170,7 +170,7 @@ class Plan:
         known, own = self._known(history.index), self._taxonomy
         covered = self._covered(history.index)
         for name, locations in covered.items():
-            # A place of the target or a candidate by that name does not mean that it is not a kind, too.
+            # A name may be a kind even if the target or the candidates have a place of that name.
             if any(location in history for location in locations) or self._taxonomy_of(name):
                 continue
             if own is None and self.shipped.knows(name):
@@ -184,7 +184,7 @@ class Plan:
         return covered if self.policy.by == "name" else self._kinds_with(covered, history)
 
     def _add_zones(self, covered: Covered, history: Histogram, spared: set[str]) -> None:
-        """Cover the places of the history that are in zones. Of each other place it must be known where it is."""
+        """Add the places of the history that are in zones. All its other places must have coordinates."""
         settled = covered.locations | spared
         check_located(self._spots, (name for name in history if name not in settled))
         for name, zone in self._zones.items():
@@ -194,7 +194,7 @@ class Plan:
                 covered.empty_zones.append(name)
 
     def _kinds_with(self, covered: Covered, history: Histogram) -> Covered:
-        """The kinds that hold covered places, and those of the same names."""
+        """The kinds with covered places, and the kinds with the same names."""
         kinds = dict(zip(history.locations, self.counted_names(history.locations), strict=True))
         bins = self.counted(history).index.union(self._beyond)
         spared = self._spared(bins)
@@ -216,12 +216,12 @@ class Plan:
         policy, watched = self.policy, self._watched(history)
         history = self.counted(history)
         match = Match({}, None, 1.0) if self._comparison is None else self._comparison.match(history.index)
-        # A person whose places have little to do with the target's kinds has no use for a release.
+        # If the person's places hardly match the target's kinds, a release would be useless.
         if match.kinds is not None and not policy.allow_mismatch:
             match.check()
         quality, privacy = self._distances(match)
         fixed = frozenset() if policy.allow_sensitive_rise else watched
-        if match.kinds is not None:  # the release has names, so that it gets no visit to a bare kind
+        if match.kinds is not None:  # the release has names, so a bare kind gets no visits
             fixed = fixed.union(name for name in self._beyond.names if history.index.position(name) < 0)
         candidates = NameIndex(self._candidates)
         return Question(
@@ -251,7 +251,7 @@ class Plan:
         )
 
     def names_asked(self, names: Sequence[str]) -> NamesAsked:
-        """Return what `question_about` makes of the places of many users, which are called `names`."""
+        """Return the constraints that `question_about` makes for the places `names` of many users."""
         assert self._wanted is not None
         assert self._comparison is not None
         target, weights = parse_weights(self._wanted, "target")
@@ -277,7 +277,7 @@ class Plan:
         return tuple(notes)
 
     def _distances(self, match: Match) -> tuple[DistanceLike, DistanceLike]:
-        """The distances that the policy names: flat, over the taxonomy, or between totals of kinds."""
+        """The distances of the policy: flat, over the taxonomy, or between totals of kinds."""
         policy = self.policy
         if policy.levels is not None:
             levels = None if isinstance(policy.levels, str) else policy.levels  # all alike
@@ -289,7 +289,7 @@ class Plan:
         return policy.quality, policy.privacy
 
     def _watched(self, history: Histogram) -> frozenset[str]:
-        """The places of kinds that are often sensitive, or the kinds that hold one, unless they are candidates."""
+        """The places of often sensitive kinds, or the kinds with such places, unless they are candidates."""
         if self.policy.goal == "hide":
             return frozenset()
         others = [name for name in self._places_beyond.names if history.index.position(name) < 0]
@@ -310,7 +310,7 @@ class Plan:
 
     @property
     def expects_target(self) -> bool:
-        """Whether most of the target's weight must be at places that somebody has."""
+        """Whether most of the target's weight must be at places that some user has."""
         comparison = self._comparison
         return comparison is not None and not comparison.is_of_kinds and not self.policy.allow_mismatch
 
@@ -330,7 +330,7 @@ class Plan:
 
     @property
     def elsewhere(self) -> frozenset[str]:
-        """The sensitive locations among those that the target, the candidates and the earlier release have."""
+        """The sensitive locations of the target, the candidates and the earlier release."""
         return self._covered(NameIndex(())).locations
 
     def sanitize(self, history: TableLike) -> Sanitized:
@@ -340,7 +340,7 @@ class Plan:
         return solve(self.question(history))
 
     def frontier(self, history: TableLike, budgets: Sequence[float]) -> Frontier:
-        """Return what each limit in `budgets` would buy for `history`, in place of the policy's own limit.
+        """Return the best result for `history` within each limit in `budgets`, instead of the policy's own limit.
 
         If the policy asks for the least quality loss, `budgets` are privacy distances to meet.
         """
@@ -360,7 +360,7 @@ class Plan:
         return check_release(self.question(history), release)
 
     def _changed(self, **attributes: Any) -> Plan:
-        """A copy with other attributes, and without what was computed from the old ones."""
+        """A copy with other attributes, and without cached values of the old ones."""
         other = copy(self)
         for name, value in vars(type(self)).items():
             if isinstance(value, cached_property):
@@ -370,12 +370,12 @@ class Plan:
 
     @cached_property
     def _zones(self) -> dict[str, Zone]:
-        """The zones, by what they are called among the sensitive names."""
+        """The zones, by their names among the sensitive names."""
         return {f"zone {zone}": read_zone(zone, self.policy.folder) for zone in self.policy.sensitive_zones}
 
     @cached_property
     def _wanted(self) -> Mapping[str, Any] | None:
-        """The target that the history is compared with: that of the policy, or of its kinds."""
+        """The target that the history is compared with: the policy's target, or its histogram of kinds."""
         if self.target is None or self.policy.by == "name":
             return self.target
         totals = totals_by_kind(self.target, self._taxonomy_for, self.policy.depth)
@@ -389,7 +389,7 @@ class Plan:
         return Profile(totals, spread.by_kind(lambda name: self._taxonomy_for(name).kind_at(name, self.policy.depth)))
 
     def _taxonomy_for(self, name: str) -> Taxonomy:
-        """The taxonomy that tells the kind of a name: what is said about a place changes no kind called the same."""
+        """The taxonomy for the kind of a name. Types of a place do not affect a kind with the same name."""
         kinds = self._bare_kinds
         return kinds if kinds.node(name) else self.kinds
 
@@ -411,13 +411,13 @@ class Plan:
             own = tuple(name if self.kinds.node(name) else self.counted_names([name])[0] for name in own)
         if self._popularity is None or self.policy.visited_only:
             return own
-        # What is said about places may make one of them sensitive that its name does not.
+        # The types of places may make a place sensitive although its name does not.
         delicate = self.shipped.often_sensitive(self._popularity.receivers)
         return tuple(dict.fromkeys((*own, *(name for name in self._popularity.receivers if name not in delicate))))
 
     @cached_property
     def _popularity(self) -> Popularity | None:
-        """What draws follow, by location or by kind; None if it is what the shipped profiles say about own places."""
+        """The popularity for draws, by location or by kind; None for that of the shipped profiles at own places."""
         if self.policy.goal != "hide" or self.policy.method != "drawn":
             return None
         if self.policy.by == "name":
@@ -427,34 +427,34 @@ class Plan:
         kinds = Popularity.of({kind: weight for kind, weight in totals.items() if kind != UNKNOWN_KIND} or totals)
         if self._given_popularity is None:
             return kinds
-        # A kind of which few users visited any place would tell as much about them as the place.
+        # A kind that few users visited would reveal as much about them as a place.
         known = set(self.counted_names(self._given_popularity.receivers))
         return replace(kinds, receivers=tuple(kind for kind in kinds.receivers if kind in known))
 
     @cached_property
     def _beyond(self) -> NameIndex:
-        """The places that the candidates, the target and the earlier release bring in."""
+        """The places of the candidates, the target and the earlier release."""
         return NameIndex([*self._candidates, *visited_in(self._lower), *(self._wanted or ())])
 
     @cached_property
     def _target_kinds(self) -> list[str]:
-        """Those of the target's names that are kinds."""
+        """The target's names that are kinds."""
         return [name for name in self._wanted or () if self.kinds.node(name) is not None]
 
     @cached_property
     def _places_beyond(self) -> NameIndex:
-        """The candidates, what the earlier release has, and those of the target's names that are places."""
+        """The candidates, the places of the earlier release, and the target's names that are places."""
         target = (name for name in self._wanted or () if self.kinds.node(name) is None)
         return NameIndex([*self._candidates, *visited_in(self._lower), *target])
 
     @cached_property
     def _taxonomy(self) -> Taxonomy | None:
-        """The policy's own taxonomy, with all that is said about locations."""
+        """The policy's own taxonomy, with the known types of locations."""
         return None if self._own_taxonomy is None else self._told(self._own_taxonomy)
 
     @cached_property
     def shipped(self) -> Places:
-        """The shipped taxonomy, with all that is said about locations."""
+        """The shipped taxonomy, with the known types of locations."""
         return self._told(Taxonomy.shipped())
 
     @property
@@ -485,7 +485,7 @@ class Plan:
                 raise InputError(f"kinds gives {quote(place)} two kinds: {quote(other)} and {quote(kind)}", ("kinds",))
 
     def _check_places(self, history: NameIndex) -> None:
-        """Raise if the policy seems to misspell a place to which it gives a kind; a place may well be missing."""
+        """Raise if the policy seems to misspell a place to which it gives a kind; a missing place is no error."""
         known = self._known(history)
         others = [name for name in history.names if NameIndex(list(self.policy.kinds)).position(name) < 0]
         for name in self.policy.kinds:
@@ -497,7 +497,7 @@ class Plan:
         return history.union(self._beyond)
 
     def _covered(self, history: NameIndex) -> Covered:
-        """The locations of the history, and of what the policy adds to it, that each sensitive name covers."""
+        """The locations that each sensitive name covers, in the history and in what the policy adds to it."""
         known = self._known(history)
         spared = self._spared(known)
         return Covered((name, self._matched(name, history, known) - spared) for name in self.policy.sensitive)
@@ -507,7 +507,7 @@ class Plan:
         return {known.names[at] for name in self.policy.spared for at in known.covered(name)}
 
     def _matched(self, name: str, history: NameIndex, known: NameIndex) -> frozenset[str]:
-        """The known locations that a name means: a place of that name, and what is below a node or a preset."""
+        """The known locations that a name matches: a place of that name, and those below a node or a preset."""
         matched = frozenset(known.names[at] for at in known.covered(name))
         taxonomy = self._taxonomy_of(name)
         return matched if taxonomy is None else matched | self._below(taxonomy, name, history)
@@ -515,8 +515,7 @@ class Plan:
     def _below(self, taxonomy: Taxonomy, name: str, history: NameIndex) -> frozenset[str]:
         """The locations below a node or a preset.
 
-        A kind of the target is found by its name, whatever is said about a place of the history that is called the
-        same.
+        A kind of the target is found by its name, whatever the types of a place of the history with the same name.
         """
         places = history.union(self._places_beyond)
         return taxonomy.select([name], among=places.names) | taxonomy.without_types().select(
@@ -524,7 +523,7 @@ class Plan:
         )
 
     def _taxonomy_of(self, name: str) -> Taxonomy | None:
-        """The taxonomy in which a name is a node or a preset, if there is one; where kinds count, any name may be."""
+        """The taxonomy in which a name is a node or a preset, if there is one; by kind, any name may be one."""
         if self._taxonomy is not None and self._taxonomy.knows(name):
             return self._taxonomy
         is_kind = self.policy.by == "kind" and self._taxonomy is None and self.shipped.knows(name)

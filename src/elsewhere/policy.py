@@ -1,4 +1,4 @@
-"""Policies: all choices that lead from a history to its release, in one small TOML file."""
+"""Policies: all choices for a release, without the history, in one small TOML file."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ _GOALS: tuple[Goal, ...] = ("hide", "resemble", "avoid")
 _FOR_TARGETS = ("target", "aim", "privacy", "size", "allow_mismatch", "allow_sensitive_rise")
 _WEIGHTS: tuple[Weights, ...] = ("target", "popularity")
 _FOR_ONE_GOAL = {"redistribute": "hide", "max_distance": "resemble", "min_distance": "avoid"}
-#: What a policy calls the taxonomy that comes with this package.
+#: The name of the shipped taxonomy in a policy.
 SHIPPED = "shipped"
-#: No policy has more bytes.
+#: The most bytes of a policy file.
 _MOST_BYTES = 2**24
 
 
@@ -140,7 +140,7 @@ class Policy:
 
     @classmethod
     def parse(cls, name: str, content: bytes) -> Policy:
-        """Read a policy from the `content` of a file; `name` is how errors call the file."""
+        """Read a policy from the `content` of a file; `name` is its name in errors."""
         try:
             entries = tomllib.loads(content.decode("utf-8-sig"))
         except (ValueError, RecursionError) as error:
@@ -183,7 +183,7 @@ class Policy:
 
     @property
     def chosen_aim(self) -> Aim | None:
-        """What is optimised, given the limits; None in hide."""
+        """The aim, given the limits; None in hide."""
         if self.goal == "hide":
             return None
         limit = getattr(self, DISTANCE_LIMITS[self.goal])
@@ -289,7 +289,7 @@ class Policy:
         return self.folder / name
 
     def _paths(self, change: Callable[[str], str]) -> Policy:
-        """The policy with its paths changed; names of profiles and of the shipped taxonomy are none."""
+        """The policy with changed paths; names of profiles and of the shipped taxonomy are not paths."""
 
         def changed(value: Any) -> Any:
             return change(value) if isinstance(value, str) else value
@@ -322,12 +322,12 @@ _CHOICES = {
     "allow_mismatch": (True, False),
     "allow_sensitive_rise": (True, False),
 }
-#: What two users cannot share, because it is about one history, another size or other bins.
+#: Keys that two users cannot share, because they concern one history, another size or other bins.
 _NOT_SHARED = ("aim", "size", "redistribute", "visited_only", "lower", "upper", "candidates", "forbidden", "levels",
                "by", "time_limit", "gap")  # fmt: skip
-#: Distances of shares, which are never infinite: histories of any sizes can be compared with one release.
+#: Distances of shares that are never infinite, so histories of any size can be compared with one release.
 SHARED_DISTANCES = ("js", "variational")
-#: What `levels` is if all levels count alike.
+#: The value of `levels` if all levels have the same weight.
 EQUAL = "equal"
 
 
@@ -351,7 +351,7 @@ def _typed(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check(values: Mapping[str, Any]) -> None:
-    """Raise unless the values are valid, each by itself and together."""
+    """Raise unless the values are valid, alone and in combination."""
     for key, choices in _CHOICES.items():
         if values[key] not in choices or type(values[key]) is not type(choices[0]):
             raise InputError(
@@ -425,7 +425,7 @@ def _check_goal(values: Mapping[str, Any]) -> None:
 
 
 def _check_shared(values: Mapping[str, Any]) -> None:
-    """Raise unless two users can share what is asked for."""
+    """Raise unless two users can share a release under this policy."""
     standard = _standard()
     for key in _NOT_SHARED:
         if values[key] != standard[key]:
@@ -448,7 +448,7 @@ def _check_shared(values: Mapping[str, Any]) -> None:
 
 
 def _content_hash(path: Path) -> str:
-    """A number for the content of a file, or of all files in a folder."""
+    """A hash of the content of a file, or of all files in a folder."""
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if file.is_file())
         listed = "".join(f"{file.relative_to(path)} {_content_hash(file)}\n" for file in files)

@@ -1,8 +1,8 @@
-"""How popular places are with everybody: what a drawn release adds to a person's own habits.
+"""The popularity of places, which a drawn release adds to a person's own habits.
 
-The shipped table is by kind of place: the mean of the shipped profiles, which are made up. A data team learns a better
-one, by name, with `elsewhere.profiles.learn`. Visits also go to its places where the person never was, because genuine
-histograms have many such places with a visit or two.
+The shipped table is by kind of place: the mean of the shipped profiles, which are made up. A data team can learn a
+better one, by name, with `elsewhere.profiles.learn`. Its places may also get visits if the person never was there,
+because genuine histograms have many places with one or two visits.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from elsewhere.model.histogram import Profile, TableLike, TargetLike, as_target,
 from elsewhere.model.names import NameIndex, is_pattern
 from elsewhere.model.taxonomy import Taxonomy
 
-#: More places of a table than this receive no visits where a person never was: each makes every draw a little slower.
+#: The most places of a table that a person may get visits at without having been there; each one slows down draws.
 _MOST_RECEIVERS = 1000
 
 
 def popularity_of(places: NameIndex, table: TableLike | None) -> Sequence[float | None]:
-    """The weight of each place in a table by location, None where it has none, or else in the shipped one by kind.
+    """The weight of each place in a table by location (None if it has none), or else in the shipped table by kind.
 
-    Places of one kind share its weight. A place of unknown kind has the mean weight of the others; if all are unknown
-    they have 0.
+    Places of one kind share its weight. A place of unknown kind has the mean weight of the others; if all are unknown,
+    the weights are 0.
     """
     if table is not None:
         known, weights = parse_weights(table, "popularity")
@@ -42,18 +42,18 @@ def popularity_of(places: NameIndex, table: TableLike | None) -> Sequence[float 
 
 @dataclass(frozen=True)
 class Popularity:
-    """A table of how popular places are, and which of them a person is sent to who never was there."""
+    """The popularity of places, and which of them may get visits if the person never was there."""
 
     weights: Profile
-    #: The most popular places, without those that tell about somebody.
+    #: The most popular places, without those that reveal something about somebody.
     receivers: tuple[str, ...]
 
     @classmethod
     def of(cls, table: TargetLike) -> Popularity:
         """Weights by location, or a profile. Of a learned one, only places that many users visited receive visits.
 
-        A bare profile with a spread was learned, but does not say from how many users; no place of it receives visits
-        where the person never was. Nobody is sent to where people live, or to a kind of place that is often sensitive.
+        A bare profile with a spread was learned from an unknown number of users, so only the person's own places get
+        visits. Homes and places of often sensitive kinds never get visits in this way.
 
         >>> Popularity.of({"Blue Note Café": 2, "St. Mary's Hospital": 5, "Pier 7": 3, "Home": 9}).receivers
         ('Pier 7', 'Blue Note Café')
@@ -63,12 +63,12 @@ class Popularity:
         order = sorted(np.flatnonzero(numbers).tolist(), key=lambda at: (-numbers[at], known.keys[at]))
         many = _visited_by_many(table)
         names = (known.names[at] for at in order if many is None or known.names[at] in many)
-        places = filterfalse(is_pattern, names)  # which candidates cannot be
+        places = filterfalse(is_pattern, names)  # patterns cannot be candidates
         return cls(weights, tuple(islice(filterfalse(_tells, places), _MOST_RECEIVERS)))
 
 
 def _visited_by_many(learned: TargetLike) -> Collection[str] | None:
-    """The places that so many users visited that none of them is known by it; None if nobody was asked."""
+    """The places with so many visitors that none of them is identifiable; None if it was not learned from users."""
     if not isinstance(learned, profiles.StoredProfile):
         return () if isinstance(learned, Profile) and learned.spread is not None else None
     if learned.users is None:
@@ -82,7 +82,7 @@ def _visited_by_many(learned: TargetLike) -> Collection[str] | None:
 
 
 def _tells(name: str) -> bool:
-    """Whether a visit to a place may tell something about a person: people live there, or its kind is sensitive."""
+    """Whether a visit to a place may reveal something about a person: people live there, or its kind is sensitive."""
     places = Taxonomy.shipped()
     return bool(places.often_sensitive([name]) or places.select(["preset:home", "Housing"], among=[name]))
 
@@ -113,6 +113,6 @@ def _by_kind() -> dict[str, float]:
 
 @lru_cache(1 << 16)
 def _kind(name: str) -> str | None:
-    """The kind of a place that the shipped table has: its own, or else the nearest above it."""
+    """The kind of a place in the shipped table: its own, or the nearest above it."""
     taxonomy = Taxonomy.shipped()
     return next((node for node in reversed(taxonomy.path(name)) if node in _by_kind()), None)

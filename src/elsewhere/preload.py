@@ -1,4 +1,4 @@
-"""Importing this asks one question of each kind, so that the next one finds the solvers compiled and loaded."""
+"""Importing this module asks one question of each kind, which compiles and loads the solvers."""
 
 from contextlib import suppress
 
@@ -7,7 +7,7 @@ from elsewhere.model.errors import PrivacyNotMet
 from elsewhere.verbs import avoid, frontier, hide, resemble
 
 _HISTORY, _TARGET = {"a": 7, "b": 2, "c": 3}, {"a": 3, "d": 4}
-#: So many visits are searched in another way.
+#: A question with this many visits uses the search for large sizes.
 _LONG = {"a": 200_000, "b": 100_000, "c": 50_000}
 
 compile_at_once()

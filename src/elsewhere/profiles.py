@@ -135,7 +135,7 @@ def load(path: str | os.PathLike[str]) -> StoredProfile:
 
 
 def parse(name: str, content: bytes) -> StoredProfile:
-    """Read a profile from the `content` of a file; `name` is how errors call the file."""
+    """Read a profile from the `content` of a file; `name` is its name in errors."""
     return _parsed(name.removesuffix(_ENDING), content, f"profile {quote(name)}", shipped=False)
 
 
@@ -308,7 +308,7 @@ def _histograms(users: Users) -> Iterator[Histogram]:
 
 
 def _files() -> dict[str, Traversable]:
-    """The files of all profiles by name, the user's own in the place of shipped ones."""
+    """The files of all profiles by name; the user's own replace shipped ones."""
     own = folder()
     try:
         listing = list(own.iterdir())

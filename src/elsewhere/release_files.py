@@ -18,15 +18,15 @@ Rows: TypeAlias = list[tuple[str, int]]
 
 
 def encode(path: str | os.PathLike[str], counts: Iterable[tuple[str, int]]) -> bytes:
-    """The content of a release at that path; standard output, "-", gets CSV.
+    """The content of a release for that path; standard output, "-", gets CSV.
 
-    A row with a count of 0 would tell that the location is one of the history, so there is none.
+    There are no rows with a count of 0, because they would reveal locations of the history.
     """
     return _ENCODERS[release_format(path)](sorted((location, count) for location, count in counts if count))
 
 
 def release_format(path: str | os.PathLike[str]) -> str:
-    """The ending of a release's path, which says how it is written."""
+    """The suffix of a release's path, which decides the format."""
     ending = ".csv" if os.fspath(path) == "-" else Path(path).suffix.lower()
     if ending not in _ENCODERS:
         raise InputError(f"the path of a release is {quote(os.fspath(path))}; it must end in .csv, .json or .parquet")
@@ -36,7 +36,7 @@ def release_format(path: str | os.PathLike[str]) -> str:
 def _csv(rows: Rows) -> bytes:
     text = io.StringIO()
     plain = csv.writer(text, lineterminator="\n")
-    # Before Python 3.13 a carriage return is not quoted, and whoever reads it takes it for the end of a row.
+    # Before Python 3.13 a carriage return is not quoted, so a reader would see the end of a row.
     quoting = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     plain.writerow(("location", "count"))
     for row in rows:
@@ -60,7 +60,7 @@ def _parquet(rows: Rows) -> bytes:
         [pa.array(locations, schema.field(0).type), pa.array(counts, schema.field(1).type)], schema=schema
     )
     content = io.BytesIO()
-    # Without the Arrow schema and statistics there is nothing in the file but the two columns.
+    # Without the Arrow schema and statistics, the file has nothing but the two columns.
     pq.write_table(table, content, store_schema=False, write_statistics=False)
     return content.getvalue()
 

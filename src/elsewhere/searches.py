@@ -1,4 +1,4 @@
-"""Which solver searches for what: flat, over a tree, by totals of kinds, smoothed, or by a heuristic."""
+"""Choose the solver: flat, over a tree, by totals of kinds, smoothed, or a heuristic."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from elsewhere.solvers.knapsack import Limits, SearchGaveUp, Solution, nothing_f
 from elsewhere.solvers.required_loss import flat_search, required_loss
 from elsewhere.solvers.tree_tables import TreeChoices
 
-#: The part of the time that is the search's; most are over long before, and need no heuristic.
+#: The share of the time for the search. Most searches end long before, and need no heuristic.
 _SEARCH_SHARE = 0.75
 
 AnyChoices: TypeAlias = Choices | TreeChoices | KindChoices | large.LargeChoices
 
 
 def tabulated(problem: Problem, limits: Limits, known: Ints, wider: AnyChoices | None = None) -> AnyChoices:
-    """What the search chooses from; `wider` is the same for a larger budget, if it is known."""
+    """The tables of the search; `wider` are those for a larger budget, if they are known."""
     if kind_totals.depends_on_totals(problem):
         totals = kind_totals.tabulate(problem, problem.budget, limits, known)
         if totals.whole:
@@ -44,14 +44,14 @@ def tabulated(problem: Problem, limits: Limits, known: Ints, wider: AnyChoices |
 
 
 def least_loss(problem: Problem, limits: Limits) -> Solution | None:
-    """The counts of least quality loss; None if the constraints leave none."""
+    """The counts of least quality loss; None if the constraints are infeasible."""
     if problem.quality.smoother is not None:
         return smooth_exact.least_loss(problem, limits).solution
     return (exact.least_loss if problem.tree is None else tree_exact.least_loss)(problem, limits)
 
 
 def least_loss_by_key(problem: Problem, limits: Limits, key: Key | None) -> Solution | None:
-    """The least loss with ties broken in an order that only the key tells; without one, or over a tree, by name."""
+    """The least loss with ties broken in a secret order by the key; without a key, or over a tree, by name."""
     if key is None or problem.tree is not None:
         return least_loss(problem, limits)
     order = drawing.keyed_order(problem.names, key)
@@ -69,7 +69,7 @@ def least_loss_by_key(problem: Problem, limits: Limits, key: Key | None) -> Solu
 
 
 def approximate(problem: Problem, choices: AnyChoices, known: Ints, limits: Limits) -> Solution:
-    """What a heuristic finds, with a bound. Over a tree the solution that the multiplier leads to is near enough."""
+    """The result of a heuristic, with a bound. Over a tree, it is the solution of the dual's multiplier."""
     if isinstance(choices, TreeChoices):
         return tree_exact.optimum(problem, choices, known, limits.ending_in(0.0))
     if isinstance(choices, KindChoices):
@@ -80,7 +80,7 @@ def approximate(problem: Problem, choices: AnyChoices, known: Ints, limits: Limi
 
 
 def searched(problem: Problem, choices: AnyChoices, known: Ints, limits: Limits) -> Solution:
-    """The optimum, or what was found when time ended the search; ties are broken by name."""
+    """The optimum, or the best found when time is up; ties are broken by name."""
     if isinstance(choices, TreeChoices):
         return tree_exact.optimum(problem, choices, known, limits)
     if isinstance(choices, KindChoices):
@@ -93,7 +93,7 @@ def searched(problem: Problem, choices: AnyChoices, known: Ints, limits: Limits)
 
 
 def _searched_flat(problem: Problem, choices: Choices | large.LargeChoices, known: Ints, limits: Limits) -> Solution:
-    """The optimum; if time ends the search for it, then no worse than what the heuristic finds in the rest of it."""
+    """The optimum; if time ends the search, the better of its result and the heuristic's in the remaining time."""
     if isinstance(choices, large.LargeChoices):
         return large.optimum(problem, known, limits)
     left = limits.seconds
@@ -108,8 +108,8 @@ def _searched_flat(problem: Problem, choices: Choices | large.LargeChoices, know
 
 
 def known_counts(problem: Problem, limits: Limits) -> Ints:
-    """Counts within all constraints to start from: the original, or else those of least quality loss."""
-    # At a built-in distance the original, if it has the right size, has no loss at all.
+    """Feasible counts to start from: the original, or else those of least quality loss."""
+    # For a built-in distance, the original has no loss if it has the right size.
     if problem.is_within(problem.original) and (
         problem.quality.distance.builtin or problem.quality_loss(problem.original) <= problem.limit
     ):
@@ -128,7 +128,7 @@ def known_counts(problem: Problem, limits: Limits) -> Ints:
         raise nothing_left()
     needed = problem.quality_loss(solution.counts)
     if needed > problem.limit + slack(problem.limit):
-        # A smoothed loss may be known to be too great before the least one is known.
+        # A smoothed loss may be known to be too large before the least one is found.
         if not solution.closed and not solution.bound > problem.budget:
             raise nothing_found(limits)
         raise above_limit(problem, needed, solution.closed)
@@ -146,12 +146,12 @@ def above_limit(problem: Problem, needed: float, proven: bool) -> Infeasible:
 
 
 def nothing_left() -> Infeasible:
-    """The error for constraints that leave no histogram."""
+    """The error for infeasible constraints."""
     return Infeasible("no histogram satisfies the constraints: all are forbidden or at an infinite distance", math.inf)
 
 
 def required_loss_of(problem: Problem, wanted: float, limits: Limits, least: float) -> Solution | None:
-    """The counts of least quality loss that meet a privacy distance, if any do; `least` is a loss to begin with."""
+    """The counts of least quality loss that meet a privacy distance, if any do; `least` is a loss to start from."""
     if kind_totals.depends_on_totals(problem):
         found = kind_totals.least_loss_at(problem, wanted, limits, least)
     elif problem.goal == "resemble" and large.is_large(asked := problem.swapped(wanted)):
@@ -166,7 +166,7 @@ def required_loss_of(problem: Problem, wanted: float, limits: Limits, least: flo
 
 
 def _required_loss_of_large(asked: Problem, limits: Limits) -> Solution | None:
-    """The same by the search around the dual solution, for resemble with its distances swapped."""
+    """The same with the search for large sizes, as resemble with its distances swapped."""
     nearest = least_loss(asked, limits)
     if nearest is None or (nearest.closed and asked.quality_loss(nearest.counts) > asked.limit + slack(asked.limit)):
         return None

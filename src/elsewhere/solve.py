@@ -1,6 +1,6 @@
-"""From a question to its answer: which solver is asked, and what becomes of what it says.
+"""From a question to its answer: choose a solver, and turn its solution into a result.
 
-This is where the solvers are imported: on the first question, not before.
+The solvers are imported here, and so only on the first question.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ from elsewhere.text import name_list
 
 #: A gain below this, relative to the objective plus one, is rounding.
 _NOTICEABLE = 1e-9
-#: The time for advice on what would meet a privacy distance, even if the search for an answer has used up its own.
+#: The seconds for advice on what would meet a privacy distance, even if the search has used up its time.
 _ADVICE_SECONDS = 0.1
-#: Advice is wanted to 1e-9, and the rest of the gap is left to rounding. It may take a part of the memory, and so of
-#: the time, that the answer itself may take.
+#: Advice is needed to 1e-9, and the rest of the gap is left to rounding. It gets a part of the answer's memory, and so
+#: of its time.
 _ADVICE_GAP = 1e-10
 _ADVICE_SHARE = 8
-#: Points of a frontier that are tried in one compiled call: the tables are shared, but nothing is told in between.
+#: Points of a frontier in one compiled call: they share tables, but are reported only after the call.
 _POINTS_PER_CALL = 10
-#: Questions with no more bins and visits are small.
+#: The most bins and visits of a small question.
 _FEW_BINS, _FEW_VISITS = 300, 5000
 
 P = ParamSpec("P")
@@ -59,7 +59,7 @@ R = TypeVar("R")
 
 
 def interruptible(answer: Callable[P, R]) -> Callable[P, R]:
-    """Let Ctrl-C through: when it comes while a kernel returns, Numba makes a SystemError of it."""
+    """Restore Ctrl-C: if it arrives while a kernel returns, Numba turns it into a SystemError."""
 
     @wraps(answer)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -78,12 +78,12 @@ def interruptible(answer: Callable[P, R]) -> Callable[P, R]:
 
 @interruptible
 def solve(question: Question, explain: bool = True) -> Sanitized:
-    """The best release, unless it misses the wanted privacy distance; `explain` says what it would take then."""
+    """The best release; raise if it misses the wanted privacy distance. With `explain`, the error has advice."""
     return soonest(lambda: _solve(question, explain), _is_small(question))
 
 
 def _is_small(question: Question) -> bool:
-    """Whether a question may be interpreted; one that must end soon may not, unless nothing is searched for."""
+    """Whether a question may be interpreted. One with a short time limit may not, unless it needs no search."""
     problem, limit = question.problem, question.search.time_limit
     in_time = limit is None or limit == 0.0 or limit > PATIENCE
     size = question.history.size if question.size == "free" else problem.size
@@ -113,7 +113,7 @@ def _solve(question: Question, explain: bool) -> Sanitized:
 
 
 def _best(question: Question, limits: Limits) -> Sanitized:
-    """The best privacy distance within the limit on the quality loss: found in one call if it is, else searched for."""
+    """The best privacy distance within the limit on the quality loss: in one call if possible, else by a search."""
     problem = question.problem
     if (solution := one_call.attempt(problem, limits)) is not None:
         return _sanitized(question, problem, solution)
@@ -123,7 +123,7 @@ def _best(question: Question, limits: Limits) -> Sanitized:
 
 
 def _nearest(question: Question, limits: Limits) -> Sanitized:
-    """What the heuristic finds."""
+    """The result of the heuristic."""
     problem = question.problem
     known = known_counts(problem, limits)
     choices = tabulated(problem, limits, known)
@@ -134,11 +134,11 @@ def _nearest(question: Question, limits: Limits) -> Sanitized:
 def solve_frontier(
     question: Question, budgets: Sequence[float], on_point: Callable[[Sanitized], None] | None = None
 ) -> Frontier:
-    """The answers for many budgets, of which the question has the largest as its limit.
+    """The answers for many budgets; the question has the largest as its limit.
 
-    Each is what `solve` finds for its budget, with tables that are made once. For the least quality loss the budgets
-    are privacy distances to be met. `on_point` hears of each point when it is found, from the largest
-    budget on; a search that was ended may improve on it later, and a question that is not small repeats points.
+    Each answer is that of `solve` for its budget, with shared tables. For the least quality loss, the budgets are
+    privacy distances to meet. `on_point` is called with each point when it is found, from the largest budget on. If a
+    search was ended, its point may be improved and reported again. A question that is not small also repeats points.
     """
     return soonest(lambda: _solve_frontier(question, budgets, on_point), _is_small(question))
 
@@ -180,7 +180,7 @@ def _solve_frontier(
     answers: dict[float, Sanitized] = {}
     for budget in sorted(solutions):
         asked = question.within(budget)
-        # What a smaller budget allows, a larger one does: a search that was ended is no step back.
+        # A larger budget allows everything that a smaller one does, so an ended search must not return a worse point.
         if not solutions[budget].closed:
             solutions[budget] = exact.better(asked.problem, solutions[budget], known)
         known = solutions[budget].counts
@@ -192,7 +192,7 @@ def find_better(question: Question, quality_loss: float, privacy_distance: float
     """A release whose objective is better than these figures, if the search finds one."""
     try:
         best = solve(question, explain=False)
-    except ElsewhereError:  # whatever ended the search, it found nothing
+    except ElsewhereError:  # the search found nothing
         return None
     reached, found = question.objective(quality_loss, privacy_distance), best.objective
     gain = found - reached if question.aim == "far" else reached - found
@@ -219,7 +219,7 @@ def _hidden(question: Question, problem: Problem, limits: Limits) -> Sanitized:
 
 
 def _smoothed(question: Question, problem: Problem, known: Ints | None, limits: Limits) -> Sanitized:
-    """The answer for a distance that couples the bins; its certificate has a point and a curvature as well."""
+    """The answer for a distance that couples the bins; its certificate also has a point and a curvature."""
     optimal = question.method == "optimal"
     solution, point, curvature = smooth_exact.optimum(problem, known, limits, search=optimal)
     found = _sanitized(question, question.problem, solution, proven=optimal)
@@ -240,14 +240,14 @@ def _just_enough(question: Question, limits: Limits) -> Sanitized:
     if result.status != "optimal" and question.search.gap:  # the gap may hide a release within the limit
         return _just_enough(replace(question, search=question.search._replace(gap=0.0)), limits._replace(gap=0.0))
     nearest = _without_limit(question)
-    if question.meets_distance(nearest.privacy_distance):  # the search for the least loss was ended before
+    if question.meets_distance(nearest.privacy_distance):  # the search for the least loss was ended early
         counts = align(problem.names, nearest.histogram.index, nearest.histogram.counts)
         return _sanitized(question, problem, unproven(problem, counts))
     raise _privacy_not_met(question, nearest, *_enough(result.quality_loss, result.status == "optimal"))
 
 
 def _fewest_added(question: Question, limits: Limits) -> Sanitized:
-    """The best release with the fewest visits beyond those of the history that meets the privacy parameter."""
+    """The best release among those with the fewest added visits that meet the privacy parameter."""
     assert question.distance_limit is not None
     sizes = add_only.sizes(question.problem, question.distance_limit)
     size, proven, best = sizes.first, True, None
@@ -295,7 +295,7 @@ def _not_reached(question: Question, best: Sanitized, added: int, limit_case: fl
 
 
 def _drawn_to_meet(question: Question, limits: Limits) -> Sanitized:
-    """The release of least quality loss that meets a distance at places that were drawn, both as people have them.
+    """The release of least quality loss that meets a drawn distance at drawn places.
 
     Its bound is that of the least quality loss that meets the privacy parameter at any places.
     """
@@ -305,7 +305,7 @@ def _drawn_to_meet(question: Question, limits: Limits) -> Sanitized:
     for tried, draw in enumerate(_draws(question, key), 1):  # noqa: B007
         try:
             found = _least_separable(question.undrawn(draw.distance, draw.problem), limits)
-        except Infeasible:  # what is forbidden leaves nothing at these places
+        except Infeasible:  # forbidden histograms leave nothing at these places
             continue
         if found is not None and found.quality_loss <= problem.limit + slack(problem.limit):
             return _as_drawn(question, best, found, key)
@@ -316,7 +316,7 @@ def _drawn_to_meet(question: Question, limits: Limits) -> Sanitized:
 
 
 def _draws(question: Question, key: Key) -> Iterator[drawing_targets.Draw]:
-    """What a release may have to meet; the first that it can meet within the limit on the quality loss counts."""
+    """The draws for a release; the first that can be met within the limit on the quality loss is used."""
     if question.goal == "resemble":
         yield from (draw for draw in drawing_targets.draws_near(question, key) if draw.has_room)
         return
@@ -326,13 +326,13 @@ def _draws(question: Question, key: Key) -> Iterator[drawing_targets.Draw]:
         return
     farthest = solve(question.undrawn(problem=problem).wanting(None, None)).privacy_distance
     assert farthest is not None
-    # If nothing is far enough, it is said what the nearest that would be costs.
+    # If no distance can be met, the error gives the loss for the nearest one.
     distance = drawing_targets.distance_afar(question, key, farthest) if question.meets_distance(farthest) else limit
     yield drawing_targets.Draw(distance, problem)
 
 
 def _as_drawn(question: Question, best: Sanitized, found: Sanitized, key: Key) -> Sanitized:
-    """A release that was drawn, with the proof of the best one."""
+    """A drawn release, with the proof of the best one."""
     bound = min(best.bound, found.quality_loss)
     notes = [*found.notes, *key.notes]
     if found.status != "optimal":
@@ -351,13 +351,13 @@ def _as_drawn(question: Question, best: Sanitized, found: Sanitized, key: Key) -
 
 
 def _least_separable(question: Question, limits: Limits) -> Sanitized | None:
-    """The release of least quality loss that meets the privacy parameter, whatever that loss is; None if none does."""
+    """The release of least quality loss that meets the privacy parameter, ignoring the limit; None if none does."""
     problem, wanted = question.problem, question.distance_limit
     assert wanted is not None
     least = problem.quality.to_total(problem.quality_loss(known_counts(problem.within(math.inf), limits)))
     try:
         solution = required_loss_of(problem, wanted, limits, least)
-    except OutOfTime:  # then any counts will do
+    except OutOfTime:  # accept any feasible counts
         solution = required_loss_of(problem, wanted, Limits(math.inf, math.inf, limits.memory), least)
     return None if solution is None else _sanitized(question, problem, solution)
 
@@ -375,7 +375,7 @@ def _least_smoothed(question: Question, limits: Limits) -> Sanitized | None:
 
 
 def _without_limit(question: Question) -> Sanitized:
-    """The best privacy distance within the limit on the quality loss, whether it is the wanted one or not."""
+    """The best privacy distance within the limit on the quality loss, even if it misses the wanted one."""
     return solve(question.wanting(None, None))
 
 
@@ -413,7 +413,7 @@ def _privacy_not_met(question: Question, best: Sanitized, remedy: str, needed: f
 
 
 def _named_limit(question: Question) -> str:
-    """What the limit on the privacy distance is called: a limit that nobody gave is that of the profile's spread."""
+    """The name of the limit on the privacy distance; a default limit comes from the profile's spread."""
     spread, wanted = question.spread, question.distance_limit
     if spread is not None and question.goal == "resemble" and wanted == spread.distances[-1]:
         return "that of the farthest member,"
@@ -429,7 +429,7 @@ def _sanitized(
     short_of: Shortage = "",
     proven: bool = True,
 ) -> Sanitized:
-    """The result that a solution amounts to, in the terms of its distances."""
+    """Turn a solution into a result, on the scale of its distances."""
     quality_loss, privacy_distance = problem.quality.from_total(solution.objective), None
     if problem.goal != "hide":
         quality_loss, privacy_distance = exact.figures(problem, solution.counts)
@@ -475,6 +475,6 @@ def _risen(question: Question, problem: Problem, counts: Ints) -> list[str]:
 def _limits(question: Question) -> Limits:
     search = question.search
     deadline = math.inf if search.time_limit is None else time.monotonic() + search.time_limit
-    # For a root, sqrt(a) - sqrt(b) <= sqrt(a - b): the sums below it are held to the square of the gap.
+    # With a root, sqrt(a) - sqrt(b) <= sqrt(a - b), so the limit on the sums is the square of the gap.
     root = find_distance(question.quality if question.minimises_loss else question.privacy).root
     return Limits(search.gap**2 if root else float(search.gap), deadline, int(min(search.memory_limit, 2.0**62)))

@@ -184,7 +184,7 @@ def test_the_worked_examples_come_out() -> None:
 
 @settings(max_examples=100)
 @given(histograms(), st.data())
-def test_no_path_is_shorter_than_the_least_conceivable(history: ew.Histogram, data: st.DataObject) -> None:
+def test_no_path_is_shorter_than_the_least_possible(history: ew.Histogram, data: st.DataObject) -> None:
     visited = [name for name in history if history[name]]
     if len(visited) < 2:
         return
@@ -192,7 +192,7 @@ def test_no_path_is_shorter_than_the_least_conceivable(history: ew.Histogram, da
     release = ew.hide(history, {secret}).histogram
     js = term("js", history.size, history.size)
     path = sum(js(history[name], release[name]) for name in history if name != secret)
-    assert path >= hide_locations._least_conceivable(Rows([{"N": history.size}])) - 1e-12
+    assert path >= hide_locations._least_possible(Rows([{"N": history.size}])) - 1e-12
 
 
 def test_the_misprint_is_named_in_its_row() -> None:
@@ -205,7 +205,7 @@ def test_the_misprint_is_named_in_its_row() -> None:
     )
     assert (printed.verdict, printed.paper) == ("differs", "7.6e-06")
     assert printed.why == (
-        "the least conceivable median for these sizes is 7.7e-06; 7.6e-06 is presumably a misprint for 7.6e-05"
+        "the least possible median for these sizes is 7.7e-06; 7.6e-06 is presumably a misprint for 7.6e-05"
     )
     assert (presumed.verdict, presumed.paper) == ("holds", "7.6e-05")
 
@@ -303,7 +303,7 @@ def test_a_run_goes_on_and_the_seed_decides(tmp_path: Path) -> None:
 
     said.clear()
     again(tmp_path / "one")
-    assert said.count(f"{QUICK_ONE}: done before") == 1
+    assert said.count(f"{QUICK_ONE}: already done") == 1
     assert contents(tmp_path / "one") == before
     again(tmp_path / "two")
     assert contents(tmp_path / "two") == before
@@ -311,7 +311,7 @@ def test_a_run_goes_on_and_the_seed_decides(tmp_path: Path) -> None:
     said.clear()
     (tmp_path / "one" / "quality" / f"{QUICK_ONE}-errors.svg").unlink()
     again(tmp_path / "one")
-    assert f"{QUICK_ONE}: done before, but a figure is gone" in said
+    assert f"{QUICK_ONE}: running again, because a figure is missing" in said
     assert contents(tmp_path / "one") == before
 
     (tmp_path / "two" / "done" / f"{QUICK_ONE}.json").write_text('{"rows": [], "refused": "", "made from": 3}')
@@ -320,7 +320,7 @@ def test_a_run_goes_on_and_the_seed_decides(tmp_path: Path) -> None:
 
     said.clear()
     reproduce(tmp_path / "one", data, seed=2, quick=True, only=[QUICK_ONE], say=said.append)
-    assert f"{QUICK_ONE}: done before, but not with this seed" in said
+    assert f"{QUICK_ONE}: running again, because of a change: seed" in said
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills a process")
@@ -339,14 +339,14 @@ def test_a_killed_run_keeps_what_was_done(tmp_path: Path) -> None:
     assert not (report / "report.html").exists()
     said: list[str] = []
     reproduce(report, data, quick=True, only=[QUICK_ONE], say=said.append)
-    assert f"{QUICK_ONE}: done before" in said
+    assert f"{QUICK_ONE}: already done" in said
     assert (report / "report.html").exists()
 
 
 def test_a_set_that_is_too_small_is_named(tmp_path: Path) -> None:
     [dataset] = load(tiny(tmp_path / "data", users=3), {}).sets
     study = Study((dataset,), 1, QUICK)
-    with pytest.raises(TooFew, match="towns has 0 histograms of size 100, and at least 4 are needed"):
+    with pytest.raises(TooFew, match="towns has 0 histograms of size 100; at least 4 are needed"):
         experiments.modules()["target-length"].EXPERIMENT.run(study, dataset)
     with pytest.raises(TooFew, match="towns has 3 histograms"):
         experiments.modules()["hide-recommendation"].EXPERIMENT.run(study, dataset)
@@ -358,10 +358,10 @@ def test_bad_input_is_one_sentence(run: Run, tmp_path: Path) -> None:
     (tmp_path / "nothing" / "nyc.csv").write_text("")
     (tmp_path / "file").write_text("")
     for arguments, words in (
-        (["--data", "nowhere", "-o", "out"], "'nowhere' is not there"),
-        (["--data", "empty", "-o", "out"], "no table of users can be read from the folder 'empty'; it has no file"),
+        (["--data", "nowhere", "-o", "out"], "'nowhere' does not exist"),
+        (["--data", "empty", "-o", "out"], "no table of users can be read from the folder 'empty'; it has no files"),
         (["--data", "nothing", "-o", "out"], "no table of users can be read from the folder 'nothing': 'nyc.csv"),
-        (["-o", "file/out"], "the folder 'file/out' cannot be made: Not a directory"),
+        (["-o", "file/out"], "the folder 'file/out' cannot be created: Not a directory"),
         (["-o", "out", "--only", "hide-lenght"], "there is no experiment 'hide-lenght'; did you mean 'hide-length'?"),
         (["-o", "out", "--seed", "-1"], "seed is -1"),
         (["-o", "out", "--runs", "0"], "runs is 0"),

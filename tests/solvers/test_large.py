@@ -59,6 +59,7 @@ def test_as_good_as_highs(quality: str, goal: Goal, seed: int) -> None:
     assert check.optimal
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("goal", ["resemble", "avoid"])
 @pytest.mark.parametrize(("n", "size"), [(600, 10_000), (2_000, 50_000)])
 def test_large_histograms_are_solved(goal: Goal, n: int, size: int) -> None:
@@ -69,6 +70,7 @@ def test_large_histograms_are_solved(goal: Goal, n: int, size: int) -> None:
     assert result.gap <= 1e-6 * result.privacy_distance
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("limit", [0.005, 0.05])
 def test_avoiding_oneself_is_subset_sum(limit: float) -> None:
     """p = q and H'' = H: the bound is the budget itself, and hitting it exactly is subset sum."""

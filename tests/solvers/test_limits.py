@@ -58,6 +58,7 @@ class Cancelled(Exception):
     """Nobody waits any more."""
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("name", HARD)
 def test_a_search_can_be_cancelled(name: str) -> None:
     """At any of the first looks at the clock, whatever the search is at then."""

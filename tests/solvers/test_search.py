@@ -128,6 +128,7 @@ def test_memory_may_be_too_small_to_say_what_would_do() -> None:
         ew.resemble(skewed(400, 4000, seed=1), {"x": 1.0}, 0.01, method="heuristic", memory_limit=1_000_000)
 
 
+@pytest.mark.compiled
 def test_advice_is_given_even_if_time_ends_the_search() -> None:
     history = skewed(30, 500, seed=3)
     dice = random.Random(5)
@@ -143,6 +144,7 @@ def test_advice_is_given_even_if_time_ends_the_search() -> None:
     assert met.quality_loss == pytest.approx(proven.value.needed_quality_loss, abs=1e-9)
 
 
+@pytest.mark.compiled
 def test_ended_by_time_it_is_no_worse_than_the_heuristic() -> None:
     history = skewed(60, 600, seed=7)
     quick = ew.avoid(history, history, 0.05, method="heuristic")

@@ -55,6 +55,7 @@ def test_as_good_as_with_tables(quality: str, goal: Goal, data: st.DataObject) -
     assert check.ok, check.problems
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("goal", ["resemble", "avoid"])
 @pytest.mark.parametrize("privacy", ["js", "l2", "pearson", "variational"])
 @pytest.mark.parametrize(("n", "size"), [(3, 10**9), (50, 10**6), (8, 4 * 10**18)])
@@ -68,6 +69,7 @@ def test_large_sizes_end_with_a_small_gap(goal: Goal, privacy: str, n: int, size
     assert check.ok, check.problems
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("distance", ["js", "squared-l2"])
 def test_avoiding_oneself_at_large_sizes(distance: str) -> None:
     """All multipliers are alike then: the budget is used up almost to the last digit."""

@@ -262,6 +262,7 @@ def test_frontier_and_limits() -> None:
     assert ew.verify(history, narrow, target=target, max_quality_loss=0.1, taxonomy=kinds).ok
 
 
+@pytest.mark.compiled
 def test_farthest_from_oneself_is_near_the_bound() -> None:
     """Subset sum in disguise: every release at the limit is as good as any other, and few are."""
     kinds = ew.Taxonomy(

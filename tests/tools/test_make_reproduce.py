@@ -24,7 +24,7 @@ def test_figures_come_from_the_run(report: Path) -> None:
     words = "Mean N: {{measured: datasets ;; mean size N ;;\nNYC}}.\n\n{{run}}\n\n{{claims}}\n\n{{summary}}\n"
     made = page(report, words)
     assert "Mean N: 4.00.\n" in made
-    assert "a quick look" in made
+    assert "a quick run" in made
     with (report / "quality" / "claims.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert all(f"| {row['claim']} | {row['paper']} | {row['measured']} |" in made for row in rows)

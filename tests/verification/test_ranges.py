@@ -49,6 +49,7 @@ def test_as_one_by_one(goal: Goal, data: st.DataObject) -> None:
         assert ((by_range.low[bin_] <= cheap) & (cheap <= by_range.high[bin_])).all()
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("goal", ["resemble", "avoid"])
 def test_long_histories_are_proven_again(goal: Goal) -> None:
     history = skewed(8, 10**9, seed=1)

@@ -1,4 +1,4 @@
-"""The page: elsewhere for people who do not open a terminal. It runs on their machine and for them alone."""
+"""The page: elsewhere for people who do not use a terminal. It runs on their own machine, for them alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def serve(port: int | None, open_browser: bool, say: Callable[[str], None]) -> None:
-    """Serve the page until Ctrl-C: on a free port if none is given, and on this machine alone."""
+    """Serve the page until Ctrl-C, to this machine only; on a free port if none is given."""
     try:
         from elsewhere.app.server import page_server
     except ImportError as error:
@@ -43,7 +43,7 @@ def serve(port: int | None, open_browser: bool, say: Callable[[str], None]) -> N
 
 
 def _preload() -> None:
-    """Compile the solvers in another process and load them when it has ended; until then questions are interpreted."""
+    """Compile the solvers in another process and load them when it ends; until then questions are interpreted."""
     from elsewhere.kernels import first_answers
 
     first_answers.compile_in_background(awaited=True)
@@ -57,8 +57,8 @@ def _open_browser(address: str, ticket: Ticket) -> None:
 
 
 def _listening(host: str, port: int | None) -> socket.socket:
-    """A socket at the port, or at a free one, that this machine alone can reach."""
-    # Only of a socket that says that it is TCP does asyncio send small answers at once.
+    """A socket at the port, or at a free port, that only this machine can reach."""
+    # asyncio sends small answers at once only if the socket is declared as TCP.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

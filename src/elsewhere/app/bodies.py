@@ -1,4 +1,4 @@
-"""What a request says: its query, its body, its question."""
+"""Parse requests: the query, the body and the question."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from elsewhere.app.session import too_large
 from elsewhere.model.errors import InputError
 from elsewhere.text import quote
 
-#: Bytes that a question may have.
+#: The most bytes of a question.
 MOST_QUESTION = 2**22
 
 
@@ -25,7 +25,7 @@ def query(request: Request, name: str) -> str:
 
 
 def reading_options(request: Request) -> dict[str, str]:
-    """The options of reading in a query; an empty one is none."""
+    """The reading options in a query; an empty option counts as missing."""
     return {name: value for name, value in request.query_params.items() if name in READING and value}
 
 
@@ -48,21 +48,21 @@ async def json_in(request: Request, what: str) -> dict[str, Any]:
 
 
 def _number(text: str) -> float:
-    """A number that can be said again in JSON, which has no infinity."""
+    """A finite number, because JSON has no infinity."""
     if not math.isfinite(number := float(text)):
         raise ValueError(text)
     return number
 
 
 async def body(request: Request, most: int) -> bytes:
-    """The body, held in memory, and no more of it than there may be."""
+    """The body in memory; raise if it is too large."""
     chunks, size = [], 0
     async for chunk in request.stream():
         size += len(chunk)
         if size <= most:
             chunks.append(chunk)
         else:
-            chunks.clear()  # the rest is let pass: a browser that is cut off does not listen to the reason
+            chunks.clear()  # read and drop the rest: a browser that is cut off does not show the reason
     if size > most:
         raise too_large(most)
     return b"".join(chunks)

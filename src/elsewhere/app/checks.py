@@ -1,4 +1,4 @@
-"""Verify a file on the page: is it a release that meets what is asked of the history?"""
+"""Verify a file on the page: is it a release of the history that satisfies the question?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from elsewhere.verification.verify import check_release
 
 
 def check_file(session: Session, opened: OpenHistory, question: Mapping[str, Any], release: str) -> dict[str, Any]:
-    """What is wrong with a file that was loaded as a release, by what is asked now; no solver takes part."""
+    """Check a file that was loaded as a release against the current question, without any solver."""
     table = session.releases.ask(release)
     asked = resolve(session, opened, question).question
     if asked.goal == "hide" and not asked.covered.locations:

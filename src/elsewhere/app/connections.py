@@ -1,4 +1,4 @@
-"""Connections of the page's server: whoever opens one must soon ask something, and ask it to the end."""
+"""Connections of the page's server, with limits on the time to send a request."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import asyncio
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-#: Seconds until the head of a request must have come.
+#: Seconds within which the head of a request must arrive.
 HEAD_SECONDS = 10.0
-#: Seconds until all of a request must have come, which may be a file of the greatest size from a slow disk.
+#: Seconds within which the whole request must arrive; it may be a large file from a slow disk.
 BODY_SECONDS = 300.0
 #: Connections that may be open at once; a browser opens six.
 MOST_CONNECTIONS = 200
 
 
 class Connection(H11Protocol):
-    """Uvicorn's, which itself closes what is idle after an answer, but waits for ever for a request."""
+    """Uvicorn's connection with time limits. Uvicorn closes idle connections, but waits for ever for a request."""
 
     _deadline: asyncio.TimerHandle | None = None
     _awaited: object = None
@@ -34,7 +34,7 @@ class Connection(H11Protocol):
         self._stop_waiting()
 
     def _wait(self) -> None:
-        """Give the part of the request that comes next its time, once."""
+        """Start the time limit of the next part of the request, once."""
         part = self.conn.their_state
         if part is self._awaited:
             return

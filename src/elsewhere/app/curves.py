@@ -1,4 +1,4 @@
-"""The curve of the page: what each limit on the quality loss would buy, told point by point."""
+"""The curve of the page: the best privacy distance for each limit on the quality loss, sent point by point."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from elsewhere.model.question import Question
 from elsewhere.model.result import Frontier, Sanitized
 from elsewhere.solve import solve, solve_frontier
 
-#: A curve is drawn of many points, each of which need not be perfect; what is interpreted may take longer.
+#: The gap and the seconds of a point: a curve has many points, and none needs to be perfect. Interpreted searches get
+#: more time.
 _GAP, _SECONDS, _SECONDS_AT_FIRST = 0.001, 0.25, 10.0
-#: Visits times places up to which its points are searched for. Over a tree, from the second on, every other will do.
+#: Products of visits and places: up to the first, points are searched; beyond the second, a tree gets half the points.
 _SMALL, _LARGE = 50_000, 2_000_000
 #: Seconds that the advice on a wanted distance may take.
 _ADVICE = 2.0
@@ -27,14 +28,14 @@ Tell = Callable[[dict[str, Any]], None]
 
 
 class _Stopped(Exception):
-    """The person has seen enough of the curve."""
+    """The person has stopped the curve."""
 
 
 def frontier(session: Session, opened: OpenHistory, question: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
-    """What each limit on the quality loss would buy; `tell` hears of the limits, and of each point when it is found."""
+    """The best distance for each limit on the quality loss; `tell` is called with the limits, and with each point."""
     if question.get("goal") == "hide":
         raise InputError("goal is 'hide', which has no frontier; it is for resemble and avoid")
-    # What could be reached at best: a drawn release comes near it.
+    # The curve of the optimum: a drawn release comes close to it.
     method = None if question.get("method") == "drawn" else question.get("method")
     asked = resolve(session, opened, {**question, "max_quality_loss": 0.0, "aim": None, "method": method}).question
     try:
@@ -71,7 +72,7 @@ def frontier(session: Session, opened: OpenHistory, question: Mapping[str, Any],
         "exact": exact,
         "stopped": stopped,
         "points": [_point(budget, point) for budget, point in zip(budgets, points, strict=True)],
-        # The points that come first are those of the largest limits, and no reason to suggest one.
+        # The points of the largest limits come first, so an unfinished curve is no basis for a suggestion.
         "suggested": None if stopped else budgets[points.index(points.suggest())],
         "needed": needed,
         "sentence": sentence,
@@ -79,7 +80,7 @@ def frontier(session: Session, opened: OpenHistory, question: Mapping[str, Any],
 
 
 def _points(asked: Question, exact: bool, tell: Tell, on_point: Callable[[Sanitized], None]) -> dict[float, Sanitized]:
-    """The points by their limits. Of a long history they are bounds: they need no search, and releases come near."""
+    """The points by limit. For a long history they are bounds, which need no search and are close to releases."""
     curve = asked.within(0.0, gap=_GAP, time_limit=_SECONDS if is_compiled() else _SECONDS_AT_FIRST)
     budgets, history = frontier_budgets(curve), asked.history
     if asked.problem.tree is not None and history.size * history.length > _LARGE:

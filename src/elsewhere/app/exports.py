@@ -1,4 +1,4 @@
-"""What a person takes along: the release, what is private about it, and the commands that do the same again."""
+"""The files that a person can save: the release, the private report, and the commands to repeat it."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from elsewhere.release_files import encode
 from elsewhere.text import quote
 
 _RELEASE = "release.csv"
-#: The options that are not called like the choice of the policy.
+#: The command-line options whose names differ from the policy's keys.
 _OPTIONS = {"spared": "spare", "kinds": "kind", "candidates": "candidate", "lower": "since"}
 
 
 def take(
     session: Session, opened: OpenHistory, question: Mapping[str, Any], what: str, allow_unchanged: bool = False
 ) -> bytes:
-    """The content of a file, the same that the command line writes.
+    """The content of a file, equal to what the command line writes.
 
-    A release that equals the history is given out only to somebody who insists.
+    A release that equals the history needs `allow_unchanged`.
     """
     if what not in TAKEN:
         raise InputError(f"what is {quote(what)}; it must be one of {', '.join(TAKEN)}")
@@ -38,14 +38,14 @@ def take(
     if what not in _FILES and result.unchanged and not allow_unchanged:
         raise Refused(400, "nothing was hidden; the release would equal your history", "Confirm that you want it.")
     policy = asked.policy
-    # Then nothing is left of the limit, and the release is found again without one.
+    # An optimal release, or a drawn one of hide, does not depend on the time limit, so leave it out.
     if result.status == "optimal" or (policy.goal == "hide" and policy.method == "drawn"):
         policy = replace(policy, time_limit=None)
     return _FILES[what](opened, policy, result) if what in _FILES else encode(what, result.histogram.items())
 
 
 def _files_of(opened: OpenHistory, policy: Policy) -> list[str]:
-    """The names of the files that a command reads, each of which must mean one file."""
+    """The names of the files that a command reads; raise if one name stands for two files."""
     taxonomy = None if policy.taxonomy == SHIPPED else policy.taxonomy
     given = (opened.name, opened.labels, policy.target, taxonomy, policy.lower)
     names = [name for name in given if isinstance(name, str)]
@@ -57,7 +57,7 @@ def _files_of(opened: OpenHistory, policy: Policy) -> list[str]:
 
 
 def _release_beside(opened: OpenHistory, policy: Policy) -> str:
-    """Where a command puts the release: not over a file that it reads."""
+    """The name of the release in a command: it must not overwrite an input file."""
     taken, name = _files_of(opened, policy), _RELEASE
     while name in taken:
         name = f"new-{name}"

@@ -1,7 +1,7 @@
-"""Who may speak to the page's server: the page that it served itself, and nobody else.
+"""Protect the page's server: only the page that it served itself may talk to it.
 
-Other sites' scripts and forms, names that were made to point to this machine, and whoever does not know the token get
-403. What does get an answer may not be kept, framed or mixed with anything from elsewhere.
+Scripts and forms of other sites, host names that point to this machine, and requests without the token get a 403.
+Answers may not be cached, framed, or mixed with content from other sites.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-#: What a form of another site cannot send without asking first, and is not told when it asks.
+#: A header that a form of another site cannot send without a preflight request, which the guard refuses.
 _CONTENT = (b"application/json", b"application/octet-stream")
 
 _REFUSAL = {
@@ -56,7 +56,7 @@ _STYLE_ALLOWED = f"; style-src 'sha256-{b64encode(sha256(_STYLE.encode()).digest
 
 
 class Guard:
-    """Passes on what the page asks, without the token, and refuses everything else."""
+    """Passes on the page's requests, without the token in the path, and refuses everything else."""
 
     def __init__(self, app: ASGIApp, token: str, port: int, ticket: Ticket | None = None) -> None:
         self._app = app
@@ -67,7 +67,7 @@ class Guard:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": 1008})  # before it was accepted: that is a 403
+            await send({"type": "websocket.close", "code": 1008})  # before acceptance this is a 403
         else:
             headers = _by_name(scope)
             token, rest = _divided(scope["path"])
@@ -84,7 +84,7 @@ class Guard:
         return _same(token, self._token) or (self._ticket is not None and self._ticket.admits(token))
 
     def _allows(self, method: str, headers: dict[bytes, list[bytes]]) -> bool:
-        """Whether a request can be one of the page's own, but for the token."""
+        """Whether a request may come from the page, apart from the token."""
         origin = b"http://" + self._host
         changes = method in ("POST", "DELETE")
         return (
@@ -98,10 +98,10 @@ class Guard:
 
 
 class Ticket:
-    """What the browser's command line has in place of the token, since every user of the machine can read that.
+    """A one-time code for the browser's command line, which every user of the machine can read.
 
-    It is exchanged once for a token of its own. Whoever comes second shows that somebody copied it, and then that token
-    is void: the one who came first may have been the thief.
+    The code is exchanged once for its own token. If it is used a second time, somebody has copied it. Then its token
+    becomes void, because the first user may have been the thief.
     """
 
     def __init__(self) -> None:
@@ -110,7 +110,7 @@ class Ticket:
         self._used = False
 
     def exchange(self, code: str) -> str | None:
-        """The token for the first who comes with the code."""
+        """Exchange the code for the token, once."""
         if not _same(code, self.code):
             return None
         self._token = None if self._used else secrets.token_urlsafe(24)
@@ -121,7 +121,7 @@ class Ticket:
         return self._token is not None and _same(token, self._token)
 
     def void(self) -> None:
-        """Admit nobody: no browser was opened with it."""
+        """Make the code useless, because no browser was opened with it."""
         self._used, self._token = True, None
 
 
@@ -165,7 +165,7 @@ async def _redirect(to: str, send: Send) -> None:
 
 
 async def _refuse(headers: dict[bytes, list[bytes]], send: Send) -> None:
-    """Say so to a script in JSON, and to a person who opened the address as a page."""
+    """Send the refusal: JSON for a script, a page for a person who opened the address."""
     if b"text/html" in b",".join(headers.get(b"accept", [])):
         send, kind, body = _with_headers(send, _STYLE_ALLOWED), b"text/html; charset=utf-8", _REFUSAL_PAGE
     else:

@@ -1,6 +1,6 @@
-"""What the page and its server say to each other, as JSON schemas.
+"""The interface between the page and its server, as JSON schemas.
 
-Everything lies below the address that the program opens:
+All addresses are relative to the one that the program opens:
 
     GET    api/start                                            START
     POST   api/samples/ID                                       LINE, each on a line of its own, the last a history
@@ -30,8 +30,8 @@ Everything lies below the address that the program opens:
     GET    api/kinds?taxonomy=ID                                KINDS
     GET    api/compiling                                        COMPILING
 
-Reading options (READING) are part of the query. Whatever is refused is answered with a status of 400 or more and ERROR.
-A number that is infinite is null.
+Reading options (READING) are part of the query. A refused request gets a status of 400 or more and ERROR. Infinite
+numbers are null.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def _object(**members: Schema) -> Schema:
 
 _NAMES = _list(_TEXT)
 
-#: With choices that would help, for the page to offer: compare by "kind", allow a "mismatch" with the target, or draw
-#: the "curve" again; or the users of a file that has several, those with the most visits first.
+#: An error, with remedies that the page offers as buttons: compare by "kind", allow a "mismatch" with the target, or
+#: draw the "curve" again; or the users of a file with several users, those with the most visits first.
 ERROR = _object(
     error=_TEXT,
     hint=_MAYBE_TEXT,
@@ -72,10 +72,10 @@ ERROR = _object(
 )
 NOTHING = _object()
 
-#: The seconds for which the solvers have been compiled so far; null if they are not being compiled.
+#: The seconds that compiling the solvers has taken so far; null if they are not being compiled.
 COMPILING = _object(seconds=_MAYBE)
 
-#: What a question and a tree are about. The names are those of a policy.
+#: The parts that a question and a tree share. The names are those of a policy.
 _GROUND: dict[str, Schema] = {
     "taxonomy": _MAYBE_TEXT,
     "target": _MAYBE_TEXT,
@@ -86,18 +86,18 @@ _GROUND: dict[str, Schema] = {
 }
 GROUND: Schema = {"type": "object", "additionalProperties": False, "properties": _GROUND}
 
-#: What is asked of a release. The names are those of a policy; what is missing or null is as usual there.
+#: The question for a release. The names are those of a policy; missing or null values mean its defaults.
 QUESTION: Schema = {
     "type": "object",
     "required": ["goal", "number"],
     "additionalProperties": False,
     "properties": {
-        # Counts up; a question that a later one of the same history overtakes is dropped.
+        # A counter: a question is dropped if a later one about the same history arrives.
         "number": _COUNT,
         "goal": {"enum": ["hide", "resemble", "avoid"]},
         "sensitive": _NAMES,
         "spared": _NAMES,
-        # All the locations of the history that are to be sensitive, however `sensitive` puts it.
+        # All sensitive locations of the history, whatever `sensitive` calls them.
         "ticked": {"type": ["array", "null"], "items": _TEXT},
         **_GROUND,
         "max_quality_loss": _MAYBE,
@@ -122,7 +122,7 @@ QUESTION: Schema = {
     },
 }
 
-#: The question whose frontier has enough points.
+#: The question whose frontier should stop.
 STOP = _object(number=_COUNT)
 
 START = _object(
@@ -149,25 +149,25 @@ HISTORY = _object(
     question={"anyOf": [QUESTION, {"type": "null"}]},
 )
 
-#: What the history tells, a sentence each, with the places to hide so that it no longer does; and the places whose
-#: kinds nothing tells, most visited first.
+#: What the history reveals: sentences, each with the places to hide to prevent it; and the places of unknown kind, most
+#: visited first.
 LOOK = _object(lines=_list(_object(sentence=_TEXT, places=_NAMES)), unrecognised=_NAMES)
 
-#: Where the places are of which the file says it.
+#: The coordinates of the places that have them in the file.
 MAP = _object(places=_list(_object(name=_TEXT, latitude=_NUMBER, longitude=_NUMBER)))
 
-#: The land in a window in degrees, as a path over cells, whose first one begins at the west and the north; null if the
-#: package that has it is not installed.
+#: The land in a window in degrees, as a path over cells; the first cell is in the north-west. Null if the package with
+#: the land is not installed.
 LAND: Schema = {"anyOf": [_object(west=_NUMBER, north=_NUMBER, cell=_NUMBER, path=_TEXT), {"type": "null"}]}
 
 LINE: Schema = {"anyOf": [_object(progress=_NUMBER), _object(history=HISTORY), ERROR]}
 FOLDER = _object(id=_TEXT, files=_COUNT)
 TABLE = _object(id=_TEXT, name=_TEXT, length=_COUNT)
 
-#: All kinds of place in a taxonomy, parents before their children, each with what `kinds` of a question calls it.
+#: All kinds of place in a taxonomy, parents before their children, each with its name in `kinds` of a question.
 KINDS = _list(_object(value=_TEXT, name=_TEXT, depth=_COUNT))
 
-#: Parents come before their children; last the branch, without an id, of what the taxonomy does not know. The
+#: Parents come before their children. The last branch, without an id, has what the taxonomy does not know. The
 #: locations are places, or kinds of place if the question is by kind.
 TREE = _object(
     nodes=_list(
@@ -182,17 +182,17 @@ TREE = _object(
         )
     ),
     presets={"type": "object", "additionalProperties": _NAMES},
-    #: Every place with the kind that it counts as by kind; with a taxonomy of the person's own there is no reason.
+    #: Every place with the kind that is used for it; with the person's own taxonomy there is no reason.
     places=_list(_object(name=_TEXT, kind=_TEXT, reason=_MAYBE_TEXT, confidence=_MAYBE)),
-    #: The locations of the history whose kind does not tell whether they are sensitive, most visited first.
+    #: The locations of the history whose kind leaves open whether they are sensitive, most visited first.
     unsure=_NAMES,
-    #: How many of the locations are of a kind that is often sensitive.
+    #: The number of locations whose kind is often sensitive.
     watched=_COUNT,
 )
 
 _FIGURES: dict[str, Schema] = {
     "bars": _list(_object(location=_TEXT, before=_COUNT, after=_COUNT, target=_MAYBE, sensitive=_FLAG)),
-    #: How much changed, in a plain sentence.
+    #: How much changed, as a plain sentence.
     "plain": _TEXT,
     #: The same to four digits.
     "exact": _TEXT,
@@ -205,11 +205,11 @@ _FIGURES: dict[str, Schema] = {
     "status": {"enum": ["optimal", "feasible"]},
     "notes": _NAMES,
     "unchanged": _FLAG,
-    #: What a stranger could still guess, and where each is known from.
+    #: What a stranger could still guess, with the source of each statement.
     "guesses": _list(_object(sentence=_TEXT, source=_MAYBE_TEXT)),
 }
 
-#: The release, or why there is none, with the figures of what comes nearest if anything does.
+#: The release, or why there is none, with the figures of the nearest solution if there is one.
 ANSWER: Schema = {
     "anyOf": [
         _object(number=_COUNT, possible={"const": True}, draft=_FLAG, seconds=_NUMBER, **_FIGURES),
@@ -228,26 +228,26 @@ ANSWER: Schema = {
 
 _POINT = _object(max_quality_loss=_NUMBER, quality_loss=_NUMBER, privacy_distance=_MAYBE)
 
-#: From the least budget that is possible to the one from which on nothing is to gain.
+#: From the least possible budget to the one beyond which nothing improves.
 FRONTIER = _object(
     number=_COUNT,
-    #: Whether the points were searched for; otherwise they are what could be reached at best.
+    #: Whether the points were searched; otherwise they are bounds on the optimum.
     exact=_FLAG,
-    #: Whether it has only the points that were found until it was stopped.
+    #: Whether it was stopped, and has only the points found until then.
     stopped=_FLAG,
     points=_list(_POINT),
     suggested=_MAYBE,
-    #: The least quality loss that meets the wanted distance; null if none is wanted, or no loss would.
+    #: The least quality loss that meets the wanted distance; null if none is wanted, or if no loss meets it.
     needed=_MAYBE,
     sentence=_MAYBE_TEXT,
 )
 
-#: First the limits that points will be found for, then the points in any order, some of them twice.
+#: First the limits of all points, then the points in any order, some of them twice.
 POINTS: Schema = {
     "anyOf": [_object(budgets=_list(_NUMBER), exact=_FLAG), _object(point=_POINT), _object(frontier=FRONTIER), ERROR]
 }
 
-#: The question that a policy asks of the history, or else the files that it needs and the page does not have.
+#: The policy as a question about the history, or the files that it needs and the page lacks.
 POLICY: Schema = {
     "anyOf": [
         _object(question=QUESTION, notes=_NAMES),
@@ -255,10 +255,10 @@ POLICY: Schema = {
     ]
 }
 
-#: Whether a file is a release that meets what is asked, and what there is to say about it.
+#: Whether a file is a release that satisfies the question, with remarks.
 CHECKED = _object(ok=_FLAG, sentences=_NAMES)
 
-#: What can be taken, with its media type.
+#: The files that can be saved, with their media types.
 TAKEN = {
     "release.csv": "text/csv; charset=utf-8",
     "release.json": "application/json",

@@ -1,4 +1,4 @@
-"""The kinds of place of a history, as the page shows them: the tree, what tells each kind, and what to ask about."""
+"""The kinds of place of a history, as the page shows them: the tree, the reason for each kind, and open questions."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from elsewhere.plan import Plan
 from elsewhere.policy import SHIPPED
 from elsewhere.text import closest, quote
 
-#: Kinds whose name does not tell whether a place is sensitive: Ty's Bar may be a gay bar.
+#: Kinds that leave open whether a place is sensitive: Ty's Bar may be a gay bar.
 _UNTOLD = ("nightlife", "bar", "nightclub", "spa", "massage_studio", "sauna", "event_space", "social_club")
-#: Places that the page asks about at most.
+#: The most places that the page asks about.
 _MOST_UNSURE = 12
-#: About what a person says there is no doubt.
+#: The reason for a kind that the person gave.
 _OWN_WORD = "you said so"
 
 
 def tree(session: Session, opened: OpenHistory, ground: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a taxonomy that the history, and the target if there is one, have locations of."""
+    """The part of a taxonomy with locations of the history, and of the target if there is one."""
     plan = _plan_about(session, opened, ground)
     places = _places(plan, opened.history.histogram)
     history = plan.counted(opened.history.histogram)
     told, shipped = plan.kinds, plan.shipped
-    if plan.policy.by == "kind":  # found by its name, whatever is said about a place that is called the same
+    if plan.policy.by == "kind":  # a kind is found by its name, even if a place has the same name
         told, shipped = session.taxonomy(ground.get("taxonomy") or SHIPPED), Taxonomy.shipped()
     locations = history.index.union(NameIndex(plan.counted_names(places))).names
     placed = told.placed(locations)
@@ -62,7 +62,7 @@ def kinds_of(session: Session, taxonomy: str | None) -> list[dict[str, Any]]:
     names = NameIndex([node.name for _, node in listed])
     kinds = []
     for depth, node in listed:
-        # A name is easier to read in a policy than an id, but must mean one node; a command splits at the last =.
+        # A name is easier to read in a policy than an id, but it must be unique; a command splits at the last =.
         clear = "=" not in node.name and len(names.positions(node.name)) == 1 and chosen.node(node.name) == node
         kinds.append({"value": node.name if clear else node.id, "name": node.name, "depth": depth})
     return kinds
@@ -74,13 +74,13 @@ def _plan_about(session: Session, opened: OpenHistory, ground: Mapping[str, Any]
             raise InputError(f"unknown key {quote(key)}{closest(key, GROUND['properties'])}")
     choices = {key: value for key, value in ground.items() if value is not None}
     check_texts(choices)
-    # What is shown does not depend on the goal and its limits.
+    # The tree does not depend on the goal and its limits.
     aim = {"goal": "hide"} if "target" not in choices else {"goal": "resemble", "max_quality_loss": 0.0}
     return plan_about(session, opened, {**choices, **aim})
 
 
 def _places(plan: Plan, history: Histogram) -> Sequence[str]:
-    """The places of the history and the target, but not the kinds of a target that is compared by totals of kinds."""
+    """The places of the history and the target, without the kinds of a target that is compared by kind."""
     if plan.target is None:
         return history.locations
     comparison = Comparison(plan.target, (), plan.kinds, plan.policy.depth)
@@ -90,7 +90,7 @@ def _places(plan: Plan, history: Histogram) -> Sequence[str]:
 
 
 def _told(opened: OpenHistory, plan: Plan, places: Sequence[str]) -> list[dict[str, Any]]:
-    """Each place with the kind that it counts as, and what tells its kind."""
+    """Each place with the kind that is used for it, and the reason for that kind."""
     said, kinds, depth = _said(plan), plan.kinds, plan.policy.depth
     reasons = _reasons(opened, places) if plan.policy.taxonomy in (None, SHIPPED) else {}
     told = []
@@ -104,21 +104,21 @@ def _told(opened: OpenHistory, plan: Plan, places: Sequence[str]) -> list[dict[s
 
 
 def _reasons(opened: OpenHistory, places: Iterable[str]) -> Mapping[str, Kind]:
-    """What the export or the name of each place tells, which is looked up only once."""
+    """The reason for each place's kind, from the export or the name; looked up only once."""
     shipped = Taxonomy.shipped().with_types(opened.history.types)
     opened.reasons.update((name, shipped.kind(name)) for name in places if name not in opened.reasons)
     return opened.reasons
 
 
 def _said(plan: Plan) -> Callable[[str], bool]:
-    """Tells whether the person gave a kind to a place."""
+    """A function that says whether the person gave a kind to a place."""
     keys = frozenset(name_key(name) for name in plan.policy.kinds if not is_pattern(name))
     patterns = [name_key(name) for name in plan.policy.kinds if is_pattern(name)]
     return lambda name: (key := name_key(name)) in keys or any(matches(key, pattern) for pattern in patterns)
 
 
 def _unsure(history: Histogram, placed: Placed, plan: Plan) -> list[str]:
-    """The most visited locations that may be sensitive for all that is known about them."""
+    """The most visited locations that may be sensitive as far as is known."""
     said = _said(plan)
     unsure = {*placed.unknown, *chain.from_iterable(placed.own.get(node, ()) for node in _UNTOLD)}
     asked = [name for name in unsure if history[name] and not said(name)]
@@ -126,7 +126,7 @@ def _unsure(history: Histogram, placed: Placed, plan: Plan) -> list[str]:
 
 
 def _presets(placed: Placed) -> dict[str, list[str]]:
-    """The locations that each preset covers, of those that the shipped taxonomy has placed."""
+    """The locations that each preset covers, among those with a kind of the shipped taxonomy."""
     shipped = Taxonomy.shipped()
     covered: dict[str, set[str]] = {PRESET + name: set() for name in shipped.presets}
     for _, node in shipped.tree():

@@ -1,4 +1,4 @@
-"""The map of a history: where its places are, and what is land around them. Nothing of it comes from the network."""
+"""The map of a history: its places, and the land around them. Nothing comes from the network."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from elsewhere.app.session import OpenHistory
 from elsewhere.model.errors import InputError
 
-#: The package that has the land, as a grid of a cell every so many degrees, from the north and the date line on.
+#: The package with the land: a grid with this many cells per degree, starting in the north at the date line.
 _PACKAGE, _FILE, _GRID = "global_land_mask", "globe_combined_mask_compressed.npz", "mask.npy"
 _PER_DEGREE = 120
 _ROWS, _COLUMNS = 180 * _PER_DEGREE, 360 * _PER_DEGREE
-#: Cells that a map is wide or high at most.
+#: The most cells in the width or height of a map.
 _FINEST = 240
 
 
@@ -75,7 +75,7 @@ def land(asked: Window) -> dict[str, Any] | None:
 
 
 def _file() -> Path | None:
-    # To import the package would unpack a gigabyte.
+    # Importing the package would unpack a gigabyte.
     found = find_spec(_PACKAGE)
     folder = None if found is None else found.submodule_search_locations
     path = Path(folder[0]) / _FILE if folder else None
@@ -83,7 +83,7 @@ def _file() -> Path | None:
 
 
 def _cells(file: Path, rows: list[int]) -> Iterator[NDArray[np.bool_]]:
-    """Rows of the grid, in order, of which only one at a time is in memory; True is land."""
+    """Rows of the grid in order, with only one in memory at a time; True is land."""
     with ZipFile(file) as packed, packed.open(_GRID) as grid:
         np.lib.format.read_magic(grid)
         np.lib.format.read_array_header_1_0(grid)

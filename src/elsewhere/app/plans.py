@@ -1,4 +1,4 @@
-"""Plans for what a page asks of a history. They are kept with it, so that a name is looked up only once."""
+"""The plans of the page's questions. They are cached with the history, so that a name is looked up only once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def check_texts(choices: Mapping[str, Any]) -> None:
 
 
 def plan_about(session: Session, opened: OpenHistory, choices: Mapping[str, Any]) -> Plan:
-    """The plan with these choices, which knows what the history's export says about its places."""
+    """The plan with these choices, including what the history's export says about its places."""
     made_of = [choices.get(name) for name in ("target", "taxonomy", "kinds", "lower")]
     if opened.plan is None or opened.plan[0] != made_of:
         opened.plan = made_of, _plan_of(session, choices).about(opened.history)
@@ -45,7 +45,7 @@ def _plan_of(session: Session, choices: Mapping[str, Any]) -> Plan:
 
 
 def _policy_of(session: Session, choices: Mapping[str, Any]) -> Policy:
-    """The policy, in which a table of the person's own has the name of its file."""
+    """The policy, in which a loaded table has the name of its file."""
     names = dict(choices)
     for key, tables in (("target", session.targets), ("taxonomy", session.taxonomies), ("lower", session.releases)):
         table = tables.get(names.get(key) or "")

@@ -16,7 +16,7 @@ from elsewhere.text import name_list
 
 
 def as_question(session: Session, opened: OpenHistory, policy: Policy, loaded: Mapping[str, str]) -> dict[str, Any]:
-    """What the policy asks of a history, with its names as ticks; or the files that it needs and the page lacks.
+    """The policy as a question about a history, with its names as ticks; or the files that it needs and the page lacks.
 
     `loaded` has the ids of the target, the taxonomy and the earlier release that were loaded as its files.
     """
@@ -43,7 +43,7 @@ def as_question(session: Session, opened: OpenHistory, policy: Policy, loaded: M
     covered = plan.covered_in(history)
     everything = plan.with_choices({"spared": ()}).covered_in(history)
     question = {**choices, **found, "number": 0, "spared": [], "time_limit": None, "ticked": sorted(covered.locations)}
-    # As the history spells the places, so that the page finds them.
+    # In the history's spelling, so that the page finds the places.
     question["kinds"] = {
         opened.history.histogram.index.find(place) or place: kind for place, kind in policy.kinds.items()
     }
@@ -54,7 +54,7 @@ def as_question(session: Session, opened: OpenHistory, policy: Policy, loaded: M
 
 
 def _branches(names: Iterable[str], taxonomy: Taxonomy | None) -> Iterator[str]:
-    """Presets, and the ids of nodes, among the names: what the page can tick as a whole."""
+    """The presets and ids of nodes among the names, which the page can tick as a whole."""
     for name in names:
         if name.startswith(PRESET):
             yield name

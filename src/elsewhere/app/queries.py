@@ -1,4 +1,4 @@
-"""From a question of the page to its answer: a policy is made of it, and asked like anybody's."""
+"""Answer the page's questions: each becomes a policy, which is answered like any other."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from elsewhere.verification.verify import Check, check_release
 
 #: Seconds that one question may take.
 SECONDS = 10.0
-#: Seconds per visit and place that a search over a tree takes before it has anything to show.
+#: Seconds per visit and place until a search over a tree has a first result.
 _AT_LEAST = 3e-7
-#: How noticeable it is that so large a share of the visits is gone, or new.
+#: Words for the share of visits that are gone or new.
 _NOTICED = (
     (0.0, "nothing changed"),
     (0.05, "hardly noticeable"),
@@ -46,19 +46,19 @@ _NOTICED = (
     (0.5, "clearly different"),
     (1.0, "mostly another history"),
 )
-#: Seconds that a question may take as long as the solvers are not compiled.
+#: Seconds that a question may take while the solvers are not compiled.
 _AT_FIRST = 2.0
 
 
 class Asked(NamedTuple):
-    """What the page asks, as a policy that a command could have, and resolved against the history."""
+    """The page's question: as a policy, which a command could use, and resolved against the history."""
 
     policy: Policy
     question: Question
 
 
 def release(session: Session, opened: OpenHistory, question: Mapping[str, Any]) -> dict[str, Any]:
-    """The release that a question asks for, with all that the page shows of it; or why there is none."""
+    """The release for a question with everything that the page shows about it, or why there is none."""
     began = time.perf_counter()
     asked, draft = resolve(session, opened, question), question.get("draft") is True
     opened.question = {key: value for key, value in question.items() if key != "draft"}
@@ -75,7 +75,7 @@ def release(session: Session, opened: OpenHistory, question: Mapping[str, Any]) 
 
 
 def resolve(session: Session, opened: OpenHistory, question: Mapping[str, Any]) -> Asked:
-    """The policy and the resolved question that a question of the page amounts to."""
+    """Turn a question of the page into a policy and a resolved question."""
     choices = _choices(question)
     ticked = choices.pop("ticked", None)
     plan, history = plan_about(session, opened, choices), opened.history.histogram
@@ -89,7 +89,7 @@ def resolve(session: Session, opened: OpenHistory, question: Mapping[str, Any]) 
 
 
 def _seconds(question: Question) -> float:
-    """The seconds that a question may take: as asked for, but enough to find something."""
+    """The time limit of a question: as requested, but enough to find something."""
     asked, history = question.search.time_limit, question.history
     least = 0.0 if is_compiled() else _AT_FIRST
     if any(isinstance(distance, TreeDistance | KindDistance) for distance in (question.quality, question.privacy)):
@@ -98,7 +98,7 @@ def _seconds(question: Question) -> float:
 
 
 def _mismatched(error: TargetMismatch, policy: Policy) -> Refused:
-    """What is wrong is said as anywhere; what to do is said in the words of the page."""
+    """The usual error, with remedies in the words of the page."""
     sentence, _, _ = str(error).partition(";")
     if policy.by == "kind":
         return Refused(400, sentence, "Choose another target, or compare anyway.", ("mismatch",))
@@ -107,7 +107,7 @@ def _mismatched(error: TargetMismatch, policy: Policy) -> Refused:
 
 
 def _settled(plan: Plan, history: Histogram, question: Question, ticked: Iterable[str]) -> Asked:
-    """The same, but sensitive are the locations that are ticked, whatever else their names cover."""
+    """The same question, in which exactly the ticked locations are sensitive, whatever else their names cover."""
     known, covered = _known(question), question.covered
     chosen = set()
     for name in ticked:
@@ -115,9 +115,9 @@ def _settled(plan: Plan, history: Histogram, question: Question, ticked: Iterabl
             raise InputError(f"{quote(name)} is not in the history{closest(name, known.names)}")
         chosen.add(place)
     missed = sorted(chosen - covered.locations)
-    # What a whole branch covers of the target alone stays covered: it may not have been there to tick yet.
+    # A ticked branch also covers places of the target only, which could not be ticked before.
     wanted = chosen.union(name for name in covered.locations if name not in question.history)
-    # A name with a * in it means more places than one, and that of a kind all that are of it.
+    # A name with a * stands for several places, and the name of a kind for all places of that kind.
     named = plan.with_choices({"sensitive": (*plan.policy.sensitive, *missed)}).covered_in(history)
     beyond = named.locations - wanted
     if kept := sorted(wanted.intersection(chain.from_iterable(map(known.match, beyond)))):
@@ -132,14 +132,14 @@ def _settled(plan: Plan, history: Histogram, question: Question, ticked: Iterabl
 
 
 def _known(question: Question) -> NameIndex:
-    """The places of the history and, unless only visited ones may receive counts, of the target if it has places."""
+    """The places of the history and, unless only visited places may receive counts, those of the target."""
     if question.target is None or question.visited_only or isinstance(question.privacy, KindDistance):
         return question.history.index
     return question.history.index.union(Profile(question.target).index)
 
 
 def sanitized(opened: OpenHistory, asked: Asked) -> Sanitized:
-    """The answer, which has passed its check; the last one is remembered."""
+    """The answer after its check; the last answer is cached."""
     if (result := _remembered(opened.answered, asked)) is not None:
         return result
     result = _remembered(opened.drafted, asked) or _solved(asked)
@@ -149,7 +149,7 @@ def sanitized(opened: OpenHistory, asked: Asked) -> Sanitized:
 
 
 def drafted(opened: OpenHistory, asked: Asked) -> Sanitized:
-    """The answer while the slider moves: that it is within the constraints is checked, but not that it is the best."""
+    """The answer while the slider moves. Its constraints are checked, but not its optimality."""
     if (result := _remembered(opened.answered, asked)) is not None:
         return result
     result = _remembered(opened.drafted, asked) or _solved(asked)
@@ -159,13 +159,13 @@ def drafted(opened: OpenHistory, asked: Asked) -> Sanitized:
 
 
 def _remembered(kept: tuple[Policy, Sanitized] | None, asked: Asked) -> Sanitized | None:
-    """The result that is kept, if it answers the question."""
+    """The cached result, if it answers the question."""
     if kept is None:
         return None
     policy, result = kept
-    if result.status == "optimal":  # more time would not have made it better
+    if result.status == "optimal":  # more time would not improve it
         policy = replace(policy, time_limit=asked.policy.time_limit)
-    # Two files may have the same name, so that the policy alone does not tell.
+    # Two files may have the same name, so comparing policies is not enough.
     same = policy == asked.policy and result.question.covered == asked.question.covered
     same = same and result.question.lower == asked.question.lower
     if not same or result.question.target is not asked.question.target:
@@ -184,7 +184,7 @@ def _insist(check: Check) -> None:
 
 
 def leave_some(question: Question) -> None:
-    """Refuse to hide everything there is."""
+    """Raise if every visit would be hidden."""
     known, fixed = _known(question), NameIndex(list(question.not_raised))
     open_to = (name for name in known.names if name in question.history or fixed.position(name) < 0)
     if question.covered.locations.issuperset(chain(open_to, question.candidates)):
@@ -192,7 +192,7 @@ def leave_some(question: Question) -> None:
 
 
 def _choices(question: Mapping[str, Any]) -> dict[str, Any]:
-    """What a question says of a policy, and the ticks."""
+    """The keys of a policy in a question, and the ticked locations."""
     known = QUESTION["properties"]
     for key in question:
         if key not in known:
@@ -244,13 +244,13 @@ def _figures(result: Sanitized, policy: Policy) -> dict[str, Any]:
 
 
 def plainly(history: Histogram, release: Histogram) -> str:
-    """How much differs between the two, in visits and in a word."""
+    """How much the two histograms differ, in visits and in a word."""
     gone = sum(max(0, count - release[name]) for name, count in history.items())
     share = gone / history.size
     added = release.size - history.size
-    # Of many more visits than before, most are new, even if few are gone.
+    # If the release has many more visits, most of them are new, even if few are gone.
     told = next(words for most, words in _NOTICED if max(share, (gone + added) / release.size) <= most)
-    # As many as were there: what is gone from one place is at another.
+    # If the sizes are equal, visits that are gone from one place are at another.
     done = "moved" if added == 0 else "removed"
     more = f", {plural(gone + added, 'visit')} added" if added else ""
     return f"{gone:,} of {plural(history.size, 'visit')} {done} ({_percent(share)}){more}: {told}."
@@ -263,7 +263,7 @@ def _percent(share: float) -> str:
 
 
 def _regret(result: Sanitized) -> str:
-    """What chance costs, in words."""
+    """A sentence about the extra loss of a random release."""
     if result.question.method != "drawn" or result.regret is None:
         return ""
     return f"; {figure(result.regret)} above the least possible"

@@ -1,4 +1,4 @@
-"""The page's server: what is asked under which address. It holds no algorithm and writes no file."""
+"""The page's server: its routes. It has no algorithms and writes no files."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _MEDIA = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".
 
 def page_server(token: str, port: int, session: Session, ticket: Ticket | None = None) -> uvicorn.Server:
     """The server of one page."""
-    # An access log would tell what was looked at, and an error's traceback what is in it.
+    # An access log would reveal what was requested, and a traceback could contain parts of the history.
     config = uvicorn.Config(
         _page(token, port, session, ticket), http=Connection, ws="none", log_config=None, log_level="critical",
         access_log=False, server_header=False, date_header=False, timeout_graceful_shutdown=1,
@@ -65,7 +65,7 @@ def page_server(token: str, port: int, session: Session, ticket: Ticket | None =
 
 
 def _page(token: str, port: int, session: Session, ticket: Ticket | None) -> ASGIApp:
-    """What is asked where, behind the guard."""
+    """The routes, behind the guard."""
     service = _Service(session)
     routes = [
         Route("/", _static),
@@ -104,14 +104,14 @@ def _page(token: str, port: int, session: Session, ticket: Ticket | None) -> ASG
 
 
 class _Service:
-    """The answers. Work is done in threads, where the solvers leave the interpreter to the others."""
+    """The handlers of the routes. Work runs in threads, and the solvers release the GIL."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     @asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        # Reading and drawing a curve take long, and must not keep the slider waiting.
+        # Reading and curves take long and must not delay the slider.
         self._quick, self._long = Workers(), Workers()
         sweeper = asyncio.create_task(self._forget_old())
         yield
@@ -259,7 +259,7 @@ class _Service:
     async def _newest(
         self, kind: str, opened: OpenHistory, question: dict[str, Any], work: Callable[[], Any], workers: Workers
     ) -> Any:
-        """The answer to a question, unless a newer one comes meanwhile or the history is forgotten."""
+        """The answer to a question, unless a newer question arrives or the history is closed."""
         number = question["number"]
         opened.newest[kind] = max(number, opened.newest.get(kind, 0))
 
@@ -275,7 +275,7 @@ class _Service:
         return await workers.do(unless_overtaken)
 
     def _read(self, work: Callable[[Callable[[int], None]], OpenHistory], size: int) -> Response:
-        """Lines of JSON: how far the reading of so many bytes is, and in the end the history or what is wrong."""
+        """Stream JSON lines with the progress of reading, and the history or an error at the end."""
         seen, stopped = 0, False
 
         def on_progress(count: int) -> None:
@@ -291,7 +291,7 @@ class _Service:
             try:
                 while not reading.done():
                     await asyncio.wait({reading}, timeout=_PROGRESS_EVERY)
-                    # A file is gone through twice as a rule: to see how it is written, and to read it.
+                    # A file is usually read twice: once to detect its format, and once for its content.
                     yield line({"progress": min(seen / (2 * size or 1), 1.0)})
                 yield line(reading.result())
                 heard = True
@@ -364,7 +364,7 @@ async def _fault(_: Request, error: Exception) -> Response:
 
 
 def _our_fault(error: BaseException) -> dict[str, Any]:
-    """Says where it happened but not what with: the message of an error may have something of the history in it."""
+    """Print where an internal error happened, without its message, which may contain parts of the history."""
     if not isinstance(error, ClientDisconnect):
         at = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{type(error).__name__} in {Path(at.filename).name}, line {at.lineno}"

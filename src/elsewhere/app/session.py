@@ -1,4 +1,4 @@
-"""What the page's server has in its hands: histories, targets and taxonomies, in memory alone and not for long."""
+"""The open histories, targets and taxonomies of the page, only in memory and not for long."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from elsewhere.policy import SHIPPED, Policy
 from elsewhere.text import quote
 from elsewhere.verification.release_file import ReleaseFile, parse_release
 
-#: Bytes that may be sent in all before they are read, for one history.
+#: The most bytes that may be uploaded for one history.
 UPLOAD_BYTES = 200 * 2**20
-#: Bytes that a packed file may become.
+#: The most bytes of an unpacked file.
 _MOST_UNPACKED = 2**30
-#: Seconds after which what no page asked for is forgotten.
+#: Seconds without a request after which an entry is dropped.
 FORGOTTEN_AFTER = 600.0
-#: Things of each kind that may be open at once; it ends a page that has run wild.
+#: The most open entries of each kind, a limit for a page out of control.
 _MOST_OPEN = 64
 _MOST_FILES = 10_000
-#: Users of a file that the page lists.
+#: The most users of a file that the page lists.
 _MOST_USERS = 1000
 
-#: Made-up histories to try, each a file among the package's data.
+#: Made-up histories to try; each is a file of the package.
 SAMPLES = {
     "weekend": ("A weekend away", "Three days of Mira, a made-up traveller, with the names of the places."),
     "year": ("A year in the city", "A year of Jonas, a made-up nurse, with the kinds of place."),
@@ -43,7 +43,7 @@ Thing = TypeVar("Thing")
 
 
 class Refused(ElsewhereError):
-    """A request that cannot be served, with the status that HTTP has for it and a way on.
+    """A request that cannot be served, with its HTTP status and remedies.
 
     `ways` are choices that the page offers as buttons: ERROR in the interface lists them.
     """
@@ -54,7 +54,7 @@ class Refused(ElsewhereError):
 
 
 class SeveralUsers(InputError):
-    """A file with the rows of several users, of whom one has to be chosen: their names and numbers of visits."""
+    """A file with several users, of whom one must be chosen: their names and numbers of visits."""
 
     def __init__(self, sentence: str, users: Mapping[str, int]) -> None:
         super().__init__(sentence, ("user",))
@@ -63,28 +63,28 @@ class SeveralUsers(InputError):
 
 @dataclass
 class OpenHistory:
-    """A history that somebody has open, and what was made of it last."""
+    """An open history, with the latest results for it."""
 
     id: str
     name: str
     history: History
-    #: What the file says, before labels.
+    #: The history as read from the file, before labels are applied.
     as_read: History
-    #: The options that it was read with.
+    #: The reading options.
     reading: Mapping[str, str]
     #: The name of the table of labels, if it has one.
     labels: str | None = None
     question: dict[str, Any] | None = None
-    #: The number of the newest question, by what was asked for.
+    #: The number of the newest question, for each kind of request.
     newest: dict[str, int] = field(default_factory=dict)
-    #: The number up to which curves are to stop.
+    #: Curves of questions up to this number should stop.
     stopped: int = 0
     answered: tuple[Policy, Sanitized] | None = None
     #: The last answer while the slider moved.
     drafted: tuple[Policy, Sanitized] | None = None
-    #: The plan of the last question, which remembers what kinds of place there are, and what it was made of.
+    #: The plan of the last question, which caches kinds of place, and the choices that it was made from.
     plan: tuple[Any, Plan] | None = None
-    #: What tells the kinds of its places, by name, as far as somebody asked.
+    #: The reasons for the kinds of its places, by name, as far as they were requested.
     reasons: dict[str, Kind] = field(default_factory=dict)
 
 
@@ -99,10 +99,10 @@ class Table(Generic[Thing]):
 
 
 class ExpiringStore(dict[str, Thing]):
-    """Things by id, each forgotten when nobody asked for it for a while."""
+    """Entries by id. An entry is dropped if nobody has requested it for a while."""
 
     def __init__(self, what: str, clock: Callable[[], float], missing: int = 404) -> None:
-        """`missing` is the status that HTTP has for one that is not here."""
+        """`missing` is the HTTP status for an unknown id."""
         super().__init__()
         self._what, self._clock, self._missing = what, clock, missing
         self._asked: dict[str, float] = {}
@@ -114,7 +114,7 @@ class ExpiringStore(dict[str, Thing]):
         return thing
 
     def ask(self, at: str) -> Thing:
-        """The thing, which is then kept for longer."""
+        """Return an entry and extend its life."""
         if at not in self:
             raise Refused(self._missing, f"your {self._what} was cleared from memory", "Please load it again.")
         self._asked[at] = self._clock()
@@ -131,7 +131,7 @@ class ExpiringStore(dict[str, Thing]):
 
 
 class Session:
-    """All that is open. Nothing of it ever gets to the disk."""
+    """Everything that is open. None of it is ever written to the disk."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.histories: ExpiringStore[OpenHistory] = ExpiringStore("history", clock)
@@ -146,7 +146,7 @@ class Session:
         return self.targets, self.taxonomies, self.releases
 
     def forget_old(self) -> None:
-        """Forget what nobody asked for lately; tables stay as long as there is any history."""
+        """Drop entries without recent requests; tables stay as long as any history is open."""
         self.histories.forget_old()
         self.folders.forget_old()
         if not self.histories:
@@ -154,7 +154,7 @@ class Session:
                 kept.forget_old()
 
     def forget(self, at: str) -> None:
-        """Forget a history at once, and with the last one all the rest."""
+        """Drop a history at once, and everything else with the last one."""
         self.histories.forget(at)
         if not self.histories:
             for kept in self._tables:
@@ -162,7 +162,7 @@ class Session:
                     kept.forget(table)
 
     def read(self, held: InMemoryFile, reading: Mapping[str, Any]) -> OpenHistory:
-        """The history in a file or a folder, which is not on the session yet."""
+        """Read the history in a file or a folder, without adding it to the session."""
         held = replace(held, most_unpacked=_MOST_UNPACKED)
         try:
             history = read(held, **reading)
@@ -186,13 +186,13 @@ class Session:
         return self.read(InMemoryFile(f"{name}.csv", content), {})
 
     def label(self, at: str, held: InMemoryFile) -> OpenHistory:
-        """An open history whose locations have the names that a table has for them; it is not on the session yet."""
+        """An open history with the labels of a table as names, without adding it to the session."""
         opened = self.histories.ask(at)
         history = relabelled(opened.as_read, held)
         return replace(opened, history=history, labels=held.name, answered=None, drafted=None, plan=None, reasons={})
 
     def put(self, opened: OpenHistory) -> OpenHistory:
-        """Put a history on the session; one with labels takes its own place, unless it was forgotten meanwhile."""
+        """Add a history to the session. A labelled history replaces its original, unless that was dropped meanwhile."""
         if opened.labels is not None:
             self.histories.ask(opened.id)
         return self.histories.put(opened.id, opened)
@@ -203,7 +203,7 @@ class Session:
         return at
 
     def add_file(self, at: str, path: str, content: bytes) -> int:
-        """Put a file into a folder; the number of files in it."""
+        """Add a file to a folder; return the number of files in it."""
         _, inside = self.folders.ask(at)
         if _size(inside) + len(content) > UPLOAD_BYTES or len(inside) >= _MOST_FILES:
             raise too_large(UPLOAD_BYTES)
@@ -224,7 +224,7 @@ class Session:
         return self.releases.put(at := _new_id(), Table(at, name, file, file.histogram.length))
 
     def target(self, name: str) -> Mapping[str, Any]:
-        """The weights of a stored profile, or of a target that was loaded; a file on the disk is none."""
+        """The weights of a stored profile or of a loaded target; files on the disk are not read."""
         return self.profiles[name].profile if name in self.profiles else self.targets.ask(name).content
 
     def taxonomy(self, name: str) -> Taxonomy:
@@ -237,7 +237,7 @@ class Session:
 
 
 def file_name(name: str) -> str:
-    """The name of a file as a command in its folder would give it."""
+    """The name of a file as a command in its folder would write it."""
     last = PurePosixPath(name.replace("\\", "/")).name
     if not last or "\0" in last:
         raise InputError(f"the file name {quote(name)} cannot be used; rename the file")

@@ -1,4 +1,4 @@
-"""Answers that come line by line, each line a JSON object."""
+"""Answers that are streamed as lines, each a JSON object."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def lines_of(content: AsyncIterator[bytes]) -> Response:
 async def streamed(
     work: Callable[[Callable[[Line], None]], Awaitable[Line]], said: Callable[[BaseException], Line]
 ) -> Response:
-    """What work in a thread tells meanwhile, and last what it returns.
+    """Stream what work in a thread reports, and its result at the end.
 
-    An error before the first line is raised, so that it gets a status of its own; a later one is `said` in the last
-    line. When nobody reads any more, the work ends the next time that it tells something.
+    An error before the first line is raised, so that it gets its own status. A later error goes into the last line,
+    through `said`. If nobody reads any more, the work ends at its next report.
     """
     loop = asyncio.get_running_loop()
     told: asyncio.Queue[Line | None] = asyncio.Queue()
@@ -38,7 +38,7 @@ async def streamed(
     def tell(content: Line) -> None:
         if abandoned:
             raise Refused(499, "the page cancelled this question")
-        with suppress(RuntimeError):  # the program has ended in the meantime
+        with suppress(RuntimeError):  # the program has ended meanwhile
             loop.call_soon_threadsafe(told.put_nowait, content)
 
     result = asyncio.ensure_future(work(tell))

@@ -1,4 +1,4 @@
-"""What the page is told about histories and profiles, as the interface has it."""
+"""Histories and profiles as JSON for the page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from elsewhere.profiles import StoredProfile
 
 
 def history(opened: OpenHistory) -> dict[str, Any]:
-    """A history, as it is when it has been read."""
+    """A history right after reading."""
     histogram = opened.history.histogram
     return {
         "id": opened.id,
@@ -25,7 +25,7 @@ def history(opened: OpenHistory) -> dict[str, Any]:
 
 
 def look(opened: OpenHistory) -> dict[str, Any]:
-    """What a history tells."""
+    """What a history reveals."""
     found = looking.look(opened.history)
     told = [(line.sentence, [place.name for place in line.places]) for line in looking.lines(found)]
     return {

@@ -1,4 +1,4 @@
-"""Work in threads, beside a server that goes on answering."""
+"""Run work in threads while the server keeps answering."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import TypeVar
 
 Result = TypeVar("Result")
 
-#: Seconds for which a piece of work keeps its turn; whatever takes longer goes on without one.
+#: Seconds for which a task keeps its turn; longer tasks continue without one.
 TURN = 0.3
-#: How many pieces of work may have a turn at the same time.
+#: The most tasks with a turn at the same time.
 _TURNS = 2
-#: How many may be under way in all: each may take as much memory as a search may.
+#: The most tasks in all: each may use as much memory as a search.
 _MOST = 8
 
 
 class Workers:
-    """Runs a few pieces of work at a time; none of them keeps the program from ending.
+    """Runs a few tasks at a time; none of them keeps the program from ending.
 
-    Nobody can tell beforehand how long a search will take. So every piece of work begins with a turn and soon gives it
-    back, and a small question waits for the turns of big ones, but never for their ends.
+    The time of a search is not known beforehand. So every task starts with a turn and soon gives it back. A small
+    question waits for the turns of large ones, but never for their ends.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ def _in_thread(work: Callable[[], Result]) -> asyncio.Future[Result]:
             report(result.set_result, outcome)
 
     def report(tell: Callable[..., None], outcome: object) -> None:
-        with suppress(RuntimeError):  # the program has ended in the meantime
+        with suppress(RuntimeError):  # the program has ended meanwhile
             loop.call_soon_threadsafe(lambda: None if result.done() else tell(outcome))
 
     threading.Thread(target=run, daemon=True).start()

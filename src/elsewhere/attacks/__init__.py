@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Attack", "AuditResult", "Profiling", "Rate", "Reidentification", "Repetition", "TooFewUsers", "audit"]
 
-#: How far the seeds of splits are apart, so that neighbouring seeds share none.
+#: The distance between the seeds of splits, so that neighbouring seeds share none.
 _APART = 1_000_003
 
 Given = ParamSpec("Given")
@@ -156,7 +156,7 @@ def audit(
 
 
 class _Attacker:
-    """Makes one attack after the other, and notes which ones cannot be made."""
+    """Runs one attack after the other, and records which ones are not possible."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -227,7 +227,7 @@ class _Attacker:
         self._reidentification += [one for one in found if one is not None]
 
     def pairs(self, setting: Setting | None, group: Group | None, limit: float, seeds: tuple[int, ...]) -> None:
-        """The attacks on shared releases: who of a pair was at a sensitive place, or is near the target."""
+        """The attacks on shared releases: which user of a pair was at a sensitive place, or is near the target."""
         from elsewhere.attacks.sharing import tell_partners
 
         sharing = {"mechanism": "shared", "max_quality_loss": limit}
@@ -240,7 +240,7 @@ class _Attacker:
         self._sharing += [one for one in found if one is not None]
 
     def result(self, seeds: tuple[int, ...]) -> AuditResult:
-        """All that was found; an error if no attack could be made."""
+        """All results; raise if no attack was possible."""
         users, locations = self._table.counts.shape
         if users > MOST:
             self._notes.append(f"Each attack uses at most {MOST:,} users of each kind, drawn at random.")
@@ -260,7 +260,7 @@ class _Attacker:
 
 
 def _refuse(needed: str, **given: object) -> None:
-    """Raise if an argument is given that has no effect without another one, which is missing."""
+    """Raise if an argument is given that needs another one, which is missing."""
     for name, value in given.items():
         if value is not None:
             raise InputError(f"{name} is {quote(value)}, but it has no effect without {needed}", (name, needed))

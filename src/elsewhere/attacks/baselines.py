@@ -1,4 +1,4 @@
-"""The releases that are attacked: those of the package, and what somebody without it might do."""
+"""The releases to attack: those of the package, and simple alternatives to it."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 def sanitized(plan: Plan, locations: tuple[str, ...], counts: csr_array, earlier: csr_array | None = None) -> csr_array:
     """The release of each row under a plan; a row without a release is empty.
 
-    With `earlier` releases, those of the same rows are continued.
+    With `earlier`, each release continues the earlier one of the same row.
     """
     return _matrix(_results(plan, locations, counts, earlier), locations, counts.shape)
 
 
 def shared(plan: Plan, locations: tuple[str, ...], counts: csr_array) -> tuple[csr_array, Ints, Ints]:
-    """Shared releases, and the two rows of each pair: those that have the secret, and their partners."""
+    """Shared releases, and the two rows of each pair: users with the secret, and their partners."""
     results = _results(plan, locations, counts)
     releases = _matrix(results, locations, counts.shape)
     groups: dict[tuple[bytes, bytes], tuple[list[int], list[int]]] = {}
@@ -45,7 +45,7 @@ def shared(plan: Plan, locations: tuple[str, ...], counts: csr_array) -> tuple[c
 
 
 def _results(plan: Plan, locations: tuple[str, ...], counts: csr_array, earlier: csr_array | None = None) -> ArrowTable:
-    """What the kernel of every batch makes of each row: releases and outcomes."""
+    """The releases and outcomes of each row, from the same kernel as in a batch."""
     from elsewhere.engines.arrow import pa
     from elsewhere.engines.kernel import sanitize_batches
     from elsewhere.engines.users import EARLIER
@@ -54,7 +54,7 @@ def _results(plan: Plan, locations: tuple[str, ...], counts: csr_array, earlier:
     if earlier is not None:
         users = np.append(users, entry_rows(earlier))
         places, numbers = np.append(places, earlier.indices), np.append(numbers, earlier.data)
-    order = np.argsort(users, kind="stable")  # the rows of a user are together
+    order = np.argsort(users, kind="stable")  # so that the rows of a user are together
     names = pa.array(locations, pa.string())
     columns = [pa.array(users[order]), names.take(pa.array(places[order])), pa.array(numbers[order])]
     batch = pa.record_batch(columns, names=["user", "location", "count"])
@@ -64,7 +64,7 @@ def _results(plan: Plan, locations: tuple[str, ...], counts: csr_array, earlier:
 
 
 def _matrix(results: ArrowTable, locations: tuple[str, ...], shape: tuple[int, int]) -> csr_array:
-    """The releases among results, a row a user."""
+    """The releases in the results, one row per user."""
     from scipy.sparse import csr_array
 
     from elsewhere.engines.arrow import pa, pc
@@ -77,14 +77,14 @@ def _matrix(results: ArrowTable, locations: tuple[str, ...], shape: tuple[int, i
 
 
 def deleted(counts: csr_array, sensitive: Flags) -> csr_array:
-    """The visits to places that are not sensitive, and nothing in the place of the others."""
+    """Plain deletion: only the visits to places that are not sensitive."""
     return with_counts(counts, np.where(sensitive[counts.indices], 0, counts.data))
 
 
 def rounded(counts: csr_array, sensitive: Flags) -> csr_array:
-    """Proportional rounding: the other counts scaled up to the old size, what is missing to the largest remainders.
+    """Proportional rounding: the other counts are scaled to the old size; the rest goes to the largest remainders.
 
-    Of equal remainders the first by name gets it. A row with nothing but sensitive visits becomes empty.
+    Ties of remainders go to the first name. A row with only sensitive visits becomes empty.
     """
     sizes = counts.sum(axis=1)
     kept = deleted(counts, sensitive)
@@ -99,12 +99,12 @@ def rounded(counts: csr_array, sensitive: Flags) -> csr_array:
 
 
 def seed_key(seed: int, draw: int = 0) -> Key:
-    """A key that follows from the seed, so that drawn releases can be repeated and nobody's own key is used."""
+    """A key derived from the seed, so that drawn releases are reproducible and no private key is used."""
     return Key(sha256(canonical("audit", seed, draw)).digest())
 
 
 def median_loss(quality: str, before: csr_array, after: csr_array) -> float | None:
-    """The median quality loss of all rows that have a release; None if there are none."""
+    """The median quality loss of all rows with a release; None if there are none."""
     names = tuple(map(str, range(before.shape[1])))
     released = np.flatnonzero((before.sum(axis=1) > 0) & (after.sum(axis=1) > 0)).tolist()
     found = [distance(quality, *(as_histogram(names, part, row) for part in (before, after))) for row in released]

@@ -1,8 +1,8 @@
-"""Detection: can a release be told from a genuine histogram, by the traces that the method leaves?
+"""Detection: can an attacker tell a release from a genuine histogram, by the traces that the method leaves?
 
-Users who were at sensitive places differ from those who were not, and that is inference's business. So all users here
-were there. Half of them, at random, give a release away; of the others the attacker gets the genuine counts of all
-places that are not sensitive, as if they had never been at the sensitive ones. Nobody is in both halves.
+Users who were at sensitive places differ from other users, but that is what inference measures. So all users here were
+at sensitive places. A random half of them share a release. From the others, the attacker gets the genuine counts of all
+places that are not sensitive, as if they had never been at sensitive ones. No user is in both halves.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from elsewhere.model.arrays import Flags, Ints
 
 
 def detect(setting: Setting) -> list[Attack]:
-    """How well each kind of release is told from genuine histograms; deletion leaves nothing else, so it is a coin."""
+    """How well each kind of release can be told from genuine histograms. For deletion, this is a coin toss."""
     from scipy.sparse import vstack
 
     rows = drawn(setting.hiding & setting.releasable, setting.seed, 2 * MOST)
@@ -44,7 +44,7 @@ def detect(setting: Setting) -> list[Attack]:
 
 
 def halves(number: int, seed: int, what: str) -> Flags:
-    """Whether each of some users with something to hide is among those whose releases are attacked: a random half."""
+    """Split the users with something to hide at random: True means that the user's release is attacked."""
     changed = np.zeros(number, np.bool_)
     changed[np.random.default_rng(seed).permutation(number)[: number // 2]] = True
     enough(what, "with a release", changed[changed], "without one", changed[~changed])
@@ -52,9 +52,9 @@ def halves(number: int, seed: int, what: str) -> Flags:
 
 
 def view_of_halves(features: Features, changed: Flags, of: Ints) -> View:
-    """The view of users whose features are, one below the other, those of releases, genuine histograms and more draws.
+    """The view of users whose features are stacked: those of releases, of genuine histograms, and of further draws.
 
-    `of` has the user of each of those draws.
+    `of` has the user of each further draw.
     """
     users = len(changed)
     rows = np.arange(users) + np.where(changed, 0, users)

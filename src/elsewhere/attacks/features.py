@@ -1,4 +1,4 @@
-"""What an attacker looks at: which places with what share, and the shape of the counts whatever the places."""
+"""The features that an attacker uses: places with their shares, and the shape of the counts."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from elsewhere.model.arrays import Flags, Floats, Ints
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-#: Counts up to this one are looked at one by one.
+#: Counts up to this one have features of their own.
 _SMALL = 8
-#: Locations that trees are shown: they take no sparse matrix.
+#: The most locations for decision trees, which do not accept a sparse matrix.
 _SHOWN = 100
 
 
 @dataclass(frozen=True)
 class Features:
-    """One row per histogram. Attackers scale and choose by the rows that are `known` to them, and no others."""
+    """One row per histogram. Attackers scale and select features only by the rows that are `known` to them."""
 
     #: By location, the number of visits: sparse.
     counts: csr_array
@@ -31,19 +31,19 @@ class Features:
     places: csr_array
     #: A few numbers about the counts as such, the size first.
     shape: Floats
-    #: What inverting `hide` tells.
+    #: Features from inverting `hide`.
     inverted: Floats | None = None
-    #: What somebody sees who knows what everybody does; it may depend on the rows that are known.
+    #: Features for an attacker who knows what everybody does; they may depend on the known rows.
     informed: Callable[[Ints], Floats] | None = None
 
     @classmethod
     def of(cls, counts: csr_array, watched: Flags, informed: Callable[[Ints], Floats] | None = None) -> Features:
-        """What is to be seen in histograms by somebody who watches out for some of the locations."""
+        """The features of histograms, for an attacker who is interested in some of the locations."""
         return cls(counts, _roots(counts), _shape(counts, watched), inverted(counts), informed)
 
     @classmethod
     def of_two(cls, first: csr_array, second: csr_array, watched: Flags) -> Features:
-        """What is to be seen in the second of two releases, and in how it differs from the first."""
+        """The features of the second of two releases, and of its difference from the first."""
         from scipy.sparse import hstack
 
         change = second - first
@@ -56,7 +56,7 @@ class Features:
 
     @classmethod
     def of_numbers(cls, numbers: Floats) -> Features:
-        """What is to be seen by somebody who is told these numbers and nothing else."""
+        """The features for an attacker who gets only these numbers."""
         from scipy.sparse import csr_array
 
         nothing = csr_array((len(numbers), 0), dtype=np.float64)
@@ -64,20 +64,20 @@ class Features:
 
     @classmethod
     def of_size(cls, counts: csr_array) -> Features:
-        """What is to be seen by somebody who is told the size of the histogram and nothing else."""
+        """The features for an attacker who gets only the size of the histogram."""
         return cls.of_numbers(np.log(np.maximum(counts.sum(axis=1), 1))[:, None])
 
     def size(self, known: Ints, rows: Ints) -> Floats:
-        """The size of the histograms in these rows, and nothing else."""
+        """Only the size of the histograms in these rows."""
         return self.scaled(known, rows)[:, :1]
 
     def scaled(self, known: Ints, rows: Ints) -> Floats:
-        """The shape, with numbers up to 1 for those who are known."""
+        """The shape, scaled to at most 1 for the known rows."""
         greatest = np.abs(self.shape[known]).max(axis=0)
         return self.shape[rows] / np.where(greatest > 0, greatest, 1.0)
 
     def everything(self, known: Ints, rows: Ints) -> csr_array:
-        """The places with their shares, which of them were visited at all, and the shape: sparse."""
+        """The shares of places, whether they were visited at all, and the shape; sparse."""
         from scipy.sparse import csr_array, hstack
 
         places = self.places[rows]
@@ -88,16 +88,16 @@ class Features:
         return both
 
     def traces(self, known: Ints, rows: Ints) -> Floats:
-        """The shape, and what inverting `hide` tells."""
+        """The shape, and the features from inverting `hide`."""
         return self.shape[rows] if self.inverted is None else np.hstack([self.shape[rows], self.inverted[rows]])
 
     def knowledge(self, known: Ints, rows: Ints) -> Floats:
-        """The traces, and what somebody sees who knows what everybody does."""
+        """The traces, and the features for an attacker who knows what everybody does."""
         assert self.informed is not None
         return np.hstack([self.traces(known, rows), self.informed(known)[rows]])
 
     def dense(self, known: Ints, rows: Ints) -> Floats:
-        """The traces, and the counts at the places that most of those who are known visited."""
+        """The traces, and the counts at the places that most known users visited."""
         visited = np.bincount(self.counts[known].indices, minlength=self.counts.shape[1])
         often = np.sort(np.argsort(-visited, kind="stable")[:_SHOWN])
         return np.hstack([self.traces(known, rows), self.counts[rows][:, often].toarray()])
@@ -142,7 +142,7 @@ def _shape(counts: csr_array, watched: Flags) -> Floats:
 
 
 def _name_order(counts: csr_array, count: int) -> Floats:
-    """How much earlier among a user's names those with one more than a count come than those with that count."""
+    """How much earlier, among a user's names, those with count k + 1 come than those with count k."""
     rows, users = entry_rows(counts), counts.shape[0]
     place = (np.arange(counts.nnz) - counts.indptr[rows]) / np.maximum(np.diff(counts.indptr), 1)[rows]
     means = []

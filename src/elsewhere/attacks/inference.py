@@ -1,7 +1,7 @@
 """Inference: from the release alone, was this user at a sensitive class of places?
 
-The label is what the original says, and the attacker learns from other users' releases whose originals it knows. What
-it can use is what goes together: the pharmacy beside the clinic, or simply that who goes out more was there sooner.
+The label comes from the original. The attacker learns from releases of other users, whose originals it knows. It can
+use correlations: the pharmacy beside the clinic, or simply that people with more visits were more likely there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from elsewhere.model.arrays import Flags, Ints
 
 
 def infer(setting: Setting, name: str, columns: Flags) -> list[Attack]:
-    """How well visits to a class of places are inferred from each kind of release, and from its size alone."""
+    """How well visits to a class of places can be inferred from each kind of release, and from its size alone."""
     visits = setting.table.counts @ columns
     there, not_there = (drawn(which & setting.releasable, setting.seed) for which in (visits > 0, visits == 0))
     enough(f"the inference of {name}", "with such a visit", there, "without one", not_there)
@@ -44,7 +44,7 @@ def infer(setting: Setting, name: str, columns: Flags) -> list[Attack]:
 
 
 def _view(setting: Setting, protection: str, rows: Ints, labels: Flags, columns: Flags) -> View:
-    """The releases of the users; for those that are drawn, further draws of theirs as well."""
+    """The releases of the users and, for drawn releases, further draws."""
     from scipy.sparse import vstack
 
     counts, more = setting.releases(protection, rows), None

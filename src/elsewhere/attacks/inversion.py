@@ -1,10 +1,10 @@
-"""Inversion: how many visits may be hidden in a histogram, by somebody who knows how `hide` spreads them.
+"""Inversion: how many visits may be hidden in a histogram, for an attacker who knows how `hide` spreads them.
 
-Hiding K visits by JS-divergence gives each next one to the place where it costs least, and among equal places to the
-first by name. So a release is one state of a known procedure. Its last visit had some price: every place has taken all
-visits below that price and none above it, and of the places at just that price those that sort first have taken
-theirs. Given the price, the true count of each place is in an interval. A K is consistent if some price and some true
-counts lead to the histogram by K visits. A genuine histogram is consistent with K = 0 and seldom with much more.
+Hiding K visits by JS-divergence gives each next visit to the place where it costs least, and among equal places to the
+first by name. So a release is a state of a known procedure. Its last visit had some price: every place has received all
+visits below that price and none above it, and of the places at exactly that price, those that sort first have received
+theirs. Given the price, the true count of each place is in an interval. A number K is consistent if some price and some
+true counts lead to the histogram with K visits. A genuine histogram is consistent with K = 0 and seldom with much more.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from elsewhere.model.arrays import Flags, Floats, Ints
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-#: Places with more visits than this are left out: they are consistent with nearly everything, and take long.
+#: Places with more visits than this are left out: they are consistent with nearly everything, and are slow.
 _MOST = 400
 
 
 def inverted(counts: csr_array) -> Floats:
-    """By row, the largest consistent K: its logarithm, its share of the visits, and whether it is above 0."""
+    """For each row, the largest consistent K: its logarithm, its share of the visits, and whether it is above 0."""
     rows = np.split(counts.data, counts.indptr[1:-1])
     hidden = np.array([largest_hidden(row) for row in rows], np.float64)
     sizes = np.maximum(counts.sum(axis=1), 1)
@@ -31,12 +31,12 @@ def inverted(counts: csr_array) -> Floats:
 
 
 def largest_hidden(counts: Ints) -> int:
-    """The largest number of visits that `hide` may have spread over these counts, which are in the order of names."""
+    """The largest number of visits that `hide` may have spread over these counts, given in the order of names."""
     return int(hidden_ranges(counts)[:, 1].max())
 
 
 def hidden_ranges(counts: Ints) -> Ints:
-    """All consistent numbers of visits, as ranges: a row each, with the least and the greatest.
+    """All consistent numbers of visits as ranges: one row per range, with the least and the greatest number.
 
     >>> hidden_ranges(np.array([2, 1])).tolist()  # the first by name got the one visit, if there was one
     [[0, 0], [1, 1]]
@@ -51,12 +51,12 @@ def hidden_ranges(counts: Ints) -> Ints:
     steps = [_price(np.arange(1, value + 1), value) for value in values]  # of the next visit, by true count
     taken = [_price(np.arange(1, value), value - 1) for value in values]  # of the last visit, where there was one
     prices = np.unique(np.concatenate(taken))
-    prices = prices[prices <= min(step[0] for step in steps)]  # nowhere is a cheaper visit left
+    prices = prices[prices <= min(step[0] for step in steps)]  # no place may have a cheaper next visit
     if not len(prices):
         return nothing
     true = [_true_counts(*each, prices) for each in zip(taken, steps, strict=True)]
     least, tied_least, most, tied_most = (np.column_stack(column)[:, which] for column in zip(*true, strict=True))
-    # Up to the last place that took a visit at the price, equal ones have taken theirs; behind it they have not.
+    # Equal places before the last one that received a visit at the price have received theirs; later ones have not.
     last = tied_least < least
     before, behind = tied_least <= most, least <= tied_most
     possible = last & _all_before(before) & _all_before(behind[:, ::-1])[:, ::-1]
@@ -66,10 +66,10 @@ def hidden_ranges(counts: Ints) -> Ints:
 
 
 def _true_counts(taken: Floats, steps: Floats, prices: Floats) -> tuple[Ints, Ints, Ints, Ints]:
-    """By price, the least and greatest true count of a place, from what its last and its next visit cost.
+    """By price, the least and greatest true count of a place, from the costs of its last and its next visit.
 
-    Each has two answers: if equal places are not in question; and if those that took a visit at just this price (for
-    the least) or wait for one (for the greatest) are included. Prices fall as the true count grows.
+    Each has two values: without ties, and including places that received a visit at exactly this price (for the least)
+    or wait for one (for the greatest). Prices decrease as the true count grows.
     """
     least = 1 + np.searchsorted(-taken, -prices, side="right")
     tied_least = 1 + np.searchsorted(-taken, -prices, side="left")
@@ -79,7 +79,7 @@ def _true_counts(taken: Floats, steps: Floats, prices: Floats) -> tuple[Ints, In
 
 
 def _price(true: Ints, count: int) -> Floats:
-    """What one visit more than `count` costs at places with these true counts, up to a factor that all share."""
+    """The cost of one visit more than `count` at places with these true counts, up to a common factor."""
     costs: Floats = _term(true, count + 1) - _term(true, count)
     return costs
 

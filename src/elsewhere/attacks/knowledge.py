@@ -1,4 +1,4 @@
-"""What an attacker sees who knows what everybody does: the popularity table, or what members of a group are like."""
+"""Features for an attacker who knows what everybody does: the popularity table, or what members of a group are like."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from elsewhere.model.arrays import Flags, Floats, Ints
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-#: Counts whose places may be more popular than those of others, if visits were drawn by popularity.
+#: Counts whose places may be more popular than others, if visits were drawn by popularity.
 _SMALL = (1, 2, 3)
-#: The steps in which an attacker knows the distances and numbers of places of members.
+#: The quantiles of members' distances and numbers of places that an attacker knows.
 _QUANTILES = np.linspace(0.0, 1.0, 21)
 
 
 def by_popularity(counts: csr_array, popularity: Floats) -> Callable[[Ints], Floats]:
-    """How the counts of a histogram go with the popularity of its places, from which a drawn release takes its visits.
+    """How the counts of a histogram correlate with the popularity of its places, which a drawn release follows.
 
-    Among others, the likelihood of the counts under the mixture that `hide` draws from, as if they were the person's
-    own shares, against that under these shares alone.
+    One feature is the likelihood ratio of the counts: under the mixture that `hide` draws from, against the person's
+    own shares alone.
     """
     rows, users, data = entry_rows(counts), counts.shape[0], counts.data.astype(np.float64)
     weights = popularity[counts.indices]
@@ -48,11 +48,11 @@ def by_popularity(counts: csr_array, popularity: Floats) -> Callable[[Ints], Flo
 
 
 def by_members(counts: csr_array, distances: Floats, target: Flags, members: Flags) -> Callable[[Ints], Floats]:
-    """How a histogram compares with the members that are known: the spread of a profile, as far as it can be learned.
+    """How a histogram compares with the known members: the spread of a profile, as far as it can be learned.
 
-    The columns: where the distance to the target is among theirs, where the number of the target's places is among
-    theirs, visits at places where none of them was, how usual the places are that were visited, and the share of the
-    visits at places of the target. A member who is known is compared with the others.
+    The columns: the rank of its distance to the target among theirs, the rank of its number of the target's places,
+    visits at places where no member was, how common the visited places are, and the share of visits at places of the
+    target. A known member is compared with the other members.
     """
     visited = counts > 0
     own = visited.astype(np.float64)

@@ -1,4 +1,4 @@
-"""Attackers that learn: trained on some users, tested on others, and how sure the figure is."""
+"""Attackers that learn: trained on some users and tested on others, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from elsewhere.extras import load
 from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.errors import InputError
 
-#: Users of a kind, at least, that an attacker must have to learn from and be tested on.
+#: The least number of users of each kind for training and testing.
 FEWEST = 20
-#: Users of a kind, at most, that are drawn for an attack: enough for an interval of some two percent to either side.
+#: The most users of each kind that are sampled: enough for an interval of about two percent to either side.
 MOST = 1000
 _FOLDS, _INNER = 4, 3
-#: How many trees an attacker grows: in one go, and one after the other.
+#: The number of trees of an attacker: of extremely randomised trees, and of boosting.
 _TREES, _ROUNDS = 60, 50
 _Z = 1.959963984540054
 
-#: Takes users to learn from and users to score, and returns the scores.
+#: A function of users to learn from and users to score; it returns the scores.
 Attacker: TypeAlias = Callable[[Ints, Ints], Floats]
 
 
 @dataclass(frozen=True)
 class View:
-    """What an attacker gets: a label per user, and which rows of the features are the user's."""
+    """The data of an attacker: a label per user, and the rows of features of each user."""
 
     features: Features
     labels: Flags
-    #: The row to learn from, and the row to be judged by.
+    #: The row for training, and the row for testing.
     learned: Ints
     judged: Ints
-    #: Users and rows of further draws, which only some attackers learn from and nobody is judged by.
+    #: Users and rows of further draws; only some attackers train on them, and none are tested.
     more: tuple[Ints, Ints]
 
     @classmethod
@@ -50,26 +50,26 @@ class View:
         judged: Ints | None = None,
         more: tuple[Ints, Ints] | None = None,
     ) -> View:
-        """The view of users who have one row each, in their order, unless something else is said."""
+        """The view of users with one row each, in their order, unless given otherwise."""
         learned = np.arange(len(labels)) if learned is None else learned
         nothing = np.zeros(0, np.int64)
         return cls(features, labels, learned, learned if judged is None else judged, more or (nothing, nothing))
 
 
 class Judged(NamedTuple):
-    """How often an attacker is right: one who takes the strongest learner, and each single learner by name."""
+    """How often an attacker is right: with the strongest learner, and with each single learner by name."""
 
     right: Rate
     by: Mapping[str, Rate]
 
 
 def guess(views: Sequence[View], seeds: Sequence[int]) -> Judged:
-    """How often an attacker who is shown two users, one of either label, says rightly which is which (AUC).
+    """How often an attacker who sees two users, one of each label, tells correctly which is which (AUC).
 
-    Each split of the users has a view and a seed. Users are split into four parts, and those of each part are judged by
-    an attacker who learned from the others. Of several learners the attacker takes the one that does best among those
-    others, which are split once more for that, so that nothing about the users who are judged goes into the choice. A
-    user is never in two parts, with whatever number of rows. `over_splits` says what becomes of several splits.
+    Each split of the users has a view and a seed. Users are split into four parts, and each part is tested by an
+    attacker who learned from the other parts. The attacker chooses the learner that does best in an inner split of the
+    training users, so nothing about the tested users affects the choice. A user is never in two parts, whatever the
+    number of rows. `over_splits` combines several splits.
     """
     found = [_guess(view, int(seed) % 2**32) for view, seed in zip(views, seeds, strict=True)]  # sklearn's limit
     names = found[0].by
@@ -84,7 +84,7 @@ def _guess(view: View, seed: int) -> Judged:
     labels, attackers = view.labels, _attackers(view, seed)
     judged: list[tuple[float, float]] = []
     by: dict[str, list[tuple[float, float]]] = {name: [] for name in attackers}
-    # Several threads for so little work wait for each other longer than they work.
+    # For so little work, threads would wait for each other longer than they work.
     with import_module("threadpoolctl").threadpool_limits(1):
         for train, test in _split(labels, _FOLDS, seed):
             for name, attack in attackers.items():
@@ -94,7 +94,7 @@ def _guess(view: View, seed: int) -> Judged:
 
 
 def _strongest(attackers: Mapping[str, Attacker], labels: Flags, train: Ints, seed: int) -> str:
-    """The attacker that does best among those whom it may learn from; the simplest if there is no other."""
+    """The learner that does best on the training users; the only one if there is no choice."""
     if len(attackers) == 1:
         return next(iter(attackers))
     known, held = (train[part] for part in next(_split(labels[train], _INNER, seed)))
@@ -103,25 +103,25 @@ def _strongest(attackers: Mapping[str, Attacker], labels: Flags, train: Ints, se
 
 
 def _split(labels: Flags, parts: int, seed: int) -> Iterator[tuple[Ints, Ints]]:
-    """The users outside and inside each part; every part has its share of either label."""
+    """The users outside and inside each part; parts are stratified by label."""
     split = import_module("sklearn.model_selection").StratifiedKFold(parts, shuffle=True, random_state=seed)
     pairs: Iterator[tuple[Ints, Ints]] = split.split(labels, labels)
     return pairs
 
 
 def auc(scores: Floats, labels: Flags) -> tuple[float, float]:
-    """The area under the ROC curve, and the variance of that by DeLong, DeLong and Clarke-Pearson (1988)."""
+    """The area under the ROC curve, and its variance by DeLong, DeLong and Clarke-Pearson (1988)."""
     from scipy.stats import rankdata
 
     ranks = rankdata(scores)
-    # For each user, the share of those with the other label whom the score puts on the right side; ties are a half.
+    # For each user, the share of users with the other label whom the score ranks correctly; ties count a half.
     yes = (ranks[labels] - rankdata(scores[labels])) / np.count_nonzero(~labels)
     no = 1.0 - (ranks[~labels] - rankdata(scores[~labels])) / np.count_nonzero(labels)
     return float(yes.mean()), float(yes.var(ddof=1) / len(yes) + no.var(ddof=1) / len(no))
 
 
 def share(which: Flags) -> Rate:
-    """The share of users of whom something holds, with Wilson's interval."""
+    """The share of users with a property, with Wilson's interval."""
     number, found = len(which), float(which.mean())
     scale = 1.0 + _Z**2 / number
     middle = (found + _Z**2 / (2 * number)) / scale
@@ -130,10 +130,10 @@ def share(which: Flags) -> Rate:
 
 
 def over_splits(rates: Sequence[Rate]) -> Rate:
-    """The mean over splits, with an interval for what other users and another split might change.
+    """The mean over splits, with an interval that covers other users and other splits.
 
     Its variance is the mean variance within a split plus the variance between the splits. The splits share their users,
-    so that more of them do not make the first part smaller.
+    so more splits do not reduce the first part.
     """
     values = np.array([rate.value for rate in rates])
     mean = float(values.mean())
@@ -144,7 +144,7 @@ def over_splits(rates: Sequence[Rate]) -> Rate:
 
 
 def drawn(which: Flags, seed: int, most: int = MOST) -> Ints:
-    """Some of the users of whom something holds, at random, in order."""
+    """A random sample of the users with a property, in order."""
     rows = np.flatnonzero(which)
     return rows if len(rows) <= most else np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
 
@@ -154,28 +154,28 @@ class TooFewUsers(InputError):
 
 
 def enough(what: str, ones: str, one: Ints | Flags, others: str, other: Ints | Flags) -> None:
-    """Raise unless there are enough users of two kinds to learn from and to be tested on."""
+    """Raise unless there are enough users of both kinds for training and testing."""
     if min(len(one), len(other)) < FEWEST:
         found = f"found {len(one)} {ones} and {len(other)} {others}"
         raise TooFewUsers(f"skipped {what}: it needs at least {FEWEST} users in each group; {found}")
 
 
 def check_learners() -> None:
-    """Raise unless the libraries that attackers learn with are there."""
+    """Raise unless the libraries for learning are installed."""
     load("sklearn", "audit needs scikit-learn", "audit")
 
 
 def _mean(judged: list[tuple[float, float]], labels: Flags) -> Rate:
-    """The mean over the parts, whose users are different ones."""
+    """The mean over the parts, which have different users."""
     areas, variances = np.array(judged).T
     area, half = float(areas.mean()), _Z * math.sqrt(variances.sum()) / len(judged)
-    if area == 1.0:  # where nobody is misjudged the variance says nothing, and the rule of three does
+    if area == 1.0:  # without any error the variance is 0, so use the rule of three
         half = 3.0 / min(np.count_nonzero(labels), np.count_nonzero(~labels))
     return Rate(area, max(0.0, area - half), min(1.0, area + half))
 
 
 def _attackers(view: View, seed: int) -> dict[str, Attacker]:
-    """Every attacker that has something to look at, the simplest first."""
+    """Every attacker with features to use, the simplest first."""
     linear, ensemble = import_module("sklearn.linear_model"), import_module("sklearn.ensemble")
     see = view.features
 
@@ -210,11 +210,11 @@ def _attackers(view: View, seed: int) -> dict[str, Attacker]:
 
 
 def _attacker(view: View, model: Any, look: Callable[[Ints, Ints], Any], *, several: bool = False) -> Attacker:
-    """A model, and the matrix that it looks at: a row a histogram, made without looking at whom it is tested on."""
+    """A model, and its matrix: one row per histogram, made without the tested users."""
 
     def attack(train: Ints, test: Ints) -> Floats:
         users, rows = train, view.learned[train]
-        if several:  # a user counts once, with however many rows
+        if several:  # a user counts once, whatever the number of rows
             of, more = view.more
             extra = np.isin(of, train)
             users, rows = np.append(users, of[extra]), np.append(rows, more[extra])

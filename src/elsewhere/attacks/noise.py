@@ -1,9 +1,9 @@
-"""Geometric noise: what differential privacy would add to every count, as a baseline.
+"""Geometric noise, as a baseline: differential privacy adds it to every count.
 
-The list of places is public: all columns of the table. Two histories are neighbours if one visit of the one is at
-another place in the other, so that two counts differ by 1 each and the L1 sensitivity is 2. The noise of a count is
-two-sided geometric: k with probability proportional to exp(-|k| epsilon / 2). Counts below 0 become 0, which costs no
-privacy. The protection is for a single visit, not for all visits of a person.
+The list of places is public: all columns of the table. Two histories are neighbours if they differ in the place of one
+visit, so two counts differ by 1 each and the L1 sensitivity is 2. The noise of a count is two-sided geometric: k with
+probability proportional to exp(-|k| epsilon / 2). Counts below 0 become 0, which costs no privacy. This protects a
+single visit, not all visits of a person.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from elsewhere.model.arrays import Ints
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-#: Noise is not added to more places than this, because it makes visits at a large part of them.
+#: With more places than this no noise is added, because it would create visits at a large share of them.
 MOST_PLACES = 10_000
 _SENSITIVITY = 2
 
@@ -28,7 +28,7 @@ Seed: TypeAlias = int | tuple[int, ...]
 
 
 def from_opendp() -> bool:
-    """Whether OpenDP is installed. Its noise takes no seed, so that figures differ a little from run to run."""
+    """Whether OpenDP is installed. Its noise takes no seed, so figures differ a little from run to run."""
     return find_spec("opendp") is not None
 
 

@@ -1,10 +1,10 @@
-"""Profiling: the paper's adversary (sections 3.3 and 3.4), who decides by the distance to a target, and a wiser one.
+"""Profiling: the paper's adversary (sections 3.3 and 3.4), who decides by the distance to a target, and a stronger one.
 
-Who is within the threshold c of the target belongs to the group, says the paper's adversary. Users who do not belong
-resemble the target, and users who do avoid it; each of them who gets a release is judged wrongly. The adversary who
-knows the method learns to tell such releases from the genuine histograms that they pass for. What it has to go by is
-taken apart: what these users are like anyway, which their originals show; what of that a release still shows to
-somebody who never saw one; and the distance alone.
+The paper's adversary takes users within the threshold c of the target for members of the group. Users who are not
+members resemble the target, and members avoid it. Each of them with a release is misjudged. The stronger adversary
+knows the method and learns to tell such releases from the genuine histograms on the same side of the threshold.
+Baselines separate what it uses: the differences between these users in their originals; what a release still shows of
+these to somebody who has never seen a release; and the distance alone.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 GOALS: tuple[Literal["resemble", "avoid"], ...] = ("resemble", "avoid")
-#: Without a threshold, the share of the users who belong to the group.
+#: The share of users who are members of the group if no threshold is given.
 _BELONG = 0.25
-#: What learners are told in the place of an infinite distance.
+#: The number that stands for an infinite distance in features.
 _FAR = 1e9
 
 
 @dataclass(frozen=True)
 class Group:
-    """Some users, and who of them belongs to the group around a target."""
+    """Some users, and which of them are members of the group around a target."""
 
     table: Table
     plan: Plan
@@ -52,7 +52,7 @@ class Group:
 
     @classmethod
     def around(cls, table: Table, plan: Plan, threshold: float | None, seeds: tuple[int, ...]) -> Group:
-        """The group around the target of a plan; without a threshold it is the quarter of the users who are nearest."""
+        """The group around the target of a plan; without a threshold, it is the nearest quarter of the users."""
         rows = drawn(np.ones(table.counts.shape[0], np.bool_), seeds[0], 4 * MOST)
         part = Table(table.locations, table.counts[rows], 0)
         distances = _distances(plan, part.locations, part.counts)
@@ -73,7 +73,7 @@ class Group:
 
     @cached_property
     def spread(self) -> Profile | None:
-        """The target with the spread of the members, and of the others; None if it cannot be measured."""
+        """The target with the spread of the members and the others; None if it cannot be measured."""
         assert self.plan.target is not None
         privacy = self.plan.policy.privacy
         if privacy not in DISTANCES or min(np.count_nonzero(self.inside), np.count_nonzero(~self.inside)) < FEW_USERS:
@@ -86,16 +86,16 @@ class Group:
         return {str(row): as_histogram(self.table.locations, self.table.counts, row) for row in rows}
 
     def releases(self, plan: Plan, rows: Ints, draw: int = 0) -> csr_array:
-        """The releases of some users under a plan; each draw has a key of its own."""
+        """The releases of some users under a plan; each draw has its own key."""
         return self.sanitized(plan, self.table.counts[rows], draw)
 
     def sanitized(self, plan: Plan, counts: csr_array, draw: int = 0) -> csr_array:
-        """The releases of some counts under a plan; each draw has a key of its own."""
+        """The releases of some counts under a plan; each draw has its own key."""
         return sanitized(plan.with_key(seed_key(self.seeds[0], draw)), self.table.locations, counts)
 
 
 def mechanisms(group: Group, goal: Literal["resemble", "avoid"]) -> dict[str, Plan]:
-    """Every way to resemble or avoid that is attacked, by the name of its row."""
+    """The ways to resemble or avoid that are attacked, by the name of their row."""
     limit = "max_distance" if goal == "resemble" else "min_distance"
     choices: dict[str, Any] = {"goal": goal, limit: group.threshold}
     plan = group.plan.with_choices(choices)
@@ -107,12 +107,12 @@ def mechanisms(group: Group, goal: Literal["resemble", "avoid"]) -> dict[str, Pl
 
 
 def everybody_resembles(group: Group) -> dict[str, Plan]:
-    """Ways to resemble for all users, members or not: as near as the limit allows, and within the threshold."""
+    """The ways to resemble for all users, members or not: as near as the limit allows, and within the threshold."""
     return mechanisms(group, "resemble") | {"resemble": group.plan}
 
 
 def profile(group: Group, goal: Literal["resemble", "avoid"]) -> Profiling:
-    """How often the paper's adversary is wrong about those who resemble, or avoid, and how well a wiser one does."""
+    """How often the paper's adversary misjudges users who resemble or avoid, and how well the stronger one does."""
     concerned = ~group.inside if goal == "resemble" else group.inside
     rows, genuine = drawn(concerned, group.seeds[0]), drawn(~concerned, group.seeds[0])
     where = ("outside", "inside") if goal == "resemble" else ("inside", "outside")
@@ -132,7 +132,7 @@ def profile(group: Group, goal: Literal["resemble", "avoid"]) -> Profiling:
 def _attacks(
     group: Group, name: str, plan: Plan, rows: Ints, releases: csr_array, genuine: Ints, *, baselines: bool
 ) -> list[Attack]:
-    """How well users are told from the genuine ones on the side of the threshold to which their releases go."""
+    """How well users can be told from the genuine users on the side of the threshold to which their releases move."""
     from scipy.sparse import vstack
 
     users, others = len(rows), len(genuine)
@@ -154,7 +154,7 @@ def _attacks(
     both = replace(seen, shape=np.column_stack([seen.shape, distances]), informed=informed)
     views = {}
     if baselines:
-        # The originals are on the other side of the threshold, so that with their distance there is nothing to learn.
+        # The originals are on the other side of the threshold, so their distance would give the answer away.
         views["no protection"] = View.of(seen, labels)
         views[f"{name}, learned from originals"] = View.of(seen, labels, judged=later)
         views[f"{name}, distance alone"] = View.of(Features.of_numbers(distances[:, None]), labels, later)

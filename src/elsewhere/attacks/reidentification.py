@@ -1,10 +1,10 @@
 """Re-identification: whose release is this, for somebody who knows some of a person's visits?
 
-The attacker has some of the visits of a user, and the releases of all users without their names. It ranks the releases
-by how well they go with what it knows, and takes the first. What it knows is a random half of the user's visits, and
-the release is of the other half, so that no visit is in both: what is found is how somebody lives, and not the visits
-themselves. If histograms of an earlier period are given, the attacker knows those, and the releases are of the later
-period. Somebody who knows visits that are in the release finds nearly everybody.
+The attacker knows some visits of a user, and has the releases of all users without their names. It ranks the releases
+by how well they fit its knowledge, and takes the first. It knows a random half of the user's visits, and the release is
+of the other half. So no visit is in both, and the attack exploits how somebody lives, not the visits themselves. If
+histograms of an earlier period are given, the attacker knows those, and the releases are of the later period. An
+attacker who knows visits that are in the release finds nearly everybody.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from elsewhere.model.arrays import Floats, Ints
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-#: Users, at most, whose releases are ranked.
+#: The most users whose releases are ranked.
 MOST_RELEASES = 2000
 #: Each visit is known with this probability.
 _KNOWN = 0.5
-#: Besides the first, the first of this number are looked at.
+#: Also measured: whether the release is among this many first ones.
 _FEW = 10
 #: How many scores are computed at a time.
 _AT_ONCE = 500
@@ -36,7 +36,7 @@ _AT_ONCE = 500
 
 @dataclass(frozen=True)
 class Sought:
-    """Users to be found: what the attacker knows of each, and the visits that are released."""
+    """The users to find: what the attacker knows about each, and the released visits."""
 
     knowledge: str
     locations: tuple[str, ...]
@@ -46,7 +46,7 @@ class Sought:
 
     @classmethod
     def by_half(cls, table: Table, seed: int) -> Sought:
-        """Each visit of a user is known with a probability of a half; the others are released."""
+        """Each visit is known with probability one half; the others are released."""
         rows = drawn(np.ones(table.counts.shape[0], np.bool_), seed, MOST_RELEASES)
         counts = table.counts[rows]
         known = with_counts(counts, np.random.default_rng(seed).binomial(counts.data, _KNOWN))
@@ -71,8 +71,8 @@ class Sought:
     def found(self, protection: str, releases: csr_array, quality: str) -> Reidentification | None:
         """How often a user's own release is ranked first, and how often among the first ten.
 
-        Users without a release are neither looked for nor in the way. Of several scores the attacker takes for one half
-        of the users the one that does best on the other half. None if too few users have a release.
+        Users without a release are left out. Of several scores, the attacker uses for one half of the users the score
+        that does best on the other half. None if too few users have a release.
         """
         released = np.flatnonzero(releases.sum(axis=1) > 0)
         if len(released) < FEWEST:
@@ -85,7 +85,7 @@ class Sought:
 
 
 def _ranks(known: csr_array, releases: csr_array, seed: int) -> Ints:
-    """How many releases come before the user's own, for each user of whom something is known."""
+    """The number of releases ranked before the user's own, for each user with known visits."""
     random = np.random.default_rng(seed)
     sought = np.flatnonzero(known.sum(axis=1) > 0)
     ranks = np.array([_rank(score(known, releases), sought, random) for score in SCORES.values()])
@@ -101,7 +101,7 @@ def _misses(ranks: Ints) -> Floats:
 
 
 def _rank(scores: Callable[[Ints], Floats], sought: Ints, random: np.random.Generator) -> Ints:
-    """The places of users' own releases by a score; among equals chance decides."""
+    """The ranks of users' own releases by a score; ties are broken at random."""
     ranks = []
     for first in range(0, len(sought), _AT_ONCE):
         rows = sought[first : first + _AT_ONCE]
@@ -113,13 +113,13 @@ def _rank(scores: Callable[[Ints], Floats], sought: Ints, random: np.random.Gene
 
 
 def likelihood(everybody: float) -> Callable[[csr_array, csr_array], Callable[[Ints], Floats]]:
-    """The log-likelihood of the known visits, if they are drawn from a release mixed with what everybody does."""
+    """The log-likelihood of the known visits if they are drawn from a release mixed with the overall popularity."""
 
     def score(known: csr_array, releases: csr_array) -> Callable[[Ints], Floats]:
         total = releases.sum(axis=0) + known.sum(axis=0)
         usual = everybody * total / total.sum()
         shares = releases.data / releases.sum(axis=1)[entry_rows(releases)]
-        # The rest of the sum is the same for all releases.
+        # The remaining terms are the same for all releases.
         usual_there = usual[releases.indices]
         gains = with_counts(releases, np.log1p((1.0 - everybody) * shares / usual_there)).T.tocsr()
         return lambda rows: (known[rows] @ gains).toarray()
@@ -128,7 +128,7 @@ def likelihood(everybody: float) -> Callable[[csr_array, csr_array], Callable[[I
 
 
 def similarity(known: csr_array, releases: csr_array) -> Callable[[Ints], Floats]:
-    """The cosine of the roots of shares; rare places weigh more."""
+    """The cosine similarity of the roots of shares; rare places have more weight."""
     visitors = np.bincount(releases.indices, minlength=releases.shape[1])
     weights = np.log((1 + releases.shape[0]) / (1 + visitors))
 

@@ -1,8 +1,8 @@
-"""Repeated release: what two releases of a growing histogram give away, and if the second continues the first.
+"""Repeated release: what two releases of a growing histogram reveal, with and without continuing the first.
 
-A table has no times, so growth is drawn: each visit was there already at the first release with a probability of 80%.
-As in detection, half of the users with something to hide give releases away, and of the others the attacker gets the
-genuine counts, twice.
+A table has no times, so growth is random: each visit existed at the first release with a probability of 80%. As in
+detection, half of the users with something to hide share releases. From the others, the attacker gets the genuine
+counts, twice.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NOBODY: Ints = np.zeros(0, np.int64)
 
 
 def repeat(setting: Setting) -> Repetition:
-    """How well releases are told from genuine histograms by one release and by two, and how often two prove it."""
+    """How well one release, and two, can be told from genuine histograms, and how often two are proof."""
     from scipy.sparse import vstack
 
     rows = drawn(setting.hiding & setting.releasable, setting.seed, 2 * MOST)
@@ -62,7 +62,7 @@ def repeat(setting: Setting) -> Repetition:
 
 
 def _pairs(setting: Setting, early: csr_array, later: csr_array) -> dict[str, tuple[csr_array, csr_array]]:
-    """The two releases of each user, by kind. A key stays the same, and noise does not."""
+    """The two releases of each user, by kind. Both use the same key, but different noise."""
     pairs = {
         name: (setting.protected(name, early), setting.protected(name, later, draw=int(name in NOISES)))
         for name in setting.protections
@@ -74,6 +74,6 @@ def _pairs(setting: Setting, early: csr_array, later: csr_array) -> dict[str, tu
 
 
 def _falls(first: csr_array, second: csr_array) -> Flags:
-    """Whether a count of a user falls, which no growing history's does: the releases are proven to be changed."""
+    """Whether a count of a user falls. In a growing history none does, so a fall proves that releases were changed."""
     change = second - first
     return np.bincount(entry_rows(change)[change.data < 0], minlength=change.shape[0]) > 0

@@ -1,4 +1,4 @@
-"""How telling single combinations of places are: the risk of re-identification as scikit-mobility measures it."""
+"""The risk of re-identification by combinations of places, as scikit-mobility measures it."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def risks(
     known: Literal["counts", "shares", "proportions"] = "counts",
     tolerance: float = 0.0,
 ) -> list[float]:
-    """The greatest probability with which each user is found by somebody who knows so many of the user's places.
+    """The greatest probability of finding each user, for somebody who knows a number of the user's places.
 
     For each combination of places, a histogram matches if it has all of them and the numbers agree: the visits there,
     their shares of all visits, or their proportions to the most visited of these places. With a tolerance t, the known
     number may differ by t times the number of the histogram. The probability is one over the number of histograms
-    that match, and the risk is that of the most telling combination. This is the measure of Pellungrini and others, as
-    scikit-mobility has it.
+    that match, and the risk is the maximum over all combinations. This is the measure of Pellungrini and others, as in
+    scikit-mobility.
 
     References
     ----------

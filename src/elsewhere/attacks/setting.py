@@ -1,4 +1,4 @@
-"""What the attacks on hidden places have in common: the users, and the releases of each kind that are attacked."""
+"""The common setting of the attacks on hidden places: the users, and the releases of each kind."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from elsewhere.profiles import StoredProfile, learn
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-#: Draws of each known user that an attacker makes who has the method, besides the user's own release.
+#: Further draws of each known user that an attacker with the method makes.
 MORE_DRAWS = 4
-#: What the rows of the tables are called that are drawn, or have noise, with its epsilon.
+#: The names of the rows of drawn releases, and of noise with its epsilon.
 DRAWN_AT_OWN, DRAWN = DRAWS = "hide, drawn at own places", "hide, drawn"
 NOISES = {"noise, 1 per visit": 1.0, "noise, 4 per visit": 4.0}
 
@@ -35,13 +35,13 @@ class Setting:
     classes: dict[str, Flags]
     #: The columns that are sensitive.
     sensitive: Flags
-    #: Seeds of the splits; the first is that of everything else.
+    #: Seeds of the splits; the first is also the seed of everything else.
     seeds: tuple[int, ...]
     _known: dict[tuple[str, int], tuple[Ints, csr_array]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, table: Table, plan: Plan, seeds: tuple[int, ...]) -> Setting:
-        """The setting of a plan; a sensitive class that there is not is refused."""
+        """The setting of a plan; raise if a sensitive class has no places."""
         covered = plan.question(table.totals()).covered
         covered.check_known()
         classes = {name: table.columns(locations) for name, locations in covered.items()}
@@ -52,7 +52,7 @@ class Setting:
 
     @property
     def seed(self) -> int:
-        """The seed of whatever is the same in all splits."""
+        """The seed of everything that is the same in all splits."""
         return self.seeds[0]
 
     @cached_property
@@ -62,7 +62,7 @@ class Setting:
 
     @cached_property
     def releasable(self) -> Flags:
-        """Whether a user has something else, without which there is no release."""
+        """Whether a user has visits that are not sensitive; without any there is no release."""
         return self.table.counts @ ~self.sensitive > 0
 
     @cached_property
@@ -78,7 +78,7 @@ class Setting:
 
     @cached_property
     def _drawing(self) -> Plan:
-        """The plan that draws, by what is learned from the users."""
+        """The plan for drawn releases, with the popularity that is learned from the users."""
         return replace(self.plan.policy, method="drawn").plan(popularity=self._learned)
 
     @property
@@ -102,7 +102,7 @@ class Setting:
         return sanitized(plan, self.table.locations, counts, earlier)
 
     def releases(self, protection: str, rows: Ints, draw: int = 0) -> csr_array:
-        """The releases of some users; those that were made for another attack are not made again."""
+        """The releases of some users; those made for another attack are reused."""
         from scipy.sparse import vstack
 
         position, made = self._known.get((protection, draw), (np.full(self.table.counts.shape[0], -1), None))
@@ -116,9 +116,9 @@ class Setting:
         return made[position[rows]]
 
     def more_draws(self, protection: str, rows: Ints) -> tuple[Ints, csr_array]:
-        """Further draws for those of the users who hide something: the number of the user among these, and the counts.
+        """Further draws for the users who hide something: the number of the user among these, and the counts.
 
-        An attacker who has the method can make as many as it likes of users whose histories it knows.
+        An attacker with the method can make any number of draws for users whose histories it knows.
         """
         from scipy.sparse import vstack
 
@@ -127,6 +127,6 @@ class Setting:
         return np.tile(users, MORE_DRAWS), vstack(draws, format="csr")
 
     def loss(self, protection: str, rows: Ints) -> float | None:
-        """The median quality loss of the releases of those users who hide something."""
+        """The median quality loss of the releases of users who hide something."""
         hiding = rows[self.hiding[rows]]
         return median_loss(self.plan.policy.quality, self.table.counts[hiding], self.releases(protection, hiding))

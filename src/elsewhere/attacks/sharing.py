@@ -1,7 +1,7 @@
 """Shared releases: which of the two users of a release has the secret?
 
-Nobody can tell, by construction; the attack checks it. Of each pair one user is taken, at random: whoever learned from
-the other would know the answer.
+By construction, nobody can tell; the attack checks this. One random user of each pair is used, because an attacker who
+learned from the other one would know the answer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from elsewhere.plan import Plan
 
 
 def tell_partners(table: Table, plan: Plan, seeds: tuple[int, ...]) -> Attack:
-    """How well users with the secret are told from users without it, among those who share a release."""
+    """How well users with the secret can be told from users without it, among those who share a release."""
     rows = drawn(np.ones(table.counts.shape[0], np.bool_), seeds[0], 2 * MOST)
     counts = table.counts[rows]
     releases, with_secret, without = shared(plan.with_key(seed_key(seeds[0])), table.locations, counts)

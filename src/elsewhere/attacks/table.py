@@ -23,18 +23,18 @@ _MOST_VISITS = 2**31 - 1
 
 @dataclass(frozen=True)
 class Table:
-    """A row a user with at least one visit, a column a location, in the order of the names."""
+    """One row per user with at least one visit, and one column per location, in the order of the names."""
 
     locations: tuple[str, ...]
     counts: csr_array
-    #: How many users are left out because they have no visit.
+    #: The number of users without visits, who are left out.
     empty: int
     #: The names of the users, in their order.
     users: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, users: Mapping[str, TableLike], others: Iterable[str] = ()) -> Table:
-        """The histograms of users by name; `others` are locations that are to have a column even if nobody was there.
+        """The histograms of users by name; `others` are locations that get a column even if nobody was there.
 
         >>> table = Table.of({"bob": {"spa": 4}, "ann": {"gym": 2, "spa": 1}, "eve": {"gym": 0}})
         >>> table.locations, table.counts.toarray().tolist(), table.empty
@@ -48,7 +48,7 @@ class Table:
         if not rows:
             raise InputError(f"none of the {len(users)} users has a visit, so there are no releases to attack")
         names = NameIndex(sorted(set(others).union(*(history.locations for history in rows))))
-        place = {name: names.find(name) or name for name in names.names}  # of several spellings the first
+        place = {name: names.find(name) or name for name in names.names}  # the first of several spellings
         locations = tuple(sorted(set(place.values())))
         column = {name: at for at, name in enumerate(locations)}
         number = {name: column[meant] for name, meant in place.items()}
@@ -64,7 +64,7 @@ class Table:
         return Histogram(zip(self.locations, self.counts.sum(axis=0).tolist(), strict=True))
 
     def columns(self, names: Iterable[str]) -> Flags:
-        """Which columns have these names."""
+        """The columns with these names."""
         chosen = set(names)
         return np.array([name in chosen for name in self.locations], dtype=np.bool_)
 
@@ -82,7 +82,7 @@ def entry_rows(counts: csr_array) -> Ints:
 
 
 def with_counts(counts: csr_array, data: Ints | Floats) -> csr_array:
-    """The matrix with other numbers at its entries; what is 0 is no entry."""
+    """The matrix with other numbers at its entries; zeros are removed."""
     from scipy.sparse import csr_array
 
     changed = csr_array((data, counts.indices, counts.indptr), shape=counts.shape, copy=True)

@@ -37,7 +37,7 @@ from elsewhere.model.errors import (
 )
 
 _BAD_INPUT, _NO_RELEASE, _INTERRUPTED = 2, 3, 130
-#: Options that are not called like their arguments.
+#: Options whose names differ from their arguments.
 _OPTIONS = {
     "spared": "--spare",
     "candidates": "--candidate",
@@ -88,11 +88,11 @@ for command in (
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command. A failure is one sentence on standard error and an exit status."""
     if "_ELSEWHERE_COMPLETE" in os.environ:
-        commands.main(prog_name="elsewhere")  # the shell asks what could come next
+        commands.main(prog_name="elsewhere")  # the shell asks for completions
     sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: PTH123, SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal need not know every letter of a name
+            stream.reconfigure(errors="backslashreplace")  # a terminal may not support every letter of a name
     try:
         with commands.make_context("elsewhere", list(sys.argv[1:] if arguments is None else arguments)) as context:
             status = commands.invoke(context)
@@ -118,9 +118,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except MemoryError:
         _fail("there is not enough memory for this", _BAD_INPUT)
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left of the output has no place to go
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # drop the rest of the output
         if isinstance(error, BrokenPipeError):
-            sys.exit(0)  # whoever reads has seen enough
+            sys.exit(0)  # the reader closed the pipe
         _fail(f"the output cannot be written: {error.strerror}", _BAD_INPUT)
     except (KeyboardInterrupt, click.Abort) as interrupted:
         _fail(f"interrupted; {str(interrupted) or 'nothing was written'}", _INTERRUPTED)
@@ -133,7 +133,7 @@ def _fail(sentence: str, status: int) -> NoReturn:
 
 
 def _with_options(error: ElsewhereError) -> str:
-    """The message with options in the place of arguments, except in what is quoted and in paths."""
+    """The message with options instead of arguments, except in quotes and paths."""
     if not error.arguments:
         return str(error)
     names = "|".join(map(re.escape, error.arguments))

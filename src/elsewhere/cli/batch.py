@@ -100,7 +100,7 @@ def _show(summary: Mapping[str, Any], output: str, as_json: bool, quiet: bool) -
 
 
 def _sentences(summary: Mapping[str, Any], output: str, quiet: bool) -> Iterator[str]:
-    """What to say about a batch, whose output is "" if it is not finished; a defect of ours is said in any case."""
+    """The sentences about a batch; `output` is "" if it is not finished. Defects are always reported."""
     if summary["failed_checks"]:
         failed = plural(summary["failed_checks"], "release")
         yield f"WARNING: {failed} not written, because of a failed check. This is a bug in elsewhere; please report it."
@@ -124,7 +124,7 @@ def _sentences(summary: Mapping[str, Any], output: str, quiet: bool) -> Iterator
 
 
 def _shared(figures: Mapping[str, Any]) -> str:
-    """How many users of each kind share a release, and how many could."""
+    """A sentence about how many users of each kind share a release, and how many could."""
     kinds = [(figures[f"{what}_secret"], f"{what} the secret") for what in ("with", "without")]
     served = " and ".join(f"{of['served']:,} of {of['users']:,} {what}" for of, what in kinds)
     total = sum(of["served"] for of, _ in kinds)
@@ -135,7 +135,7 @@ def _shared(figures: Mapping[str, Any]) -> str:
 
 @contextmanager
 def _progress_bar(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
-    """Users done, users a second and the time left, on a terminal."""
+    """A progress bar on a terminal: users done, users per second, and the time left."""
     if quiet or not sys.stderr.isatty():
         yield None
         return

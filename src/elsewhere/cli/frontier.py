@@ -84,7 +84,7 @@ def frontier(history: options.Paths, goal: Any, budgets: str | None, suggest: bo
 
 
 def _check_fixed_size(given: dict[str, Any]) -> None:
-    """Raise if the policy only adds visits: there is no limit of which others could be tried."""
+    """Raise if the policy only adds visits, because then there is no limit to vary."""
     from elsewhere.policy import Policy
 
     if given["policy"] is not None and given["size"] is None and Policy.load(given["policy"]).size == "free":

@@ -38,7 +38,7 @@ def labels(history: options.Paths, **given: Any) -> None:
 
     options.check_paths(history, given, ("output",))
     notes = list[str]()
-    # The ids must be those of the file, so the labels come afterwards.
+    # Read without labels first, because the ids must be those of the file.
     unlabelled = options.read_history(history, {**given, "labels": None}, notes.append)
     known = None if given["labels"] is None else read_labels(given["labels"])
     table = label_table(unlabelled, known, given["locations"])

@@ -13,7 +13,7 @@ from elsewhere.text import printable
 if TYPE_CHECKING:
     from elsewhere.looking import Look
 
-#: Places that are not recognised are listed up to this many.
+#: The most unrecognised places that are listed.
 _LISTED = 20
 
 
@@ -64,7 +64,7 @@ def look(history: options.Paths, **given: Any) -> None:
 
 
 def _as_json(found: Look) -> dict[str, Any]:
-    """What was found, and what follows from it."""
+    """The findings, as plain values for JSON."""
     from dataclasses import asdict
 
     told = {name: getattr(found, name) for name in ("presets", "visits", "top_visits", "visited_once")}

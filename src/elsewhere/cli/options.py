@@ -1,4 +1,4 @@
-"""The options that commands share: how to read a history, what to ask of it, where to write the release."""
+"""The options that commands share: how to read a history, the constraints, and where to write the release."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from elsewhere.policy import Policy
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-#: A path, or several of one history.
+#: A path, or several paths of one history.
 Paths: TypeAlias = str | tuple[str, ...]
 
 _DISTANCES = "js, jeffreys, variational, l2, squared-l2, pearson or neyman. Default: js"
@@ -189,7 +189,7 @@ _LIMITS = (
     ),
     click.option("--memory-limit", type=int, metavar="BYTES", help="Limit the search's memory. Default: 1 GiB."),
 )
-#: A release is checked in the same way however it was searched for.
+#: Options of the search, which the check of a release does not need.
 _SEARCH_IGNORED = tuple(
     click.option(name, hidden=True, expose_value=False, default=None)
     for name in ("--key-file", "--time-limit", "--gap", "--memory-limit")
@@ -270,7 +270,7 @@ add_only = click.option(
 
 
 def aim(*aims: str) -> Callable[[Command], Command]:
-    """The option that says what is optimised."""
+    """The option for the aim of the optimisation."""
     return click.option(
         "--aim",
         type=click.Choice([*aims, "least-loss"]),
@@ -279,7 +279,7 @@ def aim(*aims: str) -> Callable[[Command], Command]:
     )
 
 
-#: The options that say how to read a history.
+#: The options for reading a history.
 _READ_BY = (
     "format",
     "locations",
@@ -299,12 +299,12 @@ _READ_BY = (
 )
 
 
-#: What a policy can count visits by.
+#: What a policy can count visits by: the values of its key `by`.
 _BY_PLACE = (None, "name", "kind")
 
 
 def _by(value: str | None) -> str | None:
-    """What visits are counted by: something that a policy has, or bins of place and time."""
+    """What visits are counted by: a value of the policy's key `by`, or bins of place and time."""
     if value not in _BY_PLACE:
         from elsewhere.histories.calendar import calendar_of
 
@@ -325,7 +325,7 @@ history = click.argument(
 
 
 def read_history(path: Paths, given: Mapping[str, Any], say: Callable[[str], None]) -> History:
-    """The history at a path, with what is to be said about it said."""
+    """Read the history at a path, and print its notes."""
     from elsewhere.histories import read
 
     by = given.get("by")
@@ -336,7 +336,7 @@ def read_history(path: Paths, given: Mapping[str, Any], say: Callable[[str], Non
 
 
 def chosen_policy(goal: Goal, given: Mapping[str, Any], recorded: Policy | None = None) -> Policy:
-    """What the options ask for, on top of the policy if one is named, or was recorded in a report."""
+    """The policy of the options, on top of a policy file or of the policy in a report."""
     from dataclasses import fields
 
     from elsewhere.policy import EQUAL, Policy
@@ -344,7 +344,7 @@ def chosen_policy(goal: Goal, given: Mapping[str, Any], recorded: Policy | None 
     known = {item.name for item in fields(Policy)}
     choices = {name: value for name, value in given.items() if name in known and value not in (None, ())}
     if choices.get("by", "name") not in _BY_PLACE:
-        del choices["by"]  # the history is read in such bins
+        del choices["by"]  # the history is already read in such bins
     for name in ("lower", "upper"):
         if name in choices:
             choices[name] = _bounds(f"--{name}", choices[name])
@@ -362,13 +362,13 @@ def chosen_policy(goal: Goal, given: Mapping[str, Any], recorded: Policy | None 
     if given.get("since") is not None:
         choices["lower"] = _earlier(given["since"], choices, recorded)
     if "kinds" in choices:
-        own = _kinds(choices["kinds"])  # first, so that a pattern of theirs counts before one of the policy's
+        own = _kinds(choices["kinds"])  # first, so that their patterns take precedence over the policy's
         choices["kinds"] = {**own, **({} if recorded is None else recorded.kinds), **own}
     return Policy(goal=goal, **choices) if recorded is None else replace(recorded, **choices)
 
 
 def reading_words(given: Mapping[str, Any]) -> list[str]:
-    """How the history is read, as options of another command; a policy does not have them."""
+    """The reading options as options of another command; a policy does not have them."""
     read_by = {name: given[name] for name in _READ_BY if given[name]}
     if given.get("by") not in _BY_PLACE:
         read_by["by"] = given["by"]
@@ -381,7 +381,7 @@ _READ = ("policy", "target", "taxonomy", "labels", "places", "sensitive_zones", 
 
 
 def check_paths(history: Paths, given: Mapping[str, Any], written: Iterable[str]) -> None:
-    """Refuse, before any work, to write where it cannot be, or over another thing that is read or written."""
+    """Raise, before any work, if an output cannot be written or would overwrite an input or another output."""
     histories = (history,) if isinstance(history, str) else history
     taken = {os.path.realpath(path): "HISTORY" for path in histories}
     for name in _READ:
@@ -407,7 +407,7 @@ def check_paths(history: Paths, given: Mapping[str, Any], written: Iterable[str]
 
 
 def _belongs_to(path: str, history: str) -> bool:
-    """Whether a file is one of those of an export, and not a release that was put beside them."""
+    """Whether a file is part of an export, not a release that was saved beside it."""
     from elsewhere.verification.release_file import read_release
 
     if Path(path).samefile(history) if Path(history).exists() else False:
@@ -421,7 +421,7 @@ def _belongs_to(path: str, history: str) -> bool:
 
 
 def speaker(given: Mapping[str, Any]) -> Callable[[str], None]:
-    """What says a sentence on standard error, unless it is to be quiet."""
+    """A function that prints a sentence to standard error, unless `--quiet` is set."""
 
     def say(sentence: str) -> None:
         if not given.get("quiet"):
@@ -446,7 +446,7 @@ def _bounds(option: str, values: tuple[str, ...]) -> str | dict[str, int]:
 
 
 def _earlier(path: str, choices: Mapping[str, Any], recorded: Policy | None) -> str:
-    """The file of an earlier release, if it is one and nothing else says what the least counts are."""
+    """The file of an earlier release, if it is one and no other option gives the least counts."""
     from elsewhere.verification.release_file import read_release
 
     if choices.get("size", None if recorded is None else recorded.size) == "free":
@@ -461,7 +461,7 @@ def _earlier(path: str, choices: Mapping[str, Any], recorded: Policy | None) -> 
 
 
 def _kinds(values: tuple[str, ...]) -> dict[str, str]:
-    """Kinds by location. Both may have a = in them, so the first that leaves a known kind divides the two."""
+    """Kinds by location. Both may contain a =, so the first = that leaves a known kind separates them."""
     from elsewhere.model.taxonomy import NO_KIND, Taxonomy
 
     kinds: dict[str, str] = {}
@@ -478,7 +478,7 @@ def _kinds(values: tuple[str, ...]) -> dict[str, str]:
 
 
 def level_weights(value: str) -> tuple[float, ...] | None:
-    """The weights of levels, or None if all count alike."""
+    """The weights of levels, or None if all have the same weight."""
     from elsewhere.policy import EQUAL
 
     if value == EQUAL:

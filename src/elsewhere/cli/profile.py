@@ -103,7 +103,7 @@ def learn(table: str, name: str, label: str | None, visited: tuple[str, ...], ou
         click.echo(f"It replaces the profile {name} that comes with elsewhere.", err=True)
     click.echo(f"Learned from {plural(learned.users or 0, 'user')} and written to {path}.", err=True)
     places = Taxonomy.shipped()
-    # Everybody has a home, and most people work: a profile may have them.
+    # Everybody has a home, and most people work, so these may be in a profile.
     telling = [f"preset:{preset}" for preset in places.presets if preset not in ("all", "home", "work")]
     sensitive = places.select(telling, among=learned.profile)
     if sensitive:

@@ -129,7 +129,7 @@ def avoid(history: options.Paths, **given: Any) -> None:
 
 
 def _release(goal: Goal, path: options.Paths, given: dict[str, Any]) -> None:
-    # The release is what standard output is for, unless the private summary is asked for.
+    # Standard output is for the release, unless the private summary is requested.
     if given["output"] is None and not given["as_json"]:
         given["output"] = "-"
     policy = _checked_options(goal, path, given)
@@ -139,7 +139,7 @@ def _release(goal: Goal, path: options.Paths, given: dict[str, Any]) -> None:
     plan = plan.with_key(given.get("key_file"))
     question = plan.question(options.read_history(path, given, notes.append))
     result = _checked_result(question, given["allow_unchanged"])
-    # A command that fails says one sentence, so that all the others come after what may fail.
+    # A failing command prints one sentence only, so all other sentences come after everything that may fail.
     for note in notes:
         say(note)
     _show_covered(question, say)
@@ -161,7 +161,7 @@ def _checked_options(goal: Goal, path: options.Paths, given: dict[str, Any]) -> 
 
 
 def _checked_result(question: Question, allow_unchanged: bool) -> Sanitized:
-    """The result, if it is what it claims to be and protects something."""
+    """The result, after its check; raise if it protects nothing."""
     from elsewhere.solve import solve
     from elsewhere.verification.verify import check_release
 
@@ -182,7 +182,7 @@ def _write_and_show(result: Sanitized, policy: Policy, given: dict[str, Any], sa
     output = given["output"]
     content = b"" if output is None else encode(output, result.histogram.items())
     report = as_json(summary(result, policy.chosen()))
-    # The release comes last: when anything before it fails, there is none.
+    # The release is written last, so that there is none if anything before fails.
     if given["save_policy"] is not None:
         policy.save(given["save_policy"])
         if unsaved := shlex.join(options.reading_words(given)):
@@ -208,7 +208,7 @@ def _write_and_show(result: Sanitized, policy: Policy, given: dict[str, Any], sa
 
 
 def _show_covered(question: Question, say: Callable[[str], None]) -> None:
-    """Say which locations the sensitive names cover, before anything is written."""
+    """Print which locations the sensitive names cover, before anything is written."""
     history = question.history
     for name, locations in question.covered.items():
         if locations == {name}:

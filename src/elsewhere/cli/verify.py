@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: Seconds that the search for a better release may take.
 _SECONDS = 10.0
-#: Options that say whether a release with a target is one of resemble or of avoid.
+#: The options that decide whether a release with a target is one of resemble or of avoid.
 _GOAL_FROM = ("policy", "max_distance", "min_distance")
 
 
@@ -97,7 +97,7 @@ def verify(history: str, release: str, **given: Any) -> None:
 
 
 def _policy(given: dict[str, Any], report: dict[str, Any] | None) -> Policy:
-    """What was asked: by the options, on top of a policy or of the report's."""
+    """The policy of the options, on top of a policy file or of the report's."""
     from elsewhere.policy import Policy
 
     if report is not None and given["policy"] is None:
@@ -107,7 +107,7 @@ def _policy(given: dict[str, Any], report: dict[str, Any] | None) -> Policy:
 
 
 def _goal(given: dict[str, Any]) -> Goal:
-    """What the release is one of: what the policy says, or what the options are for."""
+    """The goal of the release: from the policy, or from the options."""
     if given["policy"] is not None:
         from elsewhere.policy import Policy
 
@@ -116,7 +116,7 @@ def _goal(given: dict[str, Any]) -> Goal:
         return "hide"
     if given["max_quality_loss"] is None and given["max_distance"] is None and given["min_distance"] is None:
         given["max_quality_loss"] = math.inf
-    # A release of avoid, and nothing else, may be at an infinite distance: unless that is limited, it passes.
+    # Only a release of avoid may have an infinite distance, so check it as avoid unless the distance is limited.
     return "avoid" if given["max_distance"] is None else "resemble"
 
 

@@ -1,4 +1,4 @@
-"""How a person sees a result: before and after as bars, the figures in words, the certificate in one line."""
+"""Show a result on the terminal: before and after as bars, the figures in words, the certificate in one line."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from elsewhere.policy import Policy
 
 _BAR = 16
-#: From nothing to a whole character, in eighths.
+#: Blocks from empty to full, in eighths.
 _BLOCKS = " ▏▎▍▌▋▊▉█"
 
 
 def show(result: Sanitized, policy: Policy, stream: IO[str], bars: bool | None = None) -> None:
-    """Print the histogram before and after, and what it cost: with bars on a terminal, plain elsewhere."""
+    """Print the histogram before and after, and the figures: with bars on a terminal, otherwise plain."""
     changes = result.changes()
     if stream.isatty() if bars is None else bars:
         _show_bars(changes, stream)
@@ -32,7 +32,7 @@ def show(result: Sanitized, policy: Policy, stream: IO[str], bars: bool | None =
 
 
 def suggestion(points: Frontier) -> str:
-    """Where more quality loss stops paying, as a sentence."""
+    """A sentence about the limit beyond which more quality loss gains little."""
     knee = points.suggest()
     at = points.index(knee)
     assert knee.privacy_distance is not None
@@ -48,7 +48,7 @@ def suggestion(points: Frontier) -> str:
 
 
 def _show_plain(changes: Changes, stream: IO[str]) -> None:
-    """One line a location, in columns that tabs separate."""
+    """One line per location, with columns separated by tabs."""
     target = [] if changes.target is None else ["target"]
     print("location", "before", "after", *target, sep="\t", file=stream)
     for row in changes.top_rows():

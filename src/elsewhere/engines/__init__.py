@@ -1,4 +1,4 @@
-"""Many users' histograms under one policy: the kernel that sanitizes them, and the engines that feed it."""
+"""Sanitize the histograms of many users under one policy: the kernel, and the engines that feed it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from elsewhere.engines.request import TableLike
     from elsewhere.engines.result import BatchResult
 
-#: Bytes that a batch may take, by and large, unless it is told otherwise.
+#: The approximate number of bytes that a batch may use, by default.
 MEMORY = 2**30
-#: More are a mistake.
+#: More threads are a mistake.
 _MOST_THREADS = 1024
 
 
@@ -138,7 +138,7 @@ def batch(
 
 
 def _listed(argument: str, names: Sequence[str]) -> tuple[str, ...]:
-    """The names of columns; a single one is taken for its letters otherwise."""
+    """The names of columns as a tuple. A plain string would otherwise be split into its letters."""
     if isinstance(names, str) or not all(isinstance(name, str) for name in names):
         raise InputError(f"{argument} is {quote(names)}; give a list of columns", (argument,))
     return tuple(names)

@@ -1,4 +1,4 @@
-"""What users who are asked alone are told, kept for others with the same histogram: each question is searched once."""
+"""A cache of answers to single users, so that users with the same histogram are searched only once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from elsewhere.model.arrays import Ints
 
-#: Places of all histograms and releases that are kept: some ten megabytes.
+#: The most places of all cached histograms and releases: about ten megabytes.
 _MOST_PLACES = 1 << 18
 
 
@@ -25,7 +25,7 @@ class Answer(NamedTuple):
 
 
 class Answers:
-    """Answers by question: a plan and a histogram; threads share them. Those of releases have passed their check."""
+    """Answers by plan and histogram, shared by threads. Every cached release has passed its check."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, Answer] = {}
@@ -36,7 +36,7 @@ class Answers:
         return self._known.get(question)
 
     def keep(self, question: Hashable, answer: Answer, places: int) -> None:
-        """Keep an answer to a histogram with so many places, if need be instead of all others."""
+        """Cache the answer for a histogram with this many places. If the cache is full, empty it first."""
         needed = places + len(answer.locations)
         if needed > _MOST_PLACES:
             return

@@ -1,7 +1,7 @@
-"""Apache Arrow, which comes without types: its modules, names for what is handed around, and a way to and from NumPy.
+"""Apache Arrow, which has no type stubs: its modules, aliases for its types, and conversions from and to NumPy.
 
-`pa.array`, `pa.scalar` and `to_numpy` look for pandas, and load it where it is installed: half a second of processor
-time for nothing. What is worked on here goes through buffers instead.
+`pa.array`, `pa.scalar` and `to_numpy` import pandas if it is installed, which takes half a second of processor time.
+The functions here use buffers instead.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ FileSystem: TypeAlias = Any
 
 
 def datasets() -> Any:
-    """Arrow's module for tables of many files, which imports pandas: a second that few processes have to wait."""
+    """Arrow's module for tables of many files. It imports pandas, which takes a second, so it is loaded late."""
     return import_module("pyarrow.dataset")
 
 
 def to_numpy(numbers: Array) -> NDArray[Any]:
-    """The numbers of an array, or of the chunks of a column, none of which is null."""
+    """The numbers of an array or of a chunked column without nulls."""
     if not isinstance(numbers, pa.ChunkedArray):
         return np.from_dlpack(numbers)
     parts = [np.from_dlpack(chunk) for chunk in numbers.chunks]
@@ -45,7 +45,7 @@ def to_numpy(numbers: Array) -> NDArray[Any]:
 
 
 def from_numpy(values: NDArray[Any], missing: Flags | None = None) -> Array:
-    """An array of numbers or flags, without those that are missing."""
+    """An array of numbers or flags, with nulls where they are missing."""
     kind, content = pa.from_numpy_dtype(values.dtype), _bits(values) if values.dtype == np.bool_ else values
     known = None if missing is None else pa.py_buffer(_bits(~missing))
     return pa.Array.from_buffers(kind, len(values), [known, pa.py_buffer(np.ascontiguousarray(content))])
@@ -56,7 +56,7 @@ def _bits(flags: Flags) -> NDArray[np.uint8]:
 
 
 def from_texts(texts: Sequence[str | None]) -> Array:
-    """An array of texts, of which few need be different."""
+    """An array of texts, with nulls for None. Each distinct text is encoded once."""
     number = {text: at for at, text in enumerate(dict.fromkeys(texts))}
     encoded = [(text or "").encode() for text in number]
     end = np.cumsum([0, *map(len, encoded)])

@@ -1,4 +1,4 @@
-"""The rows of many users, in any order, as the bins of each."""
+"""Turn the rows of many users, in any order, into the bins of each user."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from elsewhere.model.arrays import Ints
 
 @kernel
 def collect_bins(user: Ints, location: Ints, counts: Ints, users: int) -> tuple[Ints, Ints, Ints, Ints, bool]:
-    """The bins of many users, given in any order, user by user and sorted by location.
+    """Group rows in any order by user, and sort the bins of each user by location.
 
-    Returns where each user's bins begin and end, the first row of each, their locations and counts, and whether any
+    Returns where each user's bins begin and end, the first row of each user, the locations and counts, and whether any
     user has a location more than once.
     """
     offset = np.zeros(users + 1, np.int64)
@@ -33,7 +33,7 @@ def collect_bins(user: Ints, location: Ints, counts: Ints, users: int) -> tuple[
 
 @kernel
 def _sort_bins(offset: Ints, location: Ints, counts: Ints) -> bool:
-    """Sort the bins of each user by location, and tell whether any has a location more than once."""
+    """Sort the bins of each user by location; return whether any user has a location more than once."""
     repeated = False
     for u in range(len(offset) - 1):
         first, last = offset[u], offset[u + 1]

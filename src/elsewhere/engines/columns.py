@@ -1,4 +1,4 @@
-"""What every engine asks of a table: the kind of its files, rows that make sense, and whose fault an error is."""
+"""Checks of a table that all engines share: the kind of its files, valid rows, and which table an error is about."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from elsewhere.text import plural, quote
 
 
 def kind_of(file: str) -> str:
-    """Parquet, CSV or TSV, as the end of the name says."""
+    """Parquet, CSV or TSV, by the suffix of the file name."""
     name = file.removesuffix(".gz").removesuffix(".zst").lower()
     for kind in ("parquet", "csv", "tsv"):
         if name.endswith(f".{kind}"):
@@ -20,7 +20,7 @@ def kind_of(file: str) -> str:
 
 
 def bad_row(row: Mapping[str, Any], keys: Sequence[str] = ("user",), rows: int = 1) -> InputError:
-    """What is wrong with rows of a user at a location; the first key is the user's."""
+    """A sentence about bad rows of a user at a location; the first key is the user's."""
     missing = next((name for name in (*keys, "location") if row[name] is None), None)
     user = row[keys[0]]
     if user is None:
@@ -35,7 +35,7 @@ def bad_row(row: Mapping[str, Any], keys: Sequence[str] = ("user",), rows: int =
 
 @contextmanager
 def about(argument: str) -> Iterator[None]:
-    """Say of what goes wrong that it is about the table of an argument other than the input."""
+    """Make errors say that they are about the table of an argument other than the input."""
     try:
         yield
     except InputError as error:
@@ -43,10 +43,10 @@ def about(argument: str) -> Iterator[None]:
 
 
 def about_personal() -> AbstractContextManager[None]:
-    """Say of what goes wrong that it is about the table of users' own choices."""
+    """Make errors say that they are about the table of users' own choices."""
     return about("personal")
 
 
 def about_since() -> AbstractContextManager[None]:
-    """Say of what goes wrong that it is about the earlier releases."""
+    """Make errors say that they are about the earlier releases."""
     return about("since")

@@ -14,19 +14,18 @@ _HISTOGRAM = "MAP(VARCHAR, BIGINT)"
 
 
 def register(connection: Any, policy: Policy | Plan, name: str = "sanitize") -> None:
-    """Make a policy a function of SQL, from a map of locations to counts to the map that may be released.
+    """Register a policy as an SQL function from a map of locations to counts to the map that may be released.
 
-    The result is NULL where there is no release. Which names of the policy match nothing, and why there is no release,
-    only `batch` tells.
+    The result is NULL if there is no release. Only `batch` says why, and which names of the policy match nothing.
 
     Parameters
     ----------
     connection
-        A connection of DuckDB.
+        A connection to DuckDB.
     policy
-        What is asked of every release.
+        What every release must satisfy.
     name
-        What the function is called in SQL.
+        The name of the function in SQL.
 
     Examples
     --------
@@ -48,5 +47,5 @@ def register(connection: Any, policy: Policy | Plan, name: str = "sanitize") -> 
 
 
 def _whole(histograms: Any) -> Array:
-    """One array of what may be chunks."""
+    """A single array, even if the values come in chunks."""
     return histograms.combine_chunks() if isinstance(histograms, pa.ChunkedArray) else histograms

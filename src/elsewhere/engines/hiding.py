@@ -1,7 +1,7 @@
-"""hide with candidates and bounds for all users of a plan at once, on arrays, as the kernel does for each alone.
+"""hide with candidates and bounds for all users of a plan at once, on arrays, with the kernel's results for each.
 
-What `Plan.question_about` and `model.problem` make of one history is made here of all of them. Users who have no
-release are left to the other way, which says why.
+This does for all histories what `Plan.question_about` and `model.problem` do for one. Users without a release are then
+answered one by one, which says why.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from elsewhere.plan import Plan
 from elsewhere.policy import Policy
 from elsewhere.verification import many
 
-#: What a policy may say beside what plain hiding takes.
+#: The keys that a policy may have in addition to those of plain hiding.
 _BOUNDING = ("visited_only", "lower", "upper", "candidates")
 _OTHERS = ("method", "mechanism", "max_quality_loss", "forbidden", "levels", "by")
-#: Users from which on it is worth while to look at them together.
+#: From this many users on, it pays to answer them together.
 _FEWEST_USERS = 4
-#: Up to this size all sums of counts that matter are exact.
+#: Up to this size, all relevant sums of counts are exact.
 _LARGEST_SIZE = 2**52
 
 
 def is_plain(policy: Policy) -> bool:
-    """Whether nothing is asked but to hide."""
+    """Whether the policy only hides, without further constraints."""
     return hides_at_once(policy) and _has_defaults(policy, _BOUNDING)
 
 
 def hides_at_once(policy: Policy) -> bool:
-    """Whether users are hidden all at once, as far as possible."""
+    """Whether users are answered all at once, as far as possible."""
     in_files = isinstance(policy.lower, str) or isinstance(policy.upper, str)
     return (
         policy.goal == "hide"
@@ -54,7 +54,7 @@ def _has_defaults(policy: Policy, names: tuple[str, ...]) -> bool:
 
 
 class Hidden(NamedTuple):
-    """Releases of some users with all that it takes to check them."""
+    """Releases of some users, with everything needed to check them."""
 
     members: Ints
     bins: many.Bins
@@ -62,15 +62,15 @@ class Hidden(NamedTuple):
     quality_loss: Floats
 
     def problems(self) -> dict[int, str]:
-        """What is wrong with the releases, by number of the user."""
+        """The problems found in the releases, by number of the user."""
         found = many.check_hidden(self.bins, self.distance, self.quality_loss)
         return {int(self.members[user]): problem for user, problem in found.items()}
 
 
 def hide_bounded(plan: Plan, users: Users, members: Ints, closed: Flags, outcome: Outcome) -> tuple[list[Hidden], Ints]:
-    """Answer users for whom names are `closed`; returns what was found, and the users who have no answer yet.
+    """Answer users for whom the names in `closed` are sensitive; return the releases, and the users without an answer.
 
-    Those who continue an earlier release have no answer yet: its places and counts are each user's own.
+    Users who continue an earlier release have no answer yet, because its places and counts differ from user to user.
     """
     new = members if users.earlier is None else members[users.earlier.number[members] < 0]
     if len(new) < _FEWEST_USERS:
@@ -79,7 +79,7 @@ def hide_bounded(plan: Plan, users: Users, members: Ints, closed: Flags, outcome
     union = union_of(users, new, dict(zip(candidates.keys, candidates.names, strict=True)))
     try:
         bounds = _Bounds.of(plan, union)
-    except InputError:  # which each user has to be told
+    except InputError:  # each user gets this error as the reason
         return [], members
     found = []
     for some in blocks(users, new, len(union.beyond)):
@@ -92,14 +92,14 @@ def hide_bounded(plan: Plan, users: Users, members: Ints, closed: Flags, outcome
 
 
 class _Bounds(NamedTuple):
-    """The bounds of each name, and what a user must have for them to make sense."""
+    """The bounds of each name, and the places that a user must have for them to apply."""
 
     lower: Ints
     #: -1 where there is none.
     upper: Ints
     #: Whether a name is sensitive to everybody.
     sensitive: Flags
-    #: The names that each bound means: one of them at least must be the user's.
+    #: The names that each bound refers to: a user must have at least one of them.
     needed: list[Flags]
 
     @classmethod
@@ -119,7 +119,7 @@ class _Bounds(NamedTuple):
         return cls(lower, upper, np.array([key in everywhere for key in union.keys], np.bool_), needed)
 
     def bins(self, policy: Policy, layout: Layout, sensitive: Flags) -> many.Bins:
-        """The bins with nothing released yet. Their bounds cross where a user has to be asked alone."""
+        """The bins before anything is released. Crossing bounds mean that the user must be answered alone."""
         original, first, user, location = layout.original, layout.offset[:-1], layout.user, layout.location
         before = np.add.reduceat(original, first)
         hidden = np.add.reduceat(np.where(sensitive, original, 0), first)
@@ -148,7 +148,7 @@ class _Bounds(NamedTuple):
 
 
 def _answered(plan: Plan, some: Ints, union: Union, layout: Layout, bins: many.Bins, outcome: Outcome) -> Hidden:
-    """Answer the users whose bounds leave room, and note what becomes of them."""
+    """Answer the users whose bounds are feasible, and record their outcomes."""
     from elsewhere.solvers.hide_many import hide_many
 
     distance = find_distance(plan.policy.quality)

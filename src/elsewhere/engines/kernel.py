@@ -28,7 +28,7 @@ from elsewhere.policy import Policy
 from elsewhere.text import quote
 from elsewhere.verification.many import Bins, check_hidden, check_results
 
-#: Rows after which users are answered: enough to be quick, few enough for little memory.
+#: Users are answered after this many rows: enough for speed, few enough for little memory.
 _CHUNK_ROWS = 1 << 20
 
 
@@ -38,15 +38,16 @@ def sanitize_batches(
     """The releases and outcomes of users, under one policy: the rows of `result_schema`.
 
     The batches have the columns user, location and count, and the rows of a user are together; or they have lists of
-    locations and counts. A column called like one of `PERSONAL` has a user's own choice. With more `keys` than the
-    user, such as a month, there is a release for each user and month. Rows whose column `EARLIER` is true are of an
-    earlier release, which the new one continues: no count falls. A user for whom no release is possible has none,
-    and a reason. So has one who names a sensitive place that is not among the user's own, unless `allow_unchanged`.
+    locations and counts. A column named like one of `PERSONAL` has a user's own choice. With more `keys` than the user,
+    such as a month, there is a release for each user and month. Rows whose column `EARLIER` is true belong to an
+    earlier release, which the new one continues: no count falls. If no release is possible, the user gets a reason
+    instead. The same holds for a user who names a sensitive place that is not among the user's own, unless
+    `allow_unchanged`.
     """
     check_keys(keys)
     plan = policy if isinstance(policy, Plan) else policy.plan()
     plans, seen = Plans(plan.with_key(), allow_unchanged), Seen()
-    # Pairs are looked for among all users.
+    # Pairs are searched among all users.
     most = sys.maxsize if plan.policy.mechanism == "shared" else _CHUNK_ROWS
     for table in whole_users(batches, keys, most):
         results = sanitize_users(plans, table, keys)
@@ -56,7 +57,7 @@ def sanitize_batches(
 
 
 def sanitize_users(plans: Plans, table: Table, keys: Sequence[str] = ("user",)) -> Batch:
-    """The results of the users whose rows these are, with locations encoded: hidden ones are in their dictionary."""
+    """The results of the users with these rows. Locations are encoded, and hidden ones are still in the dictionary."""
     users = users_of(table, keys)
     if plans.everybody.policy.mechanism == "shared":
         check_sharing(keys[1:], bool(users.own), users.earlier is not None)
@@ -71,7 +72,7 @@ def sanitize_users(plans: Plans, table: Table, keys: Sequence[str] = ("user",)) 
     outcome.reason[size == 0.0] = "the histogram is empty: all its counts are 0"
     outcome.reason[size > LARGEST_SIZE] = f"the histogram has more than {LARGEST_SIZE:.0e} counts"
     sound = (size > 0.0) & (size <= LARGEST_SIZE)
-    # By number of a name: its place among those of a group of users, and whether it is sensitive to them.
+    # By number of a name: its index among the names of a group of users, and whether it is sensitive for them.
     place, closed = np.empty(len(users.names), np.int64), np.zeros(len(users.names), np.bool_)
     for plan, members, own_names in plans.of(users):
         chosen = members[sound[members]]
@@ -97,7 +98,7 @@ def sanitize_users(plans: Plans, table: Table, keys: Sequence[str] = ("user",)) 
             closed[used] = False
             continue
         at_once = np.full(len(chosen), is_plain(plan.policy))
-        if users.earlier is not None:  # what cannot be continued is asked alone, which says why
+        if users.earlier is not None:  # users who cannot continue are answered alone, which says why
             at_once &= at_own_places[chosen] & _can_continue(plan, users, chosen, earlier, closed)
         if at_once.any():
             _hide_all(plan, users, chosen[at_once], closed, least, outcome)
@@ -121,7 +122,7 @@ def sanitize_users(plans: Plans, table: Table, keys: Sequence[str] = ("user",)) 
 
 
 def _can_continue(plan: Plan, users: Users, members: Ints, earlier: Ints, sensitive: Flags) -> Flags:
-    """Which of some users have room for their earlier counts, of which none is at a sensitive place."""
+    """Which users can keep their earlier counts: they have room for them, and none is at a sensitive place."""
     length, rows = lengths(users, members), rows_of(users, members)
     first, closed = np.append(0, np.cumsum(length))[:-1], sensitive[users.location[rows]]
     needed = np.where(closed, 0, np.maximum(earlier[rows] - users.counts[rows], 0))
@@ -132,12 +133,12 @@ def _can_continue(plan: Plan, users: Users, members: Ints, earlier: Ints, sensit
 
 
 def _used(codes: Ints, names: int) -> Ints:
-    """The different ones of some numbers of names, sorted."""
+    """The distinct numbers of names, sorted."""
     return np.unique(codes) if len(codes) < names else np.flatnonzero(np.bincount(codes, minlength=names))
 
 
 def _who_have_all(plan: Plan, members: Ints, outcome: Outcome) -> Ints:
-    """Those of the users to whom each of their own sensitive names says something; the others get a reason."""
+    """The users whose own sensitive names each match one of their places; the others get a reason."""
     user, covering, _ = outcome.hidden[-1]
     known = set(zip(user.tolist(), covering, strict=True))
     have_all = []
@@ -153,7 +154,7 @@ def _who_have_all(plan: Plan, members: Ints, outcome: Outcome) -> Ints:
 def _check(
     users: Users, plain: list[Group], others: list[Hidden | Targeted], sensitive: Flags, least: Ints, outcome: Outcome
 ) -> None:
-    """Check every release, with its figures, and refuse those that are not what they are said to be."""
+    """Check every release with its figures, and refuse those that fail."""
     failed: dict[int, str] = {}
     if plain:
         failed |= _failed_plain(users, plain, sensitive, least, outcome)
@@ -170,7 +171,7 @@ def _check(
 
 
 def _failed_plain(users: Users, plain: list[Group], sensitive: Flags, least: Ints, outcome: Outcome) -> dict[int, str]:
-    """What is wrong with the releases of users who were answered all at once."""
+    """The problems found in the releases of users who were answered all at once."""
     received, served = np.full(len(users.keys), -1), np.zeros(len(users.keys), np.bool_)
     for plan, members, _ in plain:
         assert isinstance(plan, Plan)
@@ -192,14 +193,14 @@ def _failed_plain(users: Users, plain: list[Group], sensitive: Flags, least: Int
 
 
 def _released(users: Users, outcome: Outcome, expected: Flags) -> Ints:
-    """The count that is released for each row; most likely there is one wherever one is expected, and nowhere else."""
+    """The released count of each row. Usually there is one wherever one is expected, and nowhere else."""
     of, location, count = outcome.gathered_rows()
     user = np.repeat(np.arange(len(users.keys)), np.diff(users.offset))
     released = np.zeros(len(users.counts), np.int64)
     if np.array_equal(users.location[expected], location) and np.array_equal(user[expected], of):
         released[expected] = count
         return released
-    # A count at a location that the user does not have is not found, and will be missing in the sum.
+    # A count at a location that the user does not have is not found, so it will be missing in the sum.
     key, wanted = user * len(users.names) + users.location, of * len(users.names) + location
     at = np.minimum(np.searchsorted(key, wanted), len(key) - 1)
     found = (key[at] == wanted) & (location < len(users.names))
@@ -208,13 +209,13 @@ def _released(users: Users, outcome: Outcome, expected: Flags) -> Ints:
 
 
 def _share(plan: Plan, users: Users, members: Ints, sensitive: Flags, outcome: Outcome, answers: Answers) -> None:
-    """Shared releases for all who find a partner. Of the others all have a drawn one, or none has any."""
+    """Shared releases for all users with a partner. The others either all get a drawn one, or none of them does."""
     alone = share_releases(plan, users, members, sensitive, outcome)
     if plan.policy.method == "drawn":
-        # Without a limit: only users who have something to hide could miss it, and a missing release would tell.
+        # No limit here: only users with something to hide could exceed it, and a missing release would reveal them.
         drawing = plan.with_choices({"mechanism": "single", "max_quality_loss": None})
         _one_by_one(drawing, users, alone, sensitive, outcome, answers)
-        if (outcome.status[alone] == "none").any():  # who has only sensitive visits would be missing alone
+        if (outcome.status[alone] == "none").any():  # only users with nothing but sensitive visits would be missing
             outcome.refuse(dict.fromkeys(alone.tolist(), WITHOUT_DRAWN))
     else:
         outcome.reason[alone] = WITHOUT_PARTNER
@@ -246,9 +247,9 @@ def _one_by_one(
     answers: Answers,
     before: frozenset[str] = frozenset(),
 ) -> None:
-    """Releases of some users; `before` has the sensitive places of their earlier ones.
+    """The releases of some users; `before` has the sensitive places of their earlier releases.
 
-    Users with the same histogram get the same answer, unless they continue a release or draw from keys of their own.
+    Users with the same histogram get the same answer, unless they continue a release or draw with their own keys.
     """
     first: dict[Hashable, int] = {}
     for user in members.tolist():
@@ -281,7 +282,7 @@ def _asked_alone(
     before: frozenset[str],
     outcome: Outcome,
 ) -> Answer:
-    """The answer to one user; the result is noted to be checked."""
+    """The answer for one user; the result is recorded for the check."""
     from elsewhere.solve import solve
 
     rows = slice(users.offset[user], users.offset[user + 1])
@@ -291,7 +292,7 @@ def _asked_alone(
         asked, covered = plan.continuing(earlier), covered.union(before.intersection(earlier))
     try:
         history = Histogram(zip(locations, users.counts[rows].tolist(), strict=True))
-        # The kinds that are sensitive to a user depend on the user's own places.
+        # Which kinds are sensitive for a user depends on the user's own places.
         closed = Selection(covered) if plan.policy.by == "name" else asked.covered_in(history)
         question = asked.question_about(history, closed)
         if plan.policy.method == "drawn":

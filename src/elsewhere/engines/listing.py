@@ -1,4 +1,4 @@
-"""Which of the files in a folder are the table, for every engine and wherever the folder is."""
+"""Which files in a folder belong to the table, for every engine and every file system."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from elsewhere.histories.columns import called
 from elsewhere.model.errors import InputError
 from elsewhere.text import name_list, quote
 
-#: What is put behind the name of a batch's output for its private report.
+#: The suffix of a batch's private report: it follows the name of the output.
 PRIVATE = ".private"
-#: What a batch writes last.
+#: The file that a batch writes last.
 SUCCESS = "_SUCCESS"
 _OUTCOMES = re.compile(r"(^|/)outcomes-\d{5}\.parquet$|\.private/outcomes/")
 _ICEBERG = re.compile(r"(^|.*/)metadata/[^/]*\.metadata\.json$")
 
 
 def table_files(folder: str, names: Iterable[str]) -> list[str]:
-    """The files of the table in a folder, of all the files below it, each named by its path from there.
+    """The files of the table among all files below a folder, each named by its path from the folder.
 
-    Files and folders whose names begin with ``_`` or ``.`` are bookkeeping, not data. Tables that need a library of
-    their own to be read right, and the results of earlier batches, are refused.
+    Files and folders whose names begin with ``_`` or ``.`` are bookkeeping, not data. Tables that need their own
+    library, and the results of earlier batches, are refused.
     """
     found = sorted(names)
     _refuse_lake_tables(folder, found)
@@ -36,7 +36,7 @@ def table_files(folder: str, names: Iterable[str]) -> list[str]:
 
 
 def partition_names(name: str) -> list[str]:
-    """The columns whose values are in the folders of a file, such as month=2026-01."""
+    """The columns whose values are in the folder names of a file, such as month=2026-01."""
     parts = (part.partition("=") for part in name.split("/")[:-1])
     return [column for column, equals, _ in parts if column and equals]
 
@@ -65,7 +65,7 @@ def one_kind(folder: str, files: Sequence[str]) -> str:
 
 
 def check_one_schema(columns: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
-    """The columns that all files have, which are given file by file; raise for two files that disagree."""
+    """The columns that all files share, given those of each file; raise if two files disagree."""
     first: tuple[str, Sequence[str]] | None = None
     for file, names in columns:
         if first is None:
@@ -84,7 +84,7 @@ def _disagreement(one: tuple[str, Sequence[str]], other: tuple[str, Sequence[str
 
 
 def folder_columns(columns: Sequence[str], given: Sequence[str]) -> tuple[str, ...]:
-    """The columns whose values become folders; raise for a name that would not come out of a folder's name again."""
+    """The columns whose values become folders; raise for a name that could not be read back from a folder name."""
     found = tuple(called(columns, name) for name in given)
     for name in found:
         if not re.fullmatch(r"\w[\w .+-]*", name):
@@ -93,7 +93,7 @@ def folder_columns(columns: Sequence[str], given: Sequence[str]) -> tuple[str, .
 
 
 def check_apart(folder: Path, private: Path) -> None:
-    """Raise if what is private would be given away with the releases."""
+    """Raise if the private report would be inside the folder of releases."""
     if is_within(private, folder):
         told = f"report is {quote(str(private))}, in the folder of the releases; name another folder"
         raise InputError(told, ("report",))
@@ -108,7 +108,7 @@ _REMEDY = "give only the folder of the original tables"
 
 
 def _is_hidden(part: str) -> bool:
-    # A folder such as _tenant=7 holds the rows of a value.
+    # A folder such as _tenant=7 is data, not bookkeeping.
     return part.startswith(".") or (part.startswith("_") and "=" not in part)
 
 

@@ -1,4 +1,4 @@
-"""Sensitive names that no user has: a policy with one is a mistake, which is noticed before anything is written."""
+"""Find sensitive names that no user has. Such a policy is a mistake, and is refused before anything is written."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from elsewhere.model.taxonomy import PRESET, Taxonomy
 from elsewhere.plan import Plan
 from elsewhere.text import closest, quote
 
-#: Locations that a misspelt name is compared with.
+#: The most locations that a misspelt name is compared with.
 SUGGESTED = 10_000
-#: Names of users' own that a summary lists, those that hid most.
+#: The most users' own names that a summary lists: those that hid most visits.
 MOST_NAMES = 100
 
 
@@ -24,7 +24,7 @@ def check_named(plan: Plan, personal: Iterable[str] = ()) -> None:
 
 
 def check_found(plan: Plan, locations: Iterable[Sequence[str]]) -> None:
-    """Raise if a sensitive name covers none of the users' locations; of their chunks, few are usually looked at."""
+    """Raise if a sensitive name covers none of the users' locations. Usually the first few chunks are enough."""
     seen: set[str] = set()
     missing = list(plan.policy.sensitive)
     for chunk in locations if missing else ():
@@ -37,7 +37,7 @@ def check_found(plan: Plan, locations: Iterable[Sequence[str]]) -> None:
 
 
 def check_corrected(plan: Plan, locations: Iterable[Sequence[str]]) -> None:
-    """Raise if the policy seems to misspell a place to which it gives a kind: no user has it, but one much like it."""
+    """Raise if the policy gives a kind to a place that no user has, but users have one with a similar name."""
     missing, seen = set(plan.policy.kinds), set[str]()
     for chunk in locations if missing else ():
         index = NameIndex(chunk)
@@ -61,12 +61,12 @@ def check_target(plan: Plan, locations: Iterable[Sequence[str]]) -> None:
         except TargetMismatch as error:
             mismatch = error
     if mismatch is not None:
-        raise TargetMismatch(str(mismatch))  # a batch has no options for it: the policy has keys
+        raise TargetMismatch(str(mismatch))  # without the options of single commands: a policy has keys instead
     return None
 
 
 def compared_by_name(plan: Plan, locations: Iterable[Sequence[str]]) -> bool:
-    """Whether users are probably compared with the target by name: the first chunk of their locations decides."""
+    """Whether users are probably compared with the target by name, judging by the first chunk of their locations."""
     return all(plan.compares_names(chunk) for chunk in islice(locations, 1))
 
 
@@ -77,7 +77,7 @@ def unmatched(plan: Plan, names: Sequence[str], locations: Sequence[str]) -> lis
 
 
 def hidden_by_name(names: Sequence[str], found: Iterable[tuple[str, int, int]]) -> dict[str, dict[str, int]]:
-    """How many users and visits each sensitive name hid: those of the policy, also with 0, then users' own."""
+    """The users and visits that each sensitive name hid: first all names of the policy, then the users' own."""
     hidden = {name: {"users": 0, "visits": 0} for name in names}
     for name, users, visits in found:
         if name in hidden or len(hidden) < len(names) + MOST_NAMES:
@@ -86,7 +86,7 @@ def hidden_by_name(names: Sequence[str], found: Iterable[tuple[str, int, int]]) 
 
 
 def not_found(plan: Plan, name: str, locations: Sequence[str]) -> Unchanged:
-    """The error for a name that covers nothing, with what may have been meant."""
+    """The error for a name that covers nothing, with a suggestion."""
     kinds = is_pattern(name) or name.startswith(PRESET) or plan.policy.taxonomy is not None
     sentence = f"{quote(name)} covers no place of any user" if kinds else f"no user has a place called {quote(name)}"
     if not kinds and Taxonomy.shipped().knows(name):

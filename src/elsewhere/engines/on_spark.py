@@ -1,4 +1,4 @@
-"""A batch on Spark, from what is asked to what is returned."""
+"""A batch on Spark, from the request to the result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from elsewhere.model.errors import InputError
 
 
 def run_batch(request: Request, master: str | None) -> BatchResult:
-    """Do what is asked, and return the summary; Spark reads and writes the tables."""
+    """Run the batch, and return the summary; Spark reads and writes the tables."""
     if request.output is None:
         raise InputError("output is missing; to get a DataFrame, call elsewhere.engines.spark.sanitize", ("output",))
     summary = spark.run(

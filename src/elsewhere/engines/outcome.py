@@ -1,4 +1,4 @@
-"""What becomes of users: their releases and private outcomes, as Arrow batches."""
+"""The results of users: their releases and private outcomes, as Arrow batches."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from elsewhere.model.result import Sanitized
 from elsewhere.text import quote
 
 _TEXT = pa.string()
-#: How the reason of a user begins whose release is not what it was said to be: a defect of this package.
+#: The start of the reason for a user whose release failed its check, which is a defect of this package.
 FAILED_CHECK = "the release failed its check"
 
 
 def result_schema(keys: Iterable[Field], location: DataType = _TEXT) -> Schema:
-    """A row a user: the keys, the release, which is null where there is none, and the private outcome."""
+    """One row per user: the keys, the release (null if there is none) and the private outcome."""
     return pa.schema(
         [
             *keys,
@@ -47,13 +47,13 @@ def result_schema(keys: Iterable[Field], location: DataType = _TEXT) -> Schema:
 
 
 def key_names(schema: Schema) -> list[str]:
-    """The columns that say whose a result is: the user, and further keys if there are any."""
+    """The key columns of a result: the user, and further keys if there are any."""
     names: list[str] = schema.names
     return names[: names.index("location")]
 
 
 def check_keys(keys: Sequence[str]) -> None:
-    """Raise if a key is called like another column of the results or of users' own choices, or like another key."""
+    """Raise if a key has the name of another key, of a column of the results, or of a user's own choice."""
     others = [*result_schema(()).names, *PERSONAL]
     for at, name in enumerate(keys):
         if name in keys[:at]:
@@ -63,7 +63,7 @@ def check_keys(keys: Sequence[str]) -> None:
 
 
 def releases(results: Batch) -> Batch:
-    """The releases alone: keys, location, count; one row a location. Where locations are encoded, keys are too."""
+    """Only the releases: keys, location and count, one row per location. If locations are encoded, so are keys."""
     some = results.column("location").null_count > 0
     given = results.filter(pc.is_valid(results.column("location"))) if some else results
     lengths = to_numpy(pc.list_value_length(given.column("location")))
@@ -73,7 +73,7 @@ def releases(results: Batch) -> Batch:
     keys = [given.column(name) for name in names]
     if not encoded:
         keys = [key.take(rows) for key in keys]
-    elif len(keys) == 1:  # there is a row a user, so that the values are the dictionary
+    elif len(keys) == 1:  # there is one row per user, so the values are the dictionary
         keys = [pa.DictionaryArray.from_arrays(rows, keys[0])]
     else:
         keys = [key.dictionary_encode().take(rows) for key in keys]
@@ -82,7 +82,7 @@ def releases(results: Batch) -> Batch:
 
 
 def _without_others(encoded: Array) -> Array:
-    """The same values with a sorted dictionary of nothing else: the other names are not released."""
+    """The same values with a sorted dictionary that has no other names, because those are not released."""
     codes = to_numpy(encoded.indices)
     used = np.flatnonzero(np.bincount(codes, minlength=len(encoded.dictionary)))
     names = encoded.dictionary.take(from_numpy(used))
@@ -93,12 +93,12 @@ def _without_others(encoded: Array) -> Array:
 
 
 def outcomes(results: Batch) -> Batch:
-    """The private outcomes alone: a row a user, without the histogram."""
+    """Only the private outcomes: one row per user, without the histogram."""
     return results.select([name for name in results.schema.names if name not in ("location", "count")])
 
 
 class Asked(NamedTuple):
-    """What a user was asked and told, and the numbers of the users with the same histogram who are told the same."""
+    """The question and answer of a user, and the numbers of the users with the same histogram and answer."""
 
     question: Hashable
     answer: Answer
@@ -106,7 +106,7 @@ class Asked(NamedTuple):
 
 
 class Outcome:
-    """What becomes of some users: flat rows of releases, and a figure of each kind a user."""
+    """The results of some users: flat rows of releases, and one value of each figure per user."""
 
     def __init__(self, users: Users) -> None:
         number = len(users.keys)
@@ -117,25 +117,25 @@ class Outcome:
         self.quality_loss = np.full(number, math.nan)
         self.privacy_distance = np.full(number, math.nan)
         self.gap = np.full(number, math.nan)
-        #: Visits at sensitive locations by the policy's name for them: numbers of users, names, visits.
+        #: Visits at sensitive locations, by the policy's name for them: numbers of users, names, visits.
         self.hidden: list[tuple[Ints, list[str], Ints]] = []
         self.reason = np.full(number, None, dtype=object)
-        #: Of shared releases: whether users have the secret, whether they are in a pair, and their prices.
+        #: For shared releases: whether users have the secret, whether they are in a pair, and their prices.
         self.has_secret = np.full(number, None, dtype=object)
         self.is_shared = np.full(number, None, dtype=object)
         self.pair_price = np.full(number, math.nan)
-        #: What was found user by user.
+        #: The answers that were found user by user.
         self.results: dict[int, Sanitized] = {}
-        #: Those of them whose answers others may have, too.
+        #: The answers that other users may share.
         self.asked: dict[int, Asked] = {}
 
     @cached_property
     def number(self) -> dict[str, int]:
-        """The number of each name; names that the users do not have may be added."""
+        """The number of each name; names that no user has are added."""
         return {name: at for at, name in enumerate(self.names)}
 
     def note(self, user: int, answer: Answer) -> None:
-        """Take an answer to one user."""
+        """Record the answer of one user."""
         self.status[user], self.reason[user] = answer.status, answer.reason
         figures = (answer.quality_loss, answer.privacy_distance, answer.gap)
         for column, figure in zip((self.quality_loss, self.privacy_distance, self.gap), figures, strict=True):
@@ -145,14 +145,14 @@ class Outcome:
             self.rows.append((np.full(len(location), user), location, answer.counts))
 
     def numbered(self, names: Sequence[str], location: Ints) -> Ints:
-        """The number of each location, which is given as that of a name among `names`."""
+        """The number of each location, which is given by its number among `names`."""
         numbers = np.full(len(names), -1)
         for at in np.unique(location).tolist():
             numbers[at] = self.number.setdefault(names[at], len(self.number))
         return numbers[location]
 
     def gathered_rows(self) -> tuple[Ints, Ints, Ints]:
-        """The numbers of users, those of their locations, and the counts: sorted by user, then by location."""
+        """The numbers of users, the numbers of locations, and the counts, sorted by user and then by location."""
         if len(self.rows) == 1:
             return self.rows[0]
         nothing = (np.zeros(0, np.int64),) * 3
@@ -163,7 +163,7 @@ class Outcome:
         return of, location, count
 
     def refuse(self, refused: Mapping[int, str]) -> None:
-        """Leave out the releases of users, for whom there is a reason each."""
+        """Remove the releases of users, with a reason for each user."""
         users = list(refused)
         self.status[users], self.reason[users] = "none", list(refused.values())
         for figures in (self.quality_loss, self.privacy_distance, self.gap):
@@ -173,9 +173,9 @@ class Outcome:
         self.rows = [(of[kept], location[kept], count[kept])]
 
     def count_hidden(self, asked: Sequence[str], member: Ints, counts: Ints, codes: Ints, covering: Covering) -> None:
-        """Note how many visits of each user each sensitive name of a policy covers.
+        """Record how many visits of each user each sensitive name of a policy covers.
 
-        `member`, `counts` and `codes` have the user, the count and the place in `covering` of each row.
+        `member`, `counts` and `codes` have the user, the count and the index in `covering` of each row.
         """
         closed = np.flatnonzero(covering.sensitive[codes])
         times = np.diff(covering.first)[codes[closed]]
@@ -187,7 +187,7 @@ class Outcome:
         self.hidden.append((key // (len(asked) or 1), [asked[it] for it in key % (len(asked) or 1)], visits))
 
     def _hidden(self, users: int) -> Array:
-        """For each user the visits that each sensitive name hid, by name."""
+        """For each user, the visits that each sensitive name hid."""
         of = np.concatenate([np.zeros(0, np.int64), *(user for user, _, _ in self.hidden)])
         names = list(chain.from_iterable(name for _, name, _ in self.hidden))
         visits = np.concatenate([np.zeros(0, np.int64), *(visits for _, _, visits in self.hidden)])
@@ -198,7 +198,7 @@ class Outcome:
     def batch(self, keys: Batch) -> Batch:
         """The results of the users, who are the rows of `keys`."""
         of, location, count = self.gathered_rows()
-        # Names were added user by user, whose order is anybody's: the same rows are to give the same bytes.
+        # Names were added in the order of the users, which may vary; the same rows must give the same bytes.
         known = list(self.number) if "number" in vars(self) else self.names
         names = sorted(known)
         if names != known:

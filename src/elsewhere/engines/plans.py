@@ -1,4 +1,4 @@
-"""Which plan is whose: everybody's, or that of users with choices of their own; and what its sensitive names cover."""
+"""The plan of each user: the common one, or one with the user's own choices; and what its sensitive names cover."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from elsewhere.plan import Plan
 from elsewhere.policy import Policy
 from elsewhere.text import closest, quote
 
-#: What a user may choose instead of the policy: keys of it.
+#: The keys of the policy that a user may choose.
 PERSONAL = (
     "sensitive", "spared", "max_quality_loss", "max_distance", "min_distance", "redistribute", "candidates"
 )  # fmt: skip
 LISTS = ("sensitive", "spared", "candidates")
 _PLANS = 4096
-#: Names of which it is kept which sensitive names cover them.
+#: The most names whose covering sensitive names are cached.
 _MOST_NAMES = 1 << 18
 
 
 class Group(NamedTuple):
-    """Users with one plan, or with a sentence in place of a plan that makes no sense."""
+    """Users with the same plan, or with a sentence that says why their choices make no plan."""
 
     plan: Plan | str
     members: Ints
@@ -37,20 +37,20 @@ class Group(NamedTuple):
 
 
 class Plans:
-    """The plan of everybody, and those of users with choices of their own."""
+    """The common plan, and the plans of users with their own choices."""
 
     def __init__(self, everybody: Plan, allow_unchanged: bool = False, answers: Answers | None = None) -> None:
         check_many(everybody.policy)
         self.everybody = everybody
         self.allow_unchanged = allow_unchanged
         self._personal = lru_cache(_PLANS)(self._made)
-        #: For each name that was seen the sensitive names of everybody's policy that cover it, by number.
+        #: For each name seen so far, the numbers of the common policy's sensitive names that cover it.
         self._covering: dict[str, tuple[int, ...]] = {}
-        #: What users were told who were asked alone.
+        #: The answers of users who were answered alone.
         self.answers = Answers() if answers is None else answers
 
     def of(self, users: Users) -> list[Group]:
-        """All users, by plan."""
+        """All users, grouped by plan."""
         check_choices(users.own)
         if not users.own:
             return [Group(self.everybody, np.arange(len(users.keys)))]
@@ -80,7 +80,7 @@ class Plans:
         """Which sensitive names of a plan cover each of the names."""
         if plan is not self.everybody:
             return Covering.of(_covering(plan, names))
-        if len(names) > _MOST_NAMES:  # of one user with as many places, or of many with places of their own
+        if len(names) > _MOST_NAMES:  # a user with this many places, or many users with different places
             return Covering.of(_covering(plan, names))
         new = [name for name in names if name not in self._covering]
         if len(self._covering) + len(new) > _MOST_NAMES:
@@ -89,12 +89,12 @@ class Plans:
         return Covering.of([self._covering[name] for name in names])
 
     def sensitive(self, plan: Plan, names: list[str]) -> frozenset[str]:
-        """Those of the names that are sensitive by a plan."""
+        """The names that are sensitive under a plan."""
         return frozenset(compress(names, self.covering(plan, names).sensitive))
 
 
 def _covering(plan: Plan, names: list[str]) -> list[tuple[int, ...]]:
-    """For each name the numbers of the policy's sensitive names that cover it."""
+    """For each name, the numbers of the policy's sensitive names that cover it."""
     found: dict[str, tuple[int, ...]] = {}
     for number, covered in enumerate(plan.covered(names).values() if names else ()):
         for name in covered:
@@ -103,7 +103,7 @@ def _covering(plan: Plan, names: list[str]) -> list[tuple[int, ...]]:
 
 
 class Covering(NamedTuple):
-    """Name `at` of some is covered by the sensitive names number[first[at]:first[at + 1]] of a policy."""
+    """The sensitive names of a policy that cover each name: those of name `at` are number[first[at]:first[at + 1]]."""
 
     first: Ints
     number: Ints
@@ -120,7 +120,7 @@ class Covering(NamedTuple):
 
 
 def check_many(policy: Policy) -> None:
-    """Raise if the policy takes one user."""
+    """Raise if the policy works for a single user only."""
     if policy.size == "free":
         raise InputError("the policy has size = 'free', which takes one history; a batch does not support it")
     if policy.sensitive_zones:
@@ -128,7 +128,7 @@ def check_many(policy: Policy) -> None:
 
 
 def check_choices(columns: Iterable[str], besides: Collection[str] = ()) -> list[str]:
-    """The columns with choices of users' own. Raise if there is none, or one that is neither a choice nor `besides`."""
+    """The columns with users' own choices. Raise if there is none, or one that is neither a choice nor in `besides`."""
     others = [name for name in columns if name not in besides]
     for at, name in enumerate(others):
         if name not in PERSONAL:
@@ -149,8 +149,8 @@ def _plain(value: Any) -> Any:
 
 
 def _choice(name: str, value: Any) -> Any:
-    """What a user chose, as the policy has it; None where the cell is empty. Texts may be lists and numbers."""
-    if value is None or value != value or (isinstance(value, str) and not value.strip()):  # a gap may be NaN
+    """A user's choice in the form of the policy; None if the cell is empty. A text may hold a list or a number."""
+    if value is None or value != value or (isinstance(value, str) and not value.strip()):  # an empty cell may be NaN
         return None
     if name in LISTS:
         names = value.split(";") if isinstance(value, str) else value if isinstance(value, tuple) else (value,)

@@ -1,4 +1,4 @@
-"""Importing this answers one user, so that the next ones find everything loaded that answering many takes."""
+"""Importing this module answers one user, which preloads everything that a batch needs."""
 
 import numpy as np
 

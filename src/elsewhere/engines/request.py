@@ -1,4 +1,4 @@
-"""What is asked of a batch, whichever engine does it."""
+"""The request of a batch, for any engine."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from elsewhere.plan import Plan
 from elsewhere.policy import Policy
 from elsewhere.text import quote
 
-#: A path, an address, a data frame, an Arrow table, reader or dataset, or anything else that speaks Arrow.
+#: A path, an address, a data frame, an Arrow table, reader or dataset, or anything with Arrow's interface.
 TableLike: TypeAlias = Any
 
 
 @dataclass(frozen=True)
 class Request:
-    """The arguments of `elsewhere.batch`, without those of a single engine."""
+    """The arguments of `elsewhere.batch` that all engines share."""
 
     policy: Policy
     input: TableLike
@@ -82,5 +82,5 @@ class Request:
 
     @property
     def columns(self) -> dict[str, str | None]:
-        """What the columns are called, as far as the caller says."""
+        """The names of the columns that the caller gave."""
         return {"user": self.user_column, "location": self.location_column, "count": self.count_column}

@@ -1,4 +1,4 @@
-"""What a batch returns."""
+"""The result of a batch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from elsewhere.engines.stores import Location, locate
 class BatchResult(dict[str, Any]):
     """The private summary of a batch, by name; its releases and outcomes are tables.
 
-    `releases` may be given away: the columns user (and further keys, under their own names), location and count.
+    `releases` may be shared: the columns user (and further keys, under their own names), location and count.
     `outcomes` is private: one row per user, with the figures of the release or the reason why there is none.
     """
 
@@ -22,7 +22,7 @@ class BatchResult(dict[str, Any]):
         self._releases, self._outcomes = releases, outcomes
 
     def loaded(self) -> BatchResult:
-        """The same, with its tables in memory, so that the folders may go."""
+        """The same result with its tables in memory, so that the folders can be removed."""
         assert self.releases is not None
         assert self.outcomes is not None
         return self

@@ -1,4 +1,4 @@
-"""Rows of a table as tables of whole users: a row for each location, in columns of the types that are worked with."""
+"""Turn rows into tables of whole users: one row per location, in columns of fixed types."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _FEW_TABLES = 16
 
 
 def whole_users(batches: Iterable[Batch], together: Sequence[str], most: int) -> Iterator[Table]:
-    """The rows of some users at a time, from batches in which the rows of a user, or of some users, are together.
+    """The rows of some whole users at a time, from batches in which the rows of a user, or of some users, are together.
 
     The batches have a location and a count, or lists of locations and of counts. `together` names the columns whose
-    equal values are together. There are about as many rows at a time as `most`.
+    equal values are together. Each table has about `most` rows.
     """
     waiting: list[Table] = []
     rows = 0
     for batch in batches:
         table = _long(pa.Table.from_batches([batch]), together)
-        # Cut at the first place that will do, wherever the batches are.
+        # Cut at the first possible row, so that the cuts do not depend on the batches.
         cut, first = 0, _starts(table, together, waiting[-1] if waiting else None)
         while (at := np.searchsorted(first, cut + max(most - rows, 0))) < len(first):
             yield _joined([*waiting, table.slice(cut, first[at] - cut)])
@@ -38,7 +38,7 @@ def whole_users(batches: Iterable[Batch], together: Sequence[str], most: int) ->
 
 
 def _joined(tables: list[Table]) -> Table:
-    """One table of several, whose columns are of one type each; locations may be encoded in some and not in others."""
+    """Join tables whose columns have the same types, except that locations may be encoded in some of them."""
     if len({table.schema.field("location").type for table in tables}) > 1:
         tables = [_with(table, "location", _cast(table, "location", pa.string())) for table in tables]
     try:
@@ -59,12 +59,12 @@ def _disagreement(tables: list[Table]) -> InputError:
 
 
 def _long(table: Table, together: Sequence[str]) -> Table:
-    """A row a location, with columns of the types that are worked with."""
+    """One row per location, in columns of the fixed types."""
     for name in (*together, "location", "count"):
         if name not in table.column_names:
             raise InputError(f"the column {quote(name)} is missing; there are {quote(table.column_names)}")
     for name in table.column_names:
-        if pa.types.is_string_view(table.schema.field(name).type):  # of which Arrow cannot take some rows
+        if pa.types.is_string_view(table.schema.field(name).type):  # Arrow cannot select rows of this type
             table = _with(table, name, _cast(table, name, pa.string()))
     for name in together:
         table = _with(table, name, _key(table, name))
@@ -74,7 +74,7 @@ def _long(table: Table, together: Sequence[str]) -> Table:
 
 
 def _exploded(table: Table, user: str) -> Table:
-    """A row a location, from lists of locations and of counts. A user without any keeps a row, with a count of 0."""
+    """One row per location, from lists of locations and counts. A user with empty lists keeps one row with count 0."""
     if not is_list(table.schema.field("count").type):
         raise _unfit(table, "count", "give lists, as for the locations")
     table = table.combine_chunks()
@@ -98,7 +98,7 @@ def _exploded(table: Table, user: str) -> Table:
 
 
 def _key(table: Table, name: str) -> Array:
-    """A key as plain values: a dictionary may have names of users who are not there."""
+    """A key as plain values, because a dictionary may have names of other users."""
     column = table.column(name)
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if pa.types.is_string_view(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind):
@@ -109,7 +109,7 @@ def _key(table: Table, name: str) -> Array:
 
 
 def _location(table: Table) -> Array:
-    """The locations as text; encoded ones stay so if a number of their dictionary is as good as its name."""
+    """The locations as text; encoded ones stay encoded if their dictionary has no duplicates."""
     column = table.column("location")
     if not pa.types.is_dictionary(column.type) or column.type.value_type != pa.string():
         return _cast(table, "location", pa.string())
@@ -139,12 +139,12 @@ def _unfit(table: Table, name: str, needed: str) -> InputError:
 
 
 def _with(table: Table, name: str, column: Array) -> Table:
-    """The table with another column in place of the one of this name."""
+    """The table with the column of this name replaced."""
     return table if column is table.column(name) else table.set_column(table.column_names.index(name), name, column)
 
 
 def _starts(table: Table, together: Sequence[str], before: Table | None) -> Ints:
-    """Where other values begin than in the row before, which is the last one of another table; never without one."""
+    """The rows whose values differ from the row before. `before` is the last row of the previous table, if any."""
     differs = np.zeros(len(table), np.bool_)
     for name in together:
         values = table.column(name).combine_chunks()
@@ -160,13 +160,13 @@ def _starts(table: Table, together: Sequence[str], before: Table | None) -> Ints
 
 
 class Seen:
-    """The users of earlier tables, by a hash each: one who comes again has rows that were not together."""
+    """The hashes of all users so far. If a user appears again, the user's rows were not together."""
 
     def __init__(self) -> None:
         self._hashes = np.zeros(0, np.int64)
 
     def add(self, keys: Batch) -> None:
-        """Take note of users, of whom none may have come before."""
+        """Add users; raise if one of them has appeared before."""
         columns = [column.to_pylist() for column in keys.columns]
         hashes = np.fromiter(map(hash, zip(*columns, strict=True)), np.int64, len(keys))
         if len(self._hashes):

@@ -1,8 +1,8 @@
-"""Shared releases of many users: who has the secret, who shares with whom, and what becomes of them.
+"""Shared releases of many users: who has the secret, who shares with whom, and the resulting releases.
 
-What the recipient gets must not tell which of two users has the secret. So nothing here depends on whose a history is
-except through the secret key: users come in the order of their histories, the key decides between equal ones, and
-blocks are made by the key and the name alone.
+The recipient must not be able to tell which of two users has the secret. So nothing here depends on the owner of a
+history except through the secret key: users are sorted by their histories, the key breaks ties, and blocks depend only
+on the key and the name.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from elsewhere.solvers.pairs import KINDS
 from elsewhere.text import quote
 from elsewhere.verification.sharing import SharedPair, bound_of, check_pair
 
-#: Users among whom pairs are looked for: more take longer, fewer find fewer pairs.
+#: The number of users in a block, in which pairs are searched: more take longer, fewer find fewer pairs.
 BLOCK_USERS = 2048
 #: Two losses this close are equal.
 _EQUAL = 1e-9
@@ -35,7 +35,7 @@ _EQUAL = 1e-9
 WITHOUT_PARTNER = "no other user of the opposite kind can share a release within max_quality_loss"
 #: Why a user is not compared with the target.
 MISMATCH = "most of the target's weight is at kinds of place that the user does not have; set allow_mismatch"
-#: Why none of those without a partner has a drawn release either.
+#: Why none of the users without a partner has a drawn release either.
 WITHOUT_DRAWN = (
     "a user without a partner has only sensitive visits and nowhere to move them, so no user without a partner has a "
     "release; give popularity"
@@ -54,12 +54,12 @@ def check_sharing(keys: Sequence[str], personal: bool, since: bool) -> None:
 
 
 def penalty_of(max_quality_loss: float) -> float:
-    """What a user without a pair costs in a pairing."""
+    """The cost of a user without a pair."""
     return PENALTY * _with_slack(max_quality_loss)
 
 
 def share_releases(plan: Plan, users: Users, members: Ints, closed: Flags, outcome: Outcome) -> Ints:
-    """Find pairs among some users and give them their releases. Returns the users who are in no pair."""
+    """Find pairs among some users and give them their releases. Returns the users without a pair."""
     places = _Places(plan, users, closed)
     members = places.know_secrets(members, outcome)
     alone = [_share_block(places, block, outcome) for block in _blocks(plan, users, members)]
@@ -67,7 +67,7 @@ def share_releases(plan: Plan, users: Users, members: Ints, closed: Flags, outco
 
 
 class _Places:
-    """Users' visits at numbered places, one number for all spellings, and who of the users has the secret."""
+    """Users' visits at numbered places, with one number for all spellings, and which users have the secret."""
 
     def __init__(self, plan: Plan, users: Users, closed: Flags) -> None:
         index = NameIndex(users.names)
@@ -86,7 +86,7 @@ class _Places:
         return place[order], count[order]
 
     def know_secrets(self, members: Ints, outcome: Outcome) -> Ints:
-        """Find out who has the secret; users who cannot be compared with the target get a reason and are left out."""
+        """Determine who has the secret. Users who cannot be compared with the target get a reason and are left out."""
         if self.plan.policy.goal == "hide":
             self.secret[members] = [bool(self.closed[self.of(user)[0]].any()) for user in members.tolist()]
             return members
@@ -95,14 +95,14 @@ class _Places:
             try:
                 self.secret[user] = self._is_far_or_near(user)
                 known.append(user)
-            except TargetMismatch:  # whose remedies are not for shared releases
+            except TargetMismatch:  # its remedies do not apply to shared releases
                 outcome.reason[user] = MISMATCH
             except ElsewhereError as error:
                 outcome.reason[user] = str(error)
         return np.array(known, np.int64)
 
     def _is_far_or_near(self, user: int) -> bool:
-        """Whether the history itself meets the privacy parameter. Notes places to which no visits may be added."""
+        """Whether the history itself meets the privacy parameter. Also records places that may not get visits."""
         place, count = self.of(user)
         names = [self.users.names[at] for at in place.tolist()]
         question = self.plan.question_about(Histogram(zip(names, count.tolist(), strict=True)), ())
@@ -128,7 +128,7 @@ def _with_slack(limit: float) -> float:
 
 
 def _blocks(plan: Plan, users: Users, members: Ints) -> list[Ints]:
-    """The users in blocks that the key and the names decide, each in the order of the key."""
+    """The users in blocks that depend on the key and the names, each block in the order of the key."""
     names = users.keys.column(0)
     words = np.zeros((len(members), 2), np.uint64)
     for at, user in enumerate(members.tolist()):
@@ -143,9 +143,9 @@ def _blocks(plan: Plan, users: Users, members: Ints) -> list[Ints]:
 
 
 def _share_block(places: _Places, members: Ints, outcome: Outcome) -> Ints:
-    """Pair the users of a block. Returns those who are in no pair."""
+    """Pair the users of a block. Returns the users without a pair."""
     given = places.block(members)
-    # Those of equal histories stay in the order of the key.
+    # Users with equal histories stay in the order of the key.
     order = canonical_order(given.offset, given.place, given.counts, range(len(members)))
     members = members[order]
     block = places.block(members)
@@ -172,7 +172,7 @@ def _check_prices(block: Block, pairing: Pairing) -> None:
 
 
 def _give(places: _Places, pair: Ints, pairing: Pairing, at: int, outcome: Outcome) -> None:
-    """Give two users their release, if it is what it is said to be."""
+    """Give two users their release if it passes its check."""
     release, policy = pairing.releases[at], places.plan.policy
     assert policy.max_quality_loss is not None
     visits = [places.of(user) for user in pair.tolist()]

@@ -1,4 +1,4 @@
-"""Too little memory under its many names: whatever reports it, a batch raises MemoryError."""
+"""Recognise the many errors that mean too little memory: a batch raises MemoryError for all of them."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from traceback import format_exception
 
 from elsewhere.model.errors import ElsewhereError, InputError
 
-#: What the system, its loader of libraries, Python's threads and C++ say if there is no memory.
+#: The messages of the system, the dynamic loader, Python's threads and C++ if memory runs out.
 _SIGNS = ("cannot allocate memory", "failed to map segment", "can't start new thread", "bad_alloc", "out of memory")
 
-#: Bytes; with less, DuckDB and Arrow were seen to crash or to hang.
+#: In bytes. With less, DuckDB and Arrow have crashed or hung.
 _LEAST_SPACE = 5 * 2**29
 
 
 @contextmanager
 def memory_errors() -> Iterator[None]:
-    """Raise a MemoryError in place of an error of any other type that says the same."""
+    """Raise a MemoryError instead of an error of another type that means the same."""
     try:
         yield
     except ElsewhereError:
         raise
     except Exception as error:
-        # A library may say so in an error that it replaces by another; one of a worker has that in a note.
+        # The message may be in the cause of an error, or in a note if the error comes from a worker.
         story = "".join(format_exception(error)).casefold()
         if any(sign in story for sign in _SIGNS):
             raise MemoryError(str(error)) from error
@@ -31,7 +31,7 @@ def memory_errors() -> Iterator[None]:
 
 
 def check_address_space() -> None:
-    """Raise if this process may take so little that libraries would crash or wait for threads that cannot start."""
+    """Raise if the memory limit of this process is so low that libraries would crash, or fail to start threads."""
     try:
         from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
     except ImportError:  # not on Windows

@@ -18,7 +18,7 @@ MAP = pa.map_(pa.string(), pa.int64())
 
 
 def plan_of(policy: Policy | Plan) -> Plan:
-    """The plan of a policy that needs one histogram at a time, and nothing else about the user."""
+    """The plan of a policy; raise if it needs more than a single histogram."""
     plan = policy if isinstance(policy, Plan) else policy.plan()
     if plan.policy.method == "drawn":
         raise InputError("a SQL function does not know whose histogram it gets, so it cannot draw", ("policy",))
@@ -49,6 +49,6 @@ def released_maps(plans: Plans, histograms: Array) -> list[dict[str, int] | None
 
 
 def _check(counts: Any) -> None:
-    # Not whose: what an executor says goes to its log.
+    # The message does not name the user, because an executor's errors go to its log.
     if counts.null_count or (len(counts) and pc.min(counts).as_py() < 0):
         raise ValueError("a histogram has a count that is missing or negative")

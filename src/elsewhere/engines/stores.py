@@ -1,4 +1,4 @@
-"""Where tables lie: on this machine or in an object store, through Arrow's file systems."""
+"""The locations of tables: on this machine or in an object store, through Arrow's file systems."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from elsewhere.files import write_atomic
 from elsewhere.model.errors import InputError
 from elsewhere.text import one_line, quote
 
-#: How an address begins that the local engine can read from and write to.
+#: The schemes of addresses that the local engine can read from and write to.
 SCHEMES = ("s3", "gs", "az", "file")
 _ADDRESS = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+)://")
-#: An address with a slash too few is none, and no path either: it would be a folder on this machine.
+#: An address that lacks a slash. It is refused, because it would otherwise be a folder on this machine.
 _SLIPPED = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:(/|$)")
 _AZURE = "AZURE_STORAGE_"
 
@@ -28,7 +28,7 @@ class Location(NamedTuple):
 
     filesystem: FileSystem
     path: str
-    #: As the caller wrote it, without what an address may carry for the connection, such as a key.
+    #: The address as the caller wrote it, without connection options such as a key.
     shown: str
     is_local: bool
 
@@ -40,7 +40,7 @@ class Location(NamedTuple):
 
 
 def locate(place: str | os.PathLike[str], argument: str) -> Location:
-    """Where a path or an address of `SCHEMES` leads; whether anything is there is not looked at."""
+    """The location of a path or an address of `SCHEMES`; it may not exist."""
     given = os.fspath(place)
     address = _ADDRESS.match(given)
     if address is None:
@@ -72,14 +72,14 @@ def _no_place(argument: str, shown: str) -> InputError:
 
 
 def _patient(scheme: str, address: str) -> str:
-    """The address with a limit to the minutes for which Google's library would try again."""
+    """The address with a limit on the time for which Google's library retries."""
     if scheme != "gs" or "retry_limit_seconds" in address:
         return address
     return f"{address}{'&' if '?' in address else '?'}retry_limit_seconds=20"
 
 
 def _azure(address: str) -> tuple[FileSystem, str]:
-    """The account is the one that the variables of Azure's own tools name."""
+    """Azure's file system, with the account from the environment variables of Azure's own tools."""
     parts = urlsplit(address)
     connection = os.environ.get(f"{_AZURE}CONNECTION_STRING", "")
     given = dict(item.split("=", 1) for item in connection.split(";") if "=" in item)
@@ -88,7 +88,7 @@ def _azure(address: str) -> tuple[FileSystem, str]:
         raise ValueError(f"set {_AZURE}ACCOUNT or {_AZURE}CONNECTION_STRING")
     options = {"account_key": given.get("AccountKey") or os.environ.get(f"{_AZURE}KEY"),
                "sas_token": given.get("SharedAccessSignature") or os.environ.get(f"{_AZURE}SAS_TOKEN")}  # fmt: skip
-    if "BlobEndpoint" in given:  # an emulator, or a cloud of one's own
+    if "BlobEndpoint" in given:  # an emulator or a private cloud
         endpoint = urlsplit(given["BlobEndpoint"])
         for service in ("blob", "dfs"):
             options |= {f"{service}_storage_authority": endpoint.netloc, f"{service}_storage_scheme": endpoint.scheme}
@@ -108,7 +108,7 @@ def _without_secrets(address: str) -> str:
 
 @contextmanager
 def store_errors(shown: str, what: str = "reached") -> Iterator[None]:
-    """What goes wrong between here and a folder or an object store, in one sentence."""
+    """Turn errors of a folder or an object store into one sentence."""
     try:
         yield
     except (OSError, pa.ArrowException) as error:
@@ -116,7 +116,7 @@ def store_errors(shown: str, what: str = "reached") -> Iterator[None]:
 
 
 class Store:
-    """A folder, or what is its like in an object store: files by name, each there whole or not at all."""
+    """A folder, or a prefix in an object store, with files by name. Writing a file is atomic."""
 
     def __init__(self, place: Location, *, private: bool) -> None:
         self.place = place
@@ -135,7 +135,7 @@ class Store:
                 (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
             write_atomic(self.folder / name, content, private=self._private)
             return
-        # An object appears when its stream is closed, and not if that fails.
+        # An object appears only when its stream is closed successfully.
         with store_errors(self.shown(name)), self.place.filesystem.open_output_stream(self._at(name)) as stream:
             stream.write(content)
 
@@ -153,7 +153,7 @@ class Store:
             return bool(self._info(name).type == pa_fs.FileType.File)
 
     def size(self, name: str) -> int | None:
-        """How many bytes a file has; None if there is none."""
+        """The size of a file in bytes; None if there is none."""
         with store_errors(self.shown(name)):
             found: int | None = self._info(name).size
             return found

@@ -1,4 +1,4 @@
-"""What every engine says about a batch at its end: where it came from, and whether it is enough."""
+"""The parts of a batch's summary that all engines share: its origin, and whether enough users have a release."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from elsewhere.text import as_sentence, plural
 
 
 def lineage(policy: Policy, files: Sequence[Mapping[str, Any]] | int, users: int, seconds: float) -> dict[str, Any]:
-    """What made the releases: the version, the policy, the files that were read or their number, how long it took."""
+    """The origin of the releases: the version, the policy, the files that were read or their number, and the time."""
     asked = json.dumps(policy.fingerprint(), sort_keys=True, default=str)
     return {
         "version": version("elsewhere"),
@@ -28,9 +28,9 @@ def lineage(policy: Policy, files: Sequence[Mapping[str, Any]] | int, users: int
 
 
 def said_once(plan: Plan, notes: Iterable[str], continued: bool) -> dict[str, Any]:
-    """What is said about all releases of a batch: the notes, and what a stranger could guess from any of them.
+    """The statements about all releases of a batch: the notes, and what a stranger could guess from any of them.
 
-    They are `continued` if each continues an earlier one.
+    `continued` says whether each release continues an earlier one.
     """
     return {
         "notes": [*notes, *map(as_sentence, plan.key_notes)],
@@ -42,15 +42,16 @@ def shared_figures(
     policy: Policy, users: Mapping[bool, int], served: Mapping[bool, int], losses: tuple[float, float | None],
     prices: float,
 ) -> dict[str, Any]:  # fmt: skip
-    """How many users of each kind share a release, at what loss, and what the prices of all users prove about more.
+    """The number of users of each kind who share a release, their loss, and the bound that the prices prove.
 
-    `losses` has the total and the median of those who share one, `prices` the sum of all prices. A pairing of all
-    blocks costs its total loss and the penalty for each user without a pair: never less than that sum.
+    `losses` has the total and the median of the users who share a release, and `prices` the sum of all prices. A
+    pairing of all blocks costs its total loss plus the penalty for each user without a pair. This is never less than
+    the sum of the prices.
     """
     assert policy.max_quality_loss is not None
     penalty, limit = penalty_of(policy.max_quality_loss), policy.max_quality_loss
     everybody, in_pairs = sum(users.values()), sum(served.values())
-    # Of m pairs, the total loss is at most 2 m limits.
+    # The total loss of m pairs is at most 2 m times the limit.
     most = int((penalty * everybody - prices) / (2.0 * penalty - 2.0 * limit) + 1e-6)
     return {
         "with_secret": {"users": users.get(True, 0), "served": served.get(True, 0)},
@@ -63,7 +64,7 @@ def shared_figures(
 
 
 def check_released(summary: Mapping[str, Any], least: float) -> None:
-    """Raise if fewer users have a release than asked for; that nobody has one is never what was asked for."""
+    """Raise if fewer users than required have a release, or none at all."""
     users, released = summary["users"], summary["released"]
     if released and released >= least * users:
         return

@@ -1,7 +1,7 @@
-"""resemble and avoid for all users of a plan at once, on arrays, as `_one_by_one` of the kernel does for each.
+"""resemble and avoid for all users of a plan at once, on arrays, with the results of `_one_by_one` of the kernel.
 
-What `Plan.question_about` and `model.problem` make of one history is made here of all of them. Users for whom that is
-not enough, be it that their question takes longer or that it has no answer, are left to the other way.
+This does for all histories what `Plan.question_about` and `model.problem` do for one. Users whose question takes
+longer, or has no answer, are then answered one by one.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from elsewhere.plan import Plan
 from elsewhere.policy import Policy
 from elsewhere.verification import many
 
-#: What a policy may say; whatever else it says is answered user by user.
+#: The keys that a policy may have here. Policies with other keys are answered user by user.
 _KNOWN = (
     "goal", "sensitive", "spared", "taxonomy", "kinds", "depth", "target", "max_quality_loss", "max_distance",
     "min_distance", "aim", "quality", "privacy", "size", "visited_only", "candidates", "allow_mismatch",
     "allow_sensitive_rise", "memory_limit", "folder",
 )  # fmt: skip
-#: Users from which on it is worth while to look at them together.
+#: From this many users on, it pays to answer them together.
 _FEWEST_USERS = 4
 #: Users with more places than this hardly ever have the same histogram.
 _FEW_PLACES = 8
@@ -53,17 +53,17 @@ def on_arrays(policy: Policy) -> bool:
 
 
 class Targeted(NamedTuple):
-    """Releases of some users with all that it takes to check them."""
+    """Releases of some users, with everything needed to check them."""
 
     plan: Plan
     #: Numbers of the users.
     members: Ints
     bins: many.Bins
-    #: The target's weight in each bin, scaled as it is compared, and its size for each user.
+    #: The target's scaled weight in each bin, and its size for each user.
     target: Floats
     target_size: Floats
     claims: many.Claims
-    #: Users with the histogram of another one, by the number of that one, whose release is theirs, too.
+    #: Users with the same histogram as another user, and so the same release, by the number of that user.
     copies: Mapping[int, Sequence[int]]
 
     @property
@@ -73,7 +73,7 @@ class Targeted(NamedTuple):
         return np.append(self.members, np.array(others, np.int64))
 
     def problems(self) -> dict[int, str]:
-        """What is wrong with the releases, by number of the user."""
+        """The problems found in the releases, by number of the user."""
         policy, number = self.plan.policy, len(self.members)
         distances = find_distance(policy.quality), find_distance(policy.privacy)
         loss, wanted = _limits(policy)
@@ -90,9 +90,9 @@ class Targeted(NamedTuple):
 
 
 def target_all(plan: Plan, users: Users, members: Ints, closed: Flags, outcome: Outcome) -> tuple[list[Targeted], Ints]:
-    """Answer users for whom names are `closed`; returns what was found, and the users who have no answer yet.
+    """Answer users for whom the names in `closed` are sensitive; return the releases, and the users without an answer.
 
-    Those who continue an earlier release have no answer yet: its places and counts are each user's own.
+    Users who continue an earlier release have no answer yet, because its places and counts differ from user to user.
     """
     new = members if users.earlier is None else members[users.earlier.number[members] < 0]
     if len(new) < _FEWEST_USERS:
@@ -100,7 +100,7 @@ def target_all(plan: Plan, users: Users, members: Ints, closed: Flags, outcome: 
     try:
         places = _places(plan, users, new)
         size = _target_size(plan, places)
-    except ElsewhereError:  # which each user has to be told
+    except ElsewhereError:  # each user gets this error as the reason
         return [], members
     answered = []
     compared = new[places.by_name(users, new)]
@@ -114,7 +114,7 @@ def target_all(plan: Plan, users: Users, members: Ints, closed: Flags, outcome: 
 
 
 def _copies(users: Users, members: Ints) -> dict[int, list[int]]:
-    """Users with the same histogram as one before them, by the number of that one."""
+    """Users with the same histogram as an earlier user, by the number of that user."""
     first: dict[tuple[bytes, bytes], int] = {}
     copies: dict[int, list[int]] = {}
     for user in members[lengths(users, members) <= _FEW_PLACES].tolist():
@@ -126,13 +126,13 @@ def _copies(users: Users, members: Ints) -> dict[int, list[int]]:
 
 
 class _Places(NamedTuple):
-    """All names at hand: those of the users, and those that the target and the candidates bring in."""
+    """All names: those of the users, the target and the candidates."""
 
     union: Union
     #: The vote of each name of the users.
     votes: Ints
-    #: Of each name: the target's weight; whether it must not be raised if it is a user's own, or anyhow; and whether it
-    #: is sensitive to everybody.
+    #: For each name: the target's weight; whether its count must not be raised if the user has it, or in any case; and
+    #: whether it is sensitive for everybody.
     weight: Floats
     fixed_own: Flags
     fixed: Flags
@@ -169,7 +169,7 @@ def _places(plan: Plan, users: Users, members: Ints) -> _Places:
 
 
 def _target_size(plan: Plan, places: _Places) -> int | None:
-    """The size of the releases if it is the target's; None if it is each user's own."""
+    """The size of the releases if it is the target's; None if each release keeps the user's size."""
     if LARGEST_SIZE / places.total == math.inf:
         raise InputError("the target's weights are too small to be scaled all at once")
     if plan.policy.size == "original":
@@ -181,7 +181,7 @@ def _target_size(plan: Plan, places: _Places) -> int | None:
 
 
 class _Asked(NamedTuple):
-    """What is asked of some users: their bins, at locations by number, with nothing released yet."""
+    """The questions of some users: their bins, with locations by number, before anything is released."""
 
     members: Ints
     location: Ints
@@ -191,7 +191,7 @@ class _Asked(NamedTuple):
 
 
 def _asked(plan: Plan, places: _Places, users: Users, some: Ints, closed: Flags, target_size: int | None) -> _Asked:
-    """The bins as `model.problem` has them, by the users' names, and else by the target's."""
+    """The bins as in `model.problem`, named as the users do, or else as the target does."""
     offset, user, location, original, is_own, rows, at = places.union.layout(users, some)
     sensitive = places.sensitive[location]
     sensitive[at] |= closed[users.location[rows]]
@@ -221,7 +221,7 @@ def _asked(plan: Plan, places: _Places, users: Users, some: Ints, closed: Flags,
 def _answered(
     plan: Plan, asked: _Asked, names: Sequence[str], copies: Mapping[int, Sequence[int]], outcome: Outcome
 ) -> Targeted:
-    """Answer the users who can be answered, and note what becomes of them."""
+    """Answer the users who can be answered here, and record their outcomes."""
     from elsewhere.solvers import one_call
 
     policy, bins = plan.policy, asked.bins
@@ -255,7 +255,7 @@ def _answered(
 def _copied(
     members: Ints, copies: Mapping[int, Sequence[int]], rows: tuple[Ints, Ints, Ints], outcome: Outcome
 ) -> tuple[Ints, Ints, Ints]:
-    """The rows of users who get the releases of some members, whose rows are given; their figures are noted."""
+    """The rows of users who get the releases of other members, whose rows are given; their figures are recorded."""
     pairs = [(user, copy) for user in members.tolist() for copy in copies.get(user, ())]
     user, copy = np.array(pairs, np.int64).reshape(-1, 2).T
     for figures in (outcome.quality_loss, outcome.privacy_distance, outcome.gap, outcome.status):
@@ -278,7 +278,7 @@ def _limits(policy: Policy) -> tuple[float, float | None]:
 
 
 def _budget(policy: Policy) -> float:
-    """The limit on the sum of the quality terms, as `Problem.budget` has it."""
+    """The limit on the sum of the quality terms, as in `Problem.budget`."""
     limit = _limits(policy)[0]
     limit += 0.999 * slack(limit)
     return limit * limit if find_distance(policy.quality).root else limit

@@ -1,4 +1,4 @@
-"""The bins of many users over their own places and others that each of them may get visits at."""
+"""The bins of many users: their own places, and other places that may get visits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from elsewhere.engines.users import Rows, Users, lengths, rows_of
 from elsewhere.model.arrays import Flags, Ints
 from elsewhere.model.names import name_keys
 
-#: Bins that are looked at together.
+#: Bins that are processed together.
 _MOST_BINS = 1 << 20
 
 
@@ -19,7 +19,7 @@ class Layout(NamedTuple):
     """Bins of some users: those of user u are offset[u]:offset[u + 1], sorted by name."""
 
     offset: Ints
-    #: Of each bin: the user, the number of the name, the original count, and whether the user has such a row.
+    #: For each bin: the user, the number of the name, the original count, and whether the user has a row for it.
     user: Ints
     location: Ints
     original: Ints
@@ -30,18 +30,18 @@ class Layout(NamedTuple):
 
 
 class Union(NamedTuple):
-    """All names at hand, sorted: those of some users, and those from beyond, which are everybody's."""
+    """All names, sorted: those of some users, and the others, which apply to everybody."""
 
     names: list[str]
     keys: list[str]
-    #: The number here of each name of the users, -1 for one that nobody in question has.
+    #: The number here of each name of the users; -1 if none of these users has it.
     own: Ints
-    #: The numbers of the names from beyond, and of each name the number of its own spelling there, or -1.
+    #: The numbers of the other names, and for each name the number of its spelling among them, or -1.
     beyond: Ints
     same: Ints
 
     def layout(self, users: Users, some: Ints) -> Layout:
-        """The bins as `model.problem` has them: a place that a user has goes by the user's name."""
+        """The bins as in `model.problem`: a place that a user has keeps the user's name."""
         rows, number = rows_of(users, some), len(self.names)
         of = number * np.repeat(np.arange(len(some)), lengths(users, some))
         own = self.own[users.location[rows]]
@@ -60,7 +60,7 @@ class Union(NamedTuple):
 
 
 def union_of(users: Users, members: Ints, beyond: Mapping[str, str]) -> Union:
-    """The names of some users and those from `beyond`, which are given by key."""
+    """The names of some users and the other names `beyond`, which are given by key."""
     used = np.unique(users.location[rows_of(users, members)])
     own_names = [users.names[at] for at in used]
     names = sorted({*own_names, *beyond.values()})
@@ -77,7 +77,7 @@ def union_of(users: Users, members: Ints, beyond: Mapping[str, str]) -> Union:
 
 
 def blocks(users: Users, members: Ints, beyond: int) -> Iterator[Ints]:
-    """Users whose bins are few enough to be looked at together."""
+    """Split users into blocks whose bins are few enough to be processed together."""
     until = np.cumsum(lengths(users, members) + beyond)
     begin = 0
     while begin < len(members):

@@ -1,4 +1,4 @@
-"""Rows of whole users as their histograms: locations as numbers in the order of their names."""
+"""Turn rows of whole users into histograms, with locations as numbers in the order of their names."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from elsewhere.text import quote
 
 #: Numbers of rows, or all of them.
 Rows: TypeAlias = Ints | slice
-#: The column that tells the rows of an earlier release, which a user's own continues, from those of the history.
+#: The column that marks the rows of an earlier release, which the user's new release continues.
 EARLIER = "__earlier"
-#: More than a histogram may have, and no more than an integer holds.
+#: More than the largest size of a histogram, but still an integer of 64 bits.
 _TOO_MANY = 2**62
 
 
 class Users(NamedTuple):
     """Some users: user u has the counts counts[offset[u]:offset[u + 1]], at locations sorted by name."""
 
-    #: Who they are: a row each, of one column or more.
+    #: Their keys: one row per user, in one or more columns.
     keys: Batch
     offset: Ints
     #: Numbers of names; `names` is sorted.
     location: Ints
     names: list[str]
     counts: Ints
-    #: How many spellings of each user were counted with another spelling of the same place.
+    #: For each user, how many spellings were merged into another spelling of the same place.
     merged: Ints
-    #: Choices of their own that users have, by name of the policy's key: an array each.
+    #: Users' own choices: one array per key of the policy.
     own: dict[str, Array]
-    #: Earlier releases that theirs are to continue, if there are any.
+    #: The earlier releases to continue, if there are any.
     earlier: Earlier | None = None
 
 
 class Earlier(NamedTuple):
-    """Earlier releases of users: that of user u is the one numbered number[u] of `releases`, or none if that is -1."""
+    """Earlier releases of users: user u has number number[u] of `releases`, or none if that is -1."""
 
     releases: Users
     number: Ints
@@ -57,7 +57,7 @@ class Earlier(NamedTuple):
 
 
 def users_of(table: Table, keys: Sequence[str]) -> Users:
-    """The users whose rows these are, in the order of their first ones; those with an earlier release only are none."""
+    """The users of these rows, in the order of their first rows. A user with only an earlier release does not count."""
     if EARLIER not in table.column_names:
         return _users_of(table, keys)
     earlier = table.column(EARLIER)
@@ -99,7 +99,7 @@ def _users_of(table: Table, keys: Sequence[str]) -> Users:
     rank = np.empty(len(spelt), np.int64)
     rank[order] = np.arange(len(spelt))
     where = rank[codes]
-    # A copy, because Arrow's own may not be written to, which would be another type to compile for.
+    # A copy, because Arrow's arrays are read-only, which Numba would compile as another type.
     offset, first, codes, counts, repeated = collect_bins(of, where, counts.copy(), number)
     one_row = table.drop_columns(["location", "count"]).take(from_numpy(first)).combine_chunks().to_batches()[0]
     own = {name: one_row.column(name) for name in one_row.schema.names if name not in keys}
@@ -114,26 +114,26 @@ def _users_of(table: Table, keys: Sequence[str]) -> Users:
 
 
 def _numbered(keys: Sequence[Array]) -> tuple[Ints, int]:
-    """A number for each row, which is the same where all keys are, and how many there are; in the order of rows."""
+    """A number for each row, equal for equal keys and in the order of rows, and how many numbers there are."""
     codes, number = np.zeros(len(keys[0]), np.int64), 1
     for values in keys:
         own, dictionary = _encoded(values)
         codes = codes * len(dictionary) + own
-        if number > 1:  # so that no product is larger than an integer holds
+        if number > 1:  # so that no product overflows
             codes = to_numpy(from_numpy(codes).dictionary_encode().indices).astype(np.int64)
         number = int(codes.max()) + 1
     return codes, number
 
 
 def _encoded(values: Array) -> tuple[Ints, Array]:
-    """A number for each value of a column, and the value of each number: in the order of rows, if it is not encoded."""
+    """A number for each value of a column, and the value of each number. Numbers of plain values follow the rows."""
     encoded = values.unify_dictionaries() if pa.types.is_dictionary(values.type) else values.dictionary_encode()
     chunks = encoded.chunks or [encoded.combine_chunks()]
     return np.concatenate([to_numpy(chunk.indices) for chunk in chunks]), chunks[0].dictionary
 
 
 def _added_up(offset: Ints, codes: Ints, counts: Ints) -> tuple[Ints, Ints, Ints]:
-    """The same bins with those of one user at one location added up."""
+    """The same bins, with several bins of a user at one location added up."""
     of = np.repeat(np.arange(len(offset) - 1), np.diff(offset))
     first = np.flatnonzero(np.append(True, (codes[1:] != codes[:-1]) | (of[1:] != of[:-1])))
     ends = np.append(0, np.cumsum(np.bincount(of[first], minlength=len(offset) - 1)))
@@ -141,7 +141,7 @@ def _added_up(offset: Ints, codes: Ints, counts: Ints) -> tuple[Ints, Ints, Ints
 
 
 def _merged(offset: Ints, codes: Ints, counts: Ints, place: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-    """The same bins with a user's spellings of one place added up under the commonest; how many went into another."""
+    """The bins with a user's spellings of one place merged into the commonest; also how many were merged per user."""
     number = len(offset) - 1
     of = np.repeat(np.arange(number), np.diff(offset))
     by_place = np.lexsort((codes, -counts, place[codes], of))
@@ -156,20 +156,22 @@ def _merged(offset: Ints, codes: Ints, counts: Ints, place: Ints) -> tuple[Ints,
 
 
 def _sums(counts: Ints, first: Ints) -> Ints:
-    """The sums of counts between the first ones; one that no integer holds is too many all the same."""
+    """The sums of counts between the given starts; a sum that would overflow is too large in any case."""
     sums: Ints = np.add.reduceat(counts, first)
     sums[np.add.reduceat(counts.astype(np.float64), first) >= _TOO_MANY] = _TOO_MANY
     return sums
 
 
 def earlier_counts(users: Users) -> tuple[Ints, Flags]:
-    """The count of each row in the user's earlier release, and the users whose earlier visits are all at rows of theirs
-    with visits: nothing else is asked of them than to have no less there."""
+    """The count of each row in the user's earlier release, and whether a user's earlier visits are all at visited rows.
+
+    Such a user only needs these counts as lower bounds.
+    """
     counts, found = np.zeros(len(users.counts), np.int64), np.ones(len(users.keys), np.bool_)
     if users.earlier is None:
         return counts, found
     past, index = users.earlier.releases, NameIndex(users.names)
-    # Rows are found by user and place, whose number is that of one of its spellings.
+    # Rows are found by user and place; the number of a place is that of one of its spellings.
     place = np.array(index.positions_of(index), np.int64)
     key = np.repeat(np.arange(len(users.keys)), np.diff(users.offset)) * len(place) + place[users.location]
     order = np.argsort(key, kind="stable")
@@ -188,13 +190,13 @@ def earlier_counts(users: Users) -> tuple[Ints, Flags]:
 
 
 def column_of(users: Users, name: str) -> list[Any]:
-    """What each user chose for a key of the policy; None for nothing."""
+    """Each user's choice for a key of the policy; None if there is none."""
     values: list[Any] = users.own[name].to_pylist()
     return values
 
 
 def lengths(users: Users, members: Ints) -> Ints:
-    """How many rows each of some users has."""
+    """The number of rows of each user."""
     found: Ints = users.offset[members + 1] - users.offset[members]
     return found
 

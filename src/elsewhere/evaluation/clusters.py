@@ -7,7 +7,7 @@ import numpy as np
 from elsewhere.kernels.jit import kernel
 from elsewhere.model.arrays import Floats, Ints
 
-#: What is better by no more than this share is as good, for sums of floats depend on their order.
+#: Differences up to this share count as ties, because sums of floats depend on their order.
 _EQUAL = 1e-12
 
 
@@ -15,8 +15,8 @@ _EQUAL = 1e-12
 def cluster_all(values: Floats, offset: Ints, clusters: int) -> Ints:
     """The clusters, numbered from the lowest, of values[offset[u]:offset[u + 1]] for each u.
 
-    The sum of squared distances from the clusters' means is least. Of clusterings that are equally good it is the
-    one whose highest cluster is the smallest, then the next. Fewer distinct values are as many clusters.
+    The clustering minimises the sum of squared distances from the clusters' means. Ties go to the clustering whose
+    highest cluster is the smallest, then the next. With fewer distinct values, there are that many clusters.
     """
     labels = np.empty(values.size, np.int64)
     for user in range(offset.size - 1):
@@ -40,7 +40,7 @@ def _cluster(distinct: Floats, weights: Floats, clusters: int) -> Ints:
     for j in range(length):
         spread = mean = weight = 0.0
         for i in range(j, -1, -1):
-            # Grown value by value, the spread is accurate however large the counts are.
+            # Updated value by value, the spread is accurate for counts of any size.
             weight += weights[i]
             step = (distinct[i] - mean) * weights[i] / weight
             spread += (distinct[i] - mean) * (weight - weights[i]) * step

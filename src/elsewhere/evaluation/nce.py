@@ -54,6 +54,6 @@ def conditional_entropies(tables: Tables, clusters: int = 3) -> Floats:
 
 
 def _sizes(keys: Ints) -> Ints:
-    """How often each key is there."""
+    """The number of occurrences of each key."""
     _, which, sizes = np.unique(keys, return_inverse=True, return_counts=True)
     return sizes[which]

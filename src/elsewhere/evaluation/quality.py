@@ -44,7 +44,7 @@ def quality_losses(
 def _weighted(
     tables: Tables, taxonomy: Taxonomy | None, levels: Sequence[float] | None
 ) -> Iterator[tuple[float, Tables]]:
-    """The tables at each level that counts, with its weight; the last level is that of the locations."""
+    """The tables at each level with a weight, and that weight; the last level is that of the locations."""
     tree = over_taxonomy("js", taxonomy, levels)
     if not isinstance(tree, TreeDistance):
         yield 1.0, tables

@@ -1,9 +1,9 @@
 """Recommendation: how well a recommender that gets the releases predicts visits.
 
 User-based collaborative filtering as in the paper's evaluation section. Some users are tested: one location of each
-is hidden, and the visits to it are predicted from the most similar of the other users. The releases face the same
-users, hidden locations and true counts as the originals, so that the two errors can be compared. The paper leaves open
-whether the other users are sanitized as well; both are measured.
+is hidden, and the visits to it are predicted from the most similar of the other users. The releases are tested with the
+same users, hidden locations and true counts as the originals, so the two errors can be compared. The paper leaves open
+whether the other users are also sanitized; both cases are measured.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MeanOver: TypeAlias = Literal["visited", "original"]
 _TESTED_SHARE = 0.1
 #: Tested users are compared with all others; this many per split are enough for any number of users.
 _MOST_TESTED = 1000
-#: Numbers in a matrix that is not sparse: enough to be quick, few enough for little memory.
+#: The size of a dense matrix: large enough for speed, small enough for little memory.
 _HELD = 1 << 22
 
 
@@ -124,7 +124,7 @@ def compare_recommendations(
 
 
 def _same_originals(releases: Sequence[Tables]) -> Tables:
-    """The first of the tables, if there is one and the others have its users, originals and locations."""
+    """The first of the tables; raise unless the others have the same users, originals and locations."""
     if not releases:
         raise InputError("releases is empty; it must have at least one pair of tables", ("releases",))
     first, *others = releases
@@ -137,7 +137,7 @@ def _same_originals(releases: Sequence[Tables]) -> Tables:
 
 
 def _number_tested(users: int, neighbours: int) -> int:
-    """How many users each split tests."""
+    """The number of users that each split tests."""
     tested = min(max(1, round(_TESTED_SHARE * users)), _MOST_TESTED)
     left = users - tested
     if left < neighbours:
@@ -163,7 +163,7 @@ class TooFewUsers(InputError):
 
 
 class Questions(NamedTuple):
-    """The users who are tested, the location hidden of each, and their true visits there."""
+    """The tested users, the hidden location of each, and their true visits there."""
 
     users: Ints
     locations: Ints
@@ -173,15 +173,15 @@ class Questions(NamedTuple):
 def predict(
     tested: csr_array, others: csr_array, hidden: Ints, neighbours: int, lengths: tuple[Ints, Ints] | None = None
 ) -> Floats:
-    r"""The predicted visits of each tested user a to the location L that is hidden of them.
+    r"""The predicted visits of each tested user a to the hidden location L.
 
     .. math:: r_a(L) = \mu_a + \frac{\sum_u (f_u(L) - \mu_u) \mathrm{PCC}(u, a)}{\sum_u \mathrm{PCC}(u, a)}
 
     where u runs over the most similar of the others, f are counts (0 at a location that was not visited) and
-    :math:`\mu` are means over the locations that a user visited, or the size divided by the length where `lengths` has
-    those of the tested users and of the others. Users who are not positively correlated are no
-    neighbours; with none the prediction is :math:`\mu_a`. Of equally similar users those with more common locations
-    come first, then the first by name.
+    :math:`\mu` are means over the locations that a user visited, or the size divided by the length if `lengths` has
+    those of the tested users and of the others. Users without a positive correlation are not neighbours; without
+    neighbours the prediction is :math:`\mu_a`. Of equally similar users, those with more common locations come first,
+    then the first by name.
     """
     own, predicted = _centred(tested, None if lengths is None else lengths[0])
     theirs, means = _centred(others, None if lengths is None else lengths[1])
@@ -201,10 +201,10 @@ def predict(
 
 
 def _questions(tables: Tables, kept: Flags, users: Ints, random: np.random.Generator) -> Questions:
-    """A location at random of each user's, among those that are kept; a user without any is not asked.
+    """A random location of each user, among those that the releases keep; a user without any is not tested.
 
-    The locations of the original are shuffled and the first that is kept is taken, so that other releases of the same
-    users are asked the same wherever they can be.
+    The locations of the original are shuffled, and the first that is kept is taken. So other releases of the same users
+    get the same questions as far as possible.
     """
     visited = tables.before > 0
     turn = np.full(len(visited), np.inf)
@@ -228,7 +228,7 @@ def _centred(counts: csr_array, lengths: Ints | None) -> tuple[csr_array, Floats
 
 
 def _without(matrix: csr_array, columns: Ints) -> csr_array:
-    """The matrix without the entry of each row in the column that is named for it."""
+    """The matrix without one entry per row, in the given column."""
     from scipy.sparse import csr_array
 
     rows = np.repeat(np.arange(len(columns)), np.diff(matrix.indptr))
@@ -238,14 +238,14 @@ def _without(matrix: csr_array, columns: Ints) -> csr_array:
 
 
 def _correlation(own: csr_array, theirs: csr_array) -> tuple[Floats, Floats]:
-    r"""Pearson's correlation of each row with each of the others', and over how many common locations it is.
+    r"""Pearson's correlation of each row with each row of the others, and the number of their common locations.
 
     .. math:: \mathrm{PCC}(u, a) = \frac{\sum (f_a - \mu_a) (f_u - \mu_u)}
                                       {\sqrt{\sum (f_a - \mu_a)^2 \sum (f_u - \mu_u)^2}}
 
-    over the common locations; 0 where the root is 0. It is rounded, so that what is equal ties.
+    over the common locations; 0 if the root is 0. It is rounded, so that equal values tie.
     """
-    # Products with a dense block are several times faster than with a sparse one, for they come out dense.
+    # Products with a dense block are several times faster than with a sparse one, because the results are dense.
     deviations, visited = own.toarray().T, _with(own, np.ones(own.nnz)).toarray().T
     they_visited = _with(theirs, np.ones(theirs.nnz))
     product = (theirs @ deviations).T
@@ -255,7 +255,7 @@ def _correlation(own: csr_array, theirs: csr_array) -> tuple[Floats, Floats]:
 
 
 def _nearest(correlation: Floats, common: Floats, most: int) -> Ints:
-    """The most similar, in order."""
+    """The most similar users, in order."""
     similar = np.flatnonzero(correlation > 0)
     if similar.size > most:
         least = np.partition(correlation[similar], -most)[-most]
@@ -271,13 +271,13 @@ def _with(matrix: csr_array, data: Floats) -> csr_array:
 
 
 def _errors(original: Floats, sanitized: Floats) -> Errors:
-    """What two rows of figures of splits, MAE and RMSE, come to."""
+    """The summary of MAE and RMSE over the splits."""
     mae, rmse = (Contrast(*map(_estimate, (o, x, x - o))) for o, x in zip(original, sanitized, strict=True))
     return Errors(mae, rmse)
 
 
 def _estimate(values: Floats) -> Estimate:
-    """The mean over the splits, with Student's interval for it."""
+    """The mean over the splits, with Student's interval."""
     from scipy.special import stdtrit
 
     mean = float(values.mean())

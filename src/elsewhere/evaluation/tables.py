@@ -34,15 +34,15 @@ class Tables:
     users: tuple[str, ...]
     locations: tuple[str, ...]
     offset: Ints
-    #: For each entry the number of its location, its count in either histogram, and whether the original has it.
+    #: For each entry: the number of its location, its count in either histogram, and whether the original has it.
     location: Ints
     before: Ints
     after: Ints
     in_original: Flags
-    #: How many users of the original have no visit there, and how many others have none in the sanitized table.
+    #: The number of users without visits in the original, and of other users without any in the sanitized table.
     empty: int
     unreleased: int
-    #: How many users only the sanitized table has.
+    #: The number of users who are only in the sanitized table.
     unknown: int
 
     @classmethod
@@ -143,7 +143,7 @@ class Tables:
         names = {node.id: node.name for _, node in taxonomy.tree()}
         paths = [taxonomy.path(location) for location in self.locations]
         for depth in depths:
-            # Nodes may share a name, and a location may have the name of a node: the tuples tell them apart.
+            # Nodes may share a name, and a location may have the name of a node: the tuples distinguish them.
             keys: list[tuple[str, ...]] = [
                 (names[path[depth - 1]], path[depth - 1]) if len(path) >= depth else (location,)
                 for location, path in zip(self.locations, paths, strict=True)

@@ -1,8 +1,8 @@
-"""The history of a browser: Firefox's `places.sqlite`, or `History` of Chrome, Chromium, Edge, Brave and their like.
+"""The history of a browser: Firefox's `places.sqlite`, or `History` of Chrome, Chromium, Edge, Brave and the like.
 
-A location is a site, the host of an address without its www. The browser may be running: nothing is written to its
-folder and no lock is taken. A database at rest is read in place; one with changes beside it, in a log that SQLite must
-merge, is copied to a private folder that is removed at once. One that is in memory stays there.
+A location is a site: the host of an address without its www. The browser may be running, so nothing is written to its
+folder and no lock is taken. A database without pending changes is read in place. If SQLite must first merge a log, the
+database is copied to a private folder, which is removed at once. A database in memory stays there.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ _QUERIES = {
     "moz_historyvisits": "SELECT url, COUNT(*), {} FROM moz_historyvisits JOIN moz_places ON moz_places.id = place_id",
     "visits": "SELECT urls.url, COUNT(*), {} FROM visits JOIN urls ON urls.id = visits.url",
 }
-#: When a visit was, in seconds since 1970. Chrome counts microseconds from 1601.
+#: The SQL for the time of a visit, in seconds since 1970. Chrome counts microseconds from 1601.
 _TIMES = {"moz_historyvisits": "visit_date / 1e6", "visits": "visit_time / 1e6 - 11644473600"}
 
-#: Where SQLite keeps what is not in the database yet, or must be taken back from it.
+#: The files in which SQLite keeps pending changes.
 _LOGS = ("-wal", "-journal")
 
-#: Where the header of a database says how it is written and read.
+#: The bytes of a database's header that say whether it uses a write-ahead log.
 _VERSIONS = slice(18, 20)
 _THROUGH_A_LOG = b"\2\2"
 
 _TRIES = 5
 
-#: An address, the number of visits to it, and when they were, if that was asked for.
+#: An address, the number of visits to it, and their time if it is needed.
 _Visits: TypeAlias = tuple[object, int, float | None]
 
 
@@ -78,7 +78,7 @@ def _visits_in_memory(document: Document, timed: bool) -> list[_Visits]:
 
 
 def _visits(path: Path, timed: bool) -> list[_Visits]:
-    """Addresses with the numbers of visits to them, as they were at one moment."""
+    """Addresses with the numbers of visits to them, from one consistent state of the database."""
     for _ in range(_TRIES):
         before = _stamps(path)
         visits, failure = None, None
@@ -88,7 +88,7 @@ def _visits(path: Path, timed: bool) -> list[_Visits]:
         except (InputError, FileNotFoundError) as error:
             failure = error
         if _stamps(path) != before:
-            continue  # the browser wrote in the meantime: what was read may be neither the one nor the other
+            continue  # the browser wrote meanwhile, so the data may be inconsistent
         if failure is not None:
             raise failure
         return visits or []
@@ -96,7 +96,7 @@ def _visits(path: Path, timed: bool) -> list[_Visits]:
 
 
 def _stamps(path: Path) -> list[tuple[int, int] | None]:
-    """What changes whenever the database or one of its logs is written to."""
+    """Time stamps that change whenever the database or one of its logs is written."""
     stamps: list[tuple[int, int] | None] = []
     for file in (path, *_logs(path)):
         try:
@@ -112,7 +112,7 @@ def _logs(path: Path) -> list[Path]:
 
 @contextmanager
 def _at_rest(path: Path) -> Iterator[str]:
-    """The address of a database that nobody else writes to and that has all its changes."""
+    """The URI of a database that nobody writes to and that has no pending changes."""
     logs = [log for log in _logs(path) if log.is_file() and log.stat().st_size]
     if not logs:
         yield path.as_uri() + "?immutable=1"
@@ -136,7 +136,7 @@ def _query_at(address: str, timed: bool) -> list[_Visits]:
 
 def _query(database: Connection, timed: bool) -> list[_Visits]:
     database.execute("PRAGMA trusted_schema = OFF")
-    database.execute("PRAGMA temp_store = MEMORY")  # what it sorts must not get to the disk
+    database.execute("PRAGMA temp_store = MEMORY")  # temporary data must not reach the disk
     tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     known = [query.format(_TIMES[table] if timed else "NULL") for table, query in _QUERIES.items() if table in tables]
     if not known:
@@ -146,7 +146,7 @@ def _query(database: Connection, timed: bool) -> list[_Visits]:
 
 @contextmanager
 def _sound() -> Iterator[None]:
-    """Turns whatever is wrong with a database into one sentence."""
+    """Turn any error of a database into one sentence."""
     import sqlite3
 
     try:
@@ -156,7 +156,7 @@ def _sound() -> Iterator[None]:
 
 
 def site_of(url: object) -> str:
-    """The host of a web address without its www; nothing if it is no web address."""
+    """The host of a web address without its www; empty if it is not a web address."""
     try:
         parts = urlsplit(url if isinstance(url, str) else "")
         host = parts.hostname if parts.scheme in ("http", "https") else None
@@ -166,7 +166,7 @@ def site_of(url: object) -> str:
 
 
 def left_out(elsewhere: int) -> list[str]:
-    """A sentence about visits to something else than sites, if there are any."""
+    """A sentence about visits that are not to sites, if there are any."""
     return [f"Left out {plural(elsewhere, 'visit')} to addresses that are not web sites."] if elsewhere else []
 
 

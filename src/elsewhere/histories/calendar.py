@@ -1,8 +1,7 @@
-"""When visits were: which of them count, and which part of the day or of the week each is in.
+"""The times of visits: which visits count, and which part of the day or week each is in.
 
-Everything is in the local time of the visit. What tells it is the first of these that there is: the offset that the
-file gives, the time zone that the person gives, and the longitude of the place, at 15 degrees for an hour. A time that
-says nothing about its zone is local as it is written. A moment of which nothing tells the place is in UTC.
+All times are local times of the visit. The offset from UTC comes from the file, else from the time zone that the person
+gives, else from the longitude of the place (15 degrees per hour), else it is 0. A time without a zone is already local.
 """
 
 from __future__ import annotations
@@ -19,17 +18,17 @@ from elsewhere.model.errors import InputError
 from elsewhere.model.parts import PARTS, part_at, with_part
 from elsewhere.text import plural, quote
 
-#: What bins of a history can be made of.
+#: The kinds of bins that a history can have.
 _BY = ("place", *PARTS)
-#: How the research files of Foursquare write a time.
+#: The format of times in the research files of Foursquare.
 _FOURSQUARE = "%a %b %d %H:%M:%S %z %Y"
 #: Seconds or smaller units; fewer digits are a date.
 _NUMBER = re.compile(r"\s*-?\d{9,}(?:\.\d*)?\s*", re.ASCII)
-#: A number of seconds below this, 1980, is no moment but a year, an hour, or the day of a spreadsheet.
+#: A number below this (1980 in seconds) is not a moment but a year, an hour, or a day number of a spreadsheet.
 _EARLIEST = 315_532_800
-#: No text in ISO 8601 that has a time of the day, too, has so few letters.
+#: A text in ISO 8601 with a time of day is longer than this.
 _LONGEST_DAY = 10
-#: An offset that is given, and is 0: local time as it is written. "Z" only means that the moment is in UTC.
+#: An explicit offset of 0 means that the time is local. "Z" only means that the moment is in UTC.
 _OFFSET_0 = re.compile(r"\+00(?::?00){0,2}$", re.ASCII)
 _UNIVERSAL = ("UTC", "Etc/UTC", "GMT", "Etc/GMT", "Z")
 _YEAR_FIRST = re.compile(
@@ -41,36 +40,35 @@ _ARGUMENTS = ("start", "until", "by")
 
 
 class _Moment(NamedTuple):
-    """What a value says about when a visit was."""
+    """The time of a visit, as far as a value gives it."""
 
     at: datetime
-    #: Whether it says the day only.
+    #: Whether it is only a day.
     is_day: bool = False
-    #: Whether it says how far its local time is from UTC.
+    #: Whether it includes the offset from UTC.
     has_offset: bool = False
 
 
 @dataclass
 class Calendar:
-    """Which visits count, and in which bins. It remembers what it was asked, for the notes."""
+    """Decides which visits count, and in which bins. It records what it has seen, for the notes."""
 
     start: datetime | None = None
     until: datetime | None = None
     by: Collection[str] = ()
     zone: tzinfo | None = None
     untimed: int = 0
-    #: Visits whose time is not read, and those that have a day only where parts of the day are asked for; and the first
-    #: value of each.
+    #: Visits with an unreadable time, and visits with only a day if the bins need a time; and the first value of each.
     unread: int = 0
     on_days: int = 0
     examples: dict[str, str] = field(default_factory=dict)
     outside: int = 0
     in_utc: int = 0
-    #: The first and the last visit that it was asked about.
+    #: The first and the last visit that it has seen.
     seen: list[datetime] = field(default_factory=list)
 
     def part(self, moment: Any, at: Coordinates | None = None, offset: Any = None, visits: int = 1) -> str | None:
-        """The part of the day or the week that some visits are in, "" if bins are only places; None if none counts.
+        """The part of the day or week of some visits, "" if bins are only places; None if they do not count.
 
         A moment is a text, a number of seconds or smaller units since 1970, or a `datetime`; `offset` is in minutes.
         """
@@ -122,7 +120,7 @@ class Calendar:
             )
 
     def notes(self) -> Iterator[str]:
-        """Sentences for the person."""
+        """Notes for the person."""
         if self.outside:
             yield f"Left out {plural(self.outside, 'visit')} outside of the period."
         if self.untimed:
@@ -142,7 +140,7 @@ class Calendar:
         as_written = known.at.replace(tzinfo=None)
         if known.is_day or (known.at.tzinfo is None and minutes is None):
             return as_written
-        # Minutes beside a moment in UTC tell more than an offset of 0.
+        # A separate column of minutes beside a moment in UTC takes precedence over an offset of 0.
         if known.has_offset and (known.at.utcoffset() or minutes is None):
             return as_written
         try:
@@ -161,7 +159,7 @@ class Calendar:
 def calendar_of(
     start: str | date | None, until: str | date | None, by: str | Collection[str] | None, zone: str | None
 ) -> Calendar | None:
-    """What a person asks about times; None if that is nothing.
+    """The calendar for a person's options about times; None without such options.
 
     >>> calendar_of("2023-03-01", "2023-03-31", "place,daypart", None)  # doctest: +ELLIPSIS
     Calendar(start=datetime.datetime(2023, 3, 1, 0, 0), until=datetime.datetime(2023, 3, 31, 23, 59, 59, 999999), ...
@@ -215,7 +213,7 @@ def _zone(name: str) -> tzinfo:
 
     try:
         return ZoneInfo(name)
-    except (KeyError, ValueError, OSError, TypeError):  # also if the machine has no list of them
+    except (KeyError, ValueError, OSError, TypeError):  # also if the machine has no time zone database
         raise InputError(
             f"time_zone is {quote(name)}, which is not a known time zone; give one such as Europe/Berlin",
             ("time_zone",),
@@ -223,7 +221,7 @@ def _zone(name: str) -> tzinfo:
 
 
 def _read(moment: Any) -> _Moment | None:
-    """What a moment says; None if that is nothing, or in a style that may mean several moments."""
+    """Parse a moment; None if it is none, or if it is ambiguous."""
     if isinstance(moment, datetime):
         return _Moment(moment, has_offset=moment.tzinfo is not None and str(moment.tzinfo) not in _UNIVERSAL)
     if isinstance(moment, date):
@@ -254,7 +252,7 @@ def _text(text: str) -> _Moment | None:
 
 
 def _year_first(text: str) -> _Moment | None:
-    """A moment as spreadsheets write it. Only what begins with the year tells the day from the month.
+    """A moment as spreadsheets write it. It must begin with the year, because otherwise day and month are ambiguous.
 
     >>> _year_first("2023-3-4 6:30 PM"), _year_first("3/4/2023")
     (_Moment(at=datetime.datetime(2023, 3, 4, 18, 30), is_day=False, has_offset=False), None)

@@ -1,6 +1,6 @@
 """Which columns of a table hold the locations, the counts and the users: one rule for single files, DuckDB and Spark.
 
-It is the column that was named, or else the one with a known name. Two that could be it are an error, not a guess.
+It is the column that the caller names, or else the one with a known name. Two candidates are an error, not a guess.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from elsewhere.model.errors import InputError
 from elsewhere.model.names import name_key
 from elsewhere.text import closest, name_list, quote
 
-#: What the columns are called, as `_key` writes it. Names of an earlier line win over those of a later one.
+#: Known names of the columns, in the form of `_key`. Names of an earlier line take precedence over later ones.
 _KNOWN = {
     "location": (
         "location",
@@ -40,23 +40,23 @@ _KNOWN = {
         "nutzerid utilisateur usuario usuário utente gebruiker 利用者 用户 用戶 사용자",
     ),
 }
-#: What columns are called that say where a place is.
+#: Known names of the columns with coordinates.
 _COORDINATES = ("latitude lat", "longitude lon lng long")
-#: What the columns of a table of places are called, the usual names first.
+#: Known names of the columns of a table of places, the most usual first.
 _PLACE_NAMES = "name placename title label names.primary location place venue venuename"
 _LATITUDES = "latitude lat y bbox.ymin"
 _LONGITUDES = "longitude lon lng long x bbox.xmin"
 _KINDS = "kind category categories.primary maincategory categoryname primarycategory amenity fclass type class shop"
-#: What a column is called that says when somebody was somewhere.
+#: Known names of columns with times.
 _TIMES = (
     "time timestamp datetime date when trackedat recordedat loggedat createdat utctime utc gpstime timestampms "
     "epoch unixtime tst ts t zeit zeitstempel heure horodatage fecha hora data ora tijd 時刻 日時 时间"
 )
-#: What a column is called that has the minutes from UTC to local time.
+#: Known names of columns with the minutes from UTC to local time.
 _OFFSETS = "offset timezoneoffset"
 _SEPARATORS = re.compile(r"[\s_-]+")
 
-#: How many rows of a text file tell whether a column holds numbers.
+#: The number of rows of a text file that decide whether a column has numbers.
 SAMPLE = 100
 
 
@@ -68,7 +68,7 @@ class Columns:
     location: str
     count: str | None
     user: str | None
-    #: Whether the column of counts was named, not found.
+    #: Whether the caller named the column of counts.
     count_given: bool = False
 
     @property
@@ -79,9 +79,9 @@ class Columns:
 
     @property
     def moments(self) -> list[str]:
-        """The columns that tell when a visit was: the time, or a date and a time of the day, and the offset from UTC.
+        """The columns with the time of a visit: a time, or a date and a time of day, and the offset from UTC.
 
-        There are none if no column is called like a time; of several, the one with the more usual name tells it.
+        Empty if no column has a known name for times; of several, the one with the most usual name is used.
         """
         free = [name for name in self.names if name not in (self.location, self.count, self.user)]
         times = time_columns(free)
@@ -101,7 +101,7 @@ class Columns:
         return self.user
 
     def notes(self, numeric: Iterable[str]) -> list[str]:
-        """What to say about columns with numbers that are not read; nothing if the reader chose the counts."""
+        """Notes about columns with numbers that are not read; none if the caller named the column of counts."""
         read = (self.location, self.count, self.user, *(self.coordinates or ()))
         ignored = [name for name in numeric if name not in read]
         if self.count_given or not ignored:
@@ -117,7 +117,7 @@ class Columns:
 def find_columns(
     names: Sequence[str], *, location: str | None = None, count: str | None = None, user: str | None = None
 ) -> Columns:
-    """The columns of a table that matter: those that are given, and of the others those with a known name."""
+    """The columns of a table that matter: the given ones, and for the others those with a known name."""
     given = {
         role: called(names, wanted)
         for role, wanted in (("location", location), ("count", count), ("user", user))
@@ -148,7 +148,7 @@ class PositionColumns(NamedTuple):
 def find_positions(
     names: Sequence[str], location: str | None = None, user: str | None = None
 ) -> PositionColumns | None:
-    """The columns of a table that has positions and no locations, or None if it is no such table."""
+    """The columns of a table of positions without locations, or None if it is another table."""
     if location is not None or _known(names, "location") is not None:
         return None
     where = coordinate_columns(names)
@@ -160,7 +160,7 @@ def find_positions(
 
 
 def time_columns(names: Iterable[str]) -> list[str]:
-    """The columns with times, those that are called by a more usual name first."""
+    """The columns with times, those with the most usual names first."""
     known = _TIMES.split()
     return [name for _, name in sorted((known.index(_key(name)), name) for name in names if _key(name) in known)]
 
@@ -188,10 +188,10 @@ def find_places(names: Sequence[str]) -> PlaceColumns:
 
 
 def names_without_header(first: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """The columns of a table that has no header, given its first line and some more; none if that is not clear.
+    """The columns of a table without a header, given its first lines; None if that is not clear.
 
-    It is clear if the line has no known name, and either names in one column of which the first comes again, or a name
-    and a count in each line. A year may head a column.
+    It is clear if the first line has no known name and the lines have either a single column whose first name occurs
+    again, or a name and a count each. A year may be the header of a column.
     """
     if _has_known(first) or any(len(row) not in (0, len(first)) for row in rows):
         return []
@@ -204,7 +204,7 @@ def names_without_header(first: Sequence[str], rows: Sequence[Sequence[str]]) ->
 
 
 def without_header_note(names: Sequence[str]) -> str:
-    """What to tell the person about a table that is read without a header."""
+    """A note about a table that is read without a header."""
     return f"The table has no header, so its columns were read as {' and '.join(names)}."
 
 
@@ -217,7 +217,7 @@ def find_user(names: Sequence[str], user: str | None = None) -> str:
 
 
 def called(names: Sequence[str], wanted: str) -> str:
-    """The column of that name, or the only one that is written like it."""
+    """The column with that name, or the only one with a similar spelling."""
     found = called_if_any(names, wanted)
     if found is None:
         if tell_position(names):
@@ -228,7 +228,7 @@ def called(names: Sequence[str], wanted: str) -> str:
 
 
 def called_if_any(names: Sequence[str], wanted: str) -> str | None:
-    """The column of that name, or the only one that is written like it, or None if there is no such column."""
+    """The column with that name, or the only one with a similar spelling, or None."""
     found = [name for name in names if name == wanted] or [name for name in names if _key(name) == _key(wanted)]
     if len(found) > 1:
         raise InputError(f"several columns are called {quote(wanted)}: {name_list(found)}; rename all but one")
@@ -236,7 +236,7 @@ def called_if_any(names: Sequence[str], wanted: str) -> str | None:
 
 
 def numeric_columns(names: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
-    """The columns in which the first rows have numbers, or texts that say numbers, and nothing else but gaps."""
+    """The columns whose first rows have only numbers, texts that are numbers, or gaps."""
     sample = [row for row in islice(rows, SAMPLE) if len(row) == len(names)]
     return [name for at, name in enumerate(names) if _are_numbers(row[at] for row in sample)]
 
@@ -254,7 +254,7 @@ def _known(names: Sequence[str], role: str, taken: Collection[str] = ()) -> str 
 
 
 def tell_position(names: Iterable[str]) -> bool:
-    """Whether the first line of a table may say where somebody was, so that no message may quote it."""
+    """Whether the first line of a table may contain a position, so that no message may quote it."""
     texts = list(map(str, names))
     return not _has_known(texts) and (sum(map(_is_number, texts)) > 1 or any(map(tells_position, texts)))
 
@@ -273,14 +273,14 @@ def _missing(names: Sequence[str], role: str) -> InputError:
 
 
 def _has_known(names: Iterable[str]) -> bool:
-    """Whether any of the names is that of a column that somebody has."""
+    """Whether any of the names is a known name of a column."""
     lines = (*(line for lines in _KNOWN.values() for line in lines), *_COORDINATES, _TIMES, "id label kind")
     known = " ".join(lines).split()
     return any(_key(name) in known for name in names)
 
 
 def _key(name: str) -> str:
-    """What names of columns are compared by.
+    """The form in which names of columns are compared.
 
     >>> _key("User ID") == _key("user_id") == _key("userid")
     True
@@ -299,4 +299,4 @@ def _is_number(value: object) -> bool:
     try:
         return math.isfinite(float(value))
     except (ValueError, OverflowError):
-        return isinstance(value, int)  # one that no float holds
+        return isinstance(value, int)  # an integer too large for a float

@@ -1,6 +1,6 @@
-"""Where places are, in degrees, however a file writes it. It never gets into a release.
+"""Parse coordinates in degrees, in any notation. They never get into a release.
 
-A value that is missing, broken or out of range is no coordinate; it is never a reason to refuse a file.
+A value that is missing, broken or out of range is ignored; it is never a reason to refuse a file.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from urllib.parse import unquote
 
 #: Latitude and longitude in degrees.
 Coordinates: TypeAlias = tuple[float, float]
-#: Where the visits to each location were, each spot once and the first visit's first.
+#: The spots of the visits to each location, each once, starting with that of the first visit.
 Spots: TypeAlias = dict[str, dict[Coordinates, None]]
 
 _PAIR = re.compile(r"\s*(?:geo:)?\s*([-+]?\d+(?:\.\d*)?)\s*°?\s*,\s*([-+]?\d+(?:\.\d*)?)\s*°?\s*(?:[,;?].*)?", re.ASCII)
 
 #: A number of degrees with a fraction, whose decimal sign may be a comma.
 _DEGREES = r"(?<![\d.,])[-+]?\d{1,3}(?:\.\d{2,}|,\d{4,})(?!\.?\d)"
-#: Two of them: next to each other but for signs and the names of the directions, or precise and not far apart.
+#: Two such numbers: adjacent except for signs and directions, or precise and close together in the text.
 _DECIMALS = re.compile(
     rf"({_DEGREES})[\W_]{{0,6}}[NSEWO]?[\W_]{{1,6}}[NSEWO]?[\W_]{{0,6}}({_DEGREES})"
     r"|(?<![\d.,])([-+]?\d{1,3}\.\d{3,})\D{1,20}?([-+]?\d{1,3}\.\d{3,})(?!\d)",
@@ -28,8 +28,8 @@ _DECIMALS = re.compile(
 )
 #: The letters and digits of a plus code.
 _CODE = "[23456789CFGHJMPQRVWX]"
-#: Other ways to write a position: degrees and minutes, degrees of both directions, a plus code, what3words, the grid of
-#: the military, and what addresses of maps have.
+#: Other notations of a position: degrees and minutes, degrees with directions, a plus code, what3words, the military
+#: grid, and addresses of online maps.
 _POSITIONS = (
     re.compile(r"\d\s*°\s*\d{1,2}(?:[.,]\d+)?\s*(?:[^\w\s]|[NSEWO]\b)", re.IGNORECASE),
     re.compile(r"\d\s*°\s*[NS]\b.{0,20}\d\s*°\s*[EWO]\b", re.IGNORECASE),
@@ -42,22 +42,22 @@ _POSITIONS = (
     re.compile(r"\b\d{1,2}[C-HJ-NP-X]\s?[A-HJ-NP-Z]{2}(?:\s?\d{2,5}){2}\b"),
     re.compile(r"\bgeo:\s*[-+]?\d|!3d[-+]?\d+\.\d+!4d", re.IGNORECASE),
 )
-#: One number and another and nothing else.
+#: Two numbers and nothing else.
 _TWO_NUMBERS = re.compile(r"\W*\d{1,3}\.\d+[\s°,;/|:]+[-+]?\d{1,3}\.\d+\W*")
 
 
 def in_degrees(latitude: Any, longitude: Any) -> Coordinates | None:
-    """Two numbers, or texts that say numbers, as coordinates.
+    """Two numbers, or texts that are numbers, as coordinates.
 
     >>> in_degrees("12.34", -45.6), in_degrees(91, 0), in_degrees("north", 0)
     ((12.34, -45.6), None, None)
     """
     at = _number(latitude), _number(longitude)
-    return at if abs(at[0]) <= 90 and abs(at[1]) <= 180 else None  # which is False for what is not a number
+    return at if abs(at[0]) <= 90 and abs(at[1]) <= 180 else None  # False for NaN
 
 
 def in_e7(latitude: Any, longitude: Any) -> Coordinates | None:
-    """Two numbers of ten millionths of a degree. Old exports of Google have negative ones without their sign.
+    """Two numbers in ten millionths of a degree. Old exports of Google wrap negative ones to 32 bits without a sign.
 
     >>> in_e7(123400000, 2**32 - 456000000)
     (12.34, -45.6)
@@ -78,7 +78,7 @@ def in_text(text: Any) -> Coordinates | None:
 
 
 def tells_position(text: str) -> bool:
-    """Whether a text is or contains a position, however it is written. When in doubt it does.
+    """Whether a text contains a position, in any notation. When in doubt, it does.
 
     >>> [tells_position(text) for text in ("Dropped pin (12.34, -45.67)", "67V28GRH+2W", "12°20'24\\"N 45°40'12\\"W")]
     [True, True, True]
@@ -96,14 +96,14 @@ def tells_position(text: str) -> bool:
 
 
 def add_spots(spots: Spots, location: str, *more: Coordinates | None) -> None:
-    """Note where visits to a location were, as far as that is known."""
+    """Record the spots of visits to a location, as far as they are known."""
     for at in more:
         if at is not None:
             spots.setdefault(location, {})[at] = None
 
 
 def _number(value: Any) -> float:
-    """The number, or not a number."""
+    """The number, or NaN."""
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
         return float("nan")
     try:

@@ -26,18 +26,18 @@ from elsewhere.histories.tables import Batch, Table
 from elsewhere.model.errors import InputError
 from elsewhere.text import one_line, plural, quote
 
-#: Enough rows in a batch to keep the loops in C, few enough for the processor's cache.
+#: Rows in a batch: enough to keep the loops in C, few enough for the processor's cache.
 _BATCH = 1 << 9
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
-#: Some rows, and the line that they begin after.
+#: Some rows, and the number of the line before them.
 Chunk: TypeAlias = tuple[int, list[list[str]]]
 
 
 class Rows(Protocol):
-    """A reader of the csv module."""
+    """The interface of a csv reader."""
 
     @property
     def line_num(self) -> int: ...
@@ -48,7 +48,7 @@ class Rows(Protocol):
 
 
 def recognises(document: Document) -> bool:
-    """Any text may be a table; the column names will tell."""
+    """Any text may be a table; the column names decide later."""
     return b"\0" not in document.head or document.is_utf16
 
 
@@ -71,9 +71,9 @@ def open_table(document: Document) -> Iterator[Table]:
 
 
 def batches(chunks: Iterable[Chunk], width: int, wanted: list[int], quoted: bool = True) -> Iterator[Batch]:
-    """The wanted columns of rows that have `width` values each; blank lines are no rows.
+    """The wanted columns of rows that have `width` values each; blank lines are skipped.
 
-    Rows that say where somebody was are not `quoted` in a message.
+    Rows with positions are not `quoted` in messages.
     """
     for line, chunk in chunks:
         where = partial(_line, chunk, line)
@@ -86,7 +86,7 @@ def batches(chunks: Iterable[Chunk], width: int, wanted: list[int], quoted: bool
 
 
 def chunks_of(rows: Rows) -> Iterator[Chunk]:
-    """The rows, some at a time."""
+    """The rows in chunks."""
     while True:
         line = rows.line_num
         try:
@@ -99,7 +99,7 @@ def chunks_of(rows: Rows) -> Iterator[Chunk]:
 
 
 def guess_delimiter(head: str) -> str:
-    """What cuts the line of column names into most pieces."""
+    """The delimiter that splits the line of column names into most pieces."""
     pieces = {}
     for delimiter in "\t;|,":
         try:
@@ -122,7 +122,7 @@ def _first(rows: Rows) -> list[str]:
 
 
 def _line(chunk: list[list[str]], before: int, at: int) -> str:
-    """The line on which row `at` of those in the chunk that are not blank ends."""
+    """The number of the line on which row `at` of the chunk ends, not counting blank rows."""
     line = before
     for row in chunk:
         line += 1 + sum(len(_LINE_END.findall(value)) for value in row)

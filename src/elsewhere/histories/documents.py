@@ -1,6 +1,6 @@
-"""Getting at the bytes: a file, standard input, the files of a folder or of a zip, on disk or in memory.
+"""Open documents: a file, standard input, the files of a folder or of a zip, on disk or in memory.
 
-Nothing is ever unpacked to disk, and nothing is trusted: whatever is wrong with a file becomes one sentence about it.
+Nothing is ever unpacked to disk, and no file is trusted: any error becomes one sentence that names the file.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from elsewhere.text import one_line, quote
 if TYPE_CHECKING:
     from zipfile import ZipFile, ZipInfo
 
-#: How much of a document is looked at to recognise it.
+#: Bytes of a document that are used to recognise it.
 _HEAD = 1 << 16
 _CHUNK = 1 << 20
 
-#: No history has that many files, that long a line, or gets that large when it is unpacked.
+#: Limits on the number of files, the length of a line, and the unpacked size, which no real history reaches.
 _MOST_FILES = 100_000
 _LONGEST_LINE = 1 << 24
 _MOST_UNPACKED = 1 << 32
 
-#: How the names of files end that are worth a look, if there are many.
+#: Suffixes of the files that are opened if there are many.
 _HISTORIES = (".json", ".geojson", ".gpx", ".kml", ".tcx", ".plt", ".rec")
 _TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
 
 ZIP = b"PK\x03\x04"
-#: How a packed file begins, and the module and class that unpack it.
+#: The first bytes of packed files, and the module and class that unpack them.
 _PACKED = {b"\x1f\x8b": ("gzip", "GzipFile"), b"BZh": ("bz2", "BZ2File"), b"\xfd7zXZ\0": ("lzma", "LZMAFile")}
 #: A file in every spreadsheet of either kind, and in no other zip.
 _SHEETS = {"xl/workbook.xml", "META-INF/manifest.xml"}
 _PACKED_NAMES = (".gz", ".bz2", ".xz")
-#: Where a tar says that it is one.
+#: The position of the magic number in a tar.
 _TAR, _TAR_AT = b"ustar", 257
 
 
@@ -57,9 +57,9 @@ class InMemoryFile:
 
     name: str
     content: bytes | Mapping[str, bytes] = field(repr=False)
-    #: Called now and then with the number of bytes read since; each byte is read about twice.
+    #: Called from time to time with the number of bytes read since the last call; each byte is read about twice.
     on_progress: Callable[[int], None] | None = field(default=None, repr=False)
-    #: Bytes that it may become if it is packed.
+    #: The most bytes of its unpacked content.
     most_unpacked: int = field(default=_MOST_UNPACKED, repr=False)
 
     def __str__(self) -> str:
@@ -73,12 +73,12 @@ class InMemoryFile:
         return Document(name, opener, among_others=among_others, on_progress=on_progress)
 
 
-#: Where a history is: a path, ``"-"`` for standard input, or memory.
+#: The source of a history: a path, ``"-"`` for standard input, or a file in memory.
 Source: TypeAlias = "str | os.PathLike[str] | InMemoryFile"
 
 
 class _ProgressReader(io.BytesIO):
-    """Bytes that tell when they are read."""
+    """A file that reports how many bytes are read."""
 
     def __init__(self, content: bytes, on_progress: Callable[[int], None]) -> None:
         super().__init__(content)
@@ -99,14 +99,14 @@ class Document:
 
     name: str
     open: Callable[[], BinaryIO]
-    #: Where it is on disk, as it is: neither packed nor from standard input.
+    #: Its path on disk, if it is neither packed nor from standard input.
     path: Path | None = None
-    #: Whether it is one of several files: of a folder, of a zip, or of those that a person gives.
+    #: Whether it is one of several files: in a folder, in a zip, or in a list that the person gave.
     among_others: bool = False
-    #: Whether it is one of several that a person gives, and which of those it is or belongs to.
+    #: Whether the person gave a list, and which item of the list it belongs to.
     is_given: bool = False
     source: str = ""
-    #: Called with the number of bytes parsed since.
+    #: Called with the number of bytes parsed since the last call.
     on_progress: Callable[[int], None] | None = None
 
     @cached_property
@@ -122,7 +122,7 @@ class Document:
 
     @property
     def is_table(self) -> bool:
-        """Whether it is called like a table."""
+        """Whether it has the file name of a table."""
         return _unpacked_name(self.name).endswith(_TABLES)
 
     @property
@@ -135,7 +135,7 @@ class Document:
 
     @property
     def notes(self) -> list[str]:
-        """A sentence for the person if the encoding of the text is a guess."""
+        """A note if the encoding of the text is a guess."""
         if self.encoding not in GUESSES:
             return []
         guess = f"The file is not UTF-8; it was read as {GUESSES[self.encoding]}."
@@ -147,7 +147,7 @@ class Document:
 
     @cached_property
     def is_readable(self) -> bool:
-        """Whether there is anything in it that can be read."""
+        """Whether it has readable content."""
         try:
             with self.named():
                 return bool(self.head)
@@ -158,7 +158,7 @@ class Document:
 
     @contextmanager
     def text(self) -> Iterator[IO[str]]:
-        """The document as text; its lines keep their ends, and none of them is endless."""
+        """The document as text. Lines keep their endings, and their length is limited."""
         with self.open() as file, io.TextIOWrapper(file, self.encoding, newline="") as text:
             try:
                 yield text
@@ -166,7 +166,7 @@ class Document:
                 raise InputError(f"it is not valid {error.encoding} text") from None
 
     def json(self) -> Any:
-        """The JSON value that the document is."""
+        """The document as a JSON value."""
         with self.open() as file:
             content = file.read()
         if not content:
@@ -174,11 +174,11 @@ class Document:
         return parse_json(content, self.on_progress)
 
     def named(self) -> AbstractContextManager[None]:
-        """Lets errors name the document, if its path is not the one that they name anyway."""
+        """Make errors name the document, unless they name its path anyway."""
         return one_sentence(self.name) if self.among_others else nullcontext()
 
     def _chunks(self) -> Iterator[bytes]:
-        """The document piece by piece; the last piece is empty."""
+        """The document in chunks; the last chunk is empty."""
         length = 0
         with self.open() as file:
             while chunk := file.read(_CHUNK):
@@ -192,7 +192,7 @@ class Document:
 
 @contextmanager
 def opened(path: Source | Sequence[Source]) -> Iterator[list[Document]]:
-    """The documents at a path, or at several; what goes wrong with them becomes one sentence that names the path."""
+    """The documents at one or several paths; errors become one sentence that names the path."""
     if isinstance(path, list | tuple) and len(path) == 1:
         path = path[0]
     if not isinstance(path, list | tuple):
@@ -210,7 +210,7 @@ def opened(path: Source | Sequence[Source]) -> Iterator[list[Document]]:
             empty += [] if found else [one]
             given = partial(replace, among_others=True, source=str(one))
             together += [given(it, is_given=not it.among_others) for it in found]
-        # The zips of one export are one: pictures alone may be in some.
+        # The zips of one export belong together; some may have only pictures.
         if empty and (not together or any(it.is_given for it in together)):
             with one_sentence(empty[0]):
                 raise InputError("it holds nothing that can be read; leave it out")
@@ -241,7 +241,7 @@ def _at(path: Source, stack: ExitStack) -> list[Document]:
 
 @contextmanager
 def one_sentence(path: object) -> Iterator[None]:
-    """Turns whatever is wrong with a file into an `InputError` that names it."""
+    """Turn any error of a file into an `InputError` that names it."""
     from lzma import LZMAError
     from tarfile import TarError
     from zipfile import BadZipFile
@@ -262,7 +262,7 @@ def one_sentence(path: object) -> Iterator[None]:
 
 
 def _bounded(pipe: BinaryIO) -> bytes:
-    """All that comes out of a pipe, which nobody knows the end of, if that is not more than anything honest."""
+    """The content of a pipe, whose size is unknown; raise if it is larger than any real history."""
     content = io.BytesIO()
     while chunk := pipe.read(_CHUNK):
         content.write(chunk)
@@ -285,12 +285,12 @@ def _in_memory(stack: ExitStack, held: InMemoryFile) -> list[Document]:
 
 
 def _may_be_history(name: str) -> bool:
-    """Whether one of many files is worth a look."""
+    """Whether one of many files should be opened."""
     return _unpacked_name(name).endswith((*_HISTORIES, *_TABLES))
 
 
 def _unpacked_name(name: str) -> str:
-    """What a file is called, in lower case, when it is unpacked."""
+    """The name of a file after unpacking, in lower case."""
     lowered = name.lower()
     return next((lowered.removesuffix(end) for end in _PACKED_NAMES if lowered.endswith(end)), lowered)
 
@@ -302,8 +302,8 @@ def _inside(document: Document, size: int, most: int = _MOST_UNPACKED) -> list[D
 
 
 def _unpacked(document: Document, size: int, most: int = _MOST_UNPACKED) -> Document:
-    """The document itself, or what is in it if it is packed with gzip, bzip2 or xz."""
-    # One of many is opened only if its name says that it is packed.
+    """The document itself, or its content if it is packed with gzip, bzip2 or xz."""
+    # One of many files is opened only if its name says that it is packed.
     if document.among_others and not document.name.lower().endswith(_PACKED_NAMES):
         return document
     with suppress(OSError, InputError, zlib.error, EOFError) if document.among_others else nullcontext():
@@ -324,7 +324,7 @@ def _unpacking(document: Document, module: str, unpacker: str, size: int, most: 
 
 
 def _in_tar(document: Document, most: int) -> list[Document]:
-    """The files in a tar. It has no list of them, so those that may be histories are held in memory."""
+    """The files in a tar. It has no index, so files that may be histories are kept in memory."""
     import tarfile
 
     held, seen, left = {}, 0, most
@@ -377,7 +377,7 @@ def _in_zip(stack: ExitStack, document: Document, most: int = _MOST_UNPACKED) ->
     for member in members:
         _check_inside(member.filename)
     if not _SHEETS.isdisjoint(archive.namelist()):
-        for member in members:  # what unpacks it has no limit of its own
+        for member in members:  # the library that unpacks it has no limit
             with _member(archive, member, budget)() as inner:
                 while inner.read(_CHUNK):
                     pass
@@ -392,8 +392,8 @@ def _in_zip(stack: ExitStack, document: Document, most: int = _MOST_UNPACKED) ->
 
 
 def _check_inside(name: str) -> None:
-    """Whether the name of a file is that of one in its archive."""
-    path = PureWindowsPath(name)  # which knows both kinds of slashes, and drives
+    """Raise if the name of a file leads outside its archive."""
+    path = PureWindowsPath(name)  # it handles both kinds of slashes, and drives
     if path.anchor or ".." in path.parts:
         raise InputError(f"it has a file named {quote(name)}, which points outside of it")
 

@@ -1,4 +1,4 @@
-"""Which encoding a text is in, if nothing says so: UTF-8 if it can be, otherwise what Japan or the west used before."""
+"""Guess the encoding of a text: UTF-8 if possible, otherwise the older encodings of Japan or the west."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import codecs
 import re
 from collections.abc import Callable, Iterable
 
-#: What people call the encodings that are guesses, in the order in which they are tried. The last one fits all bytes.
+#: The names of the guessed encodings, in the order in which they are tried. The last one fits all bytes.
 GUESSES = {"cp932": "Shift-JIS", "euc_jp": "EUC-JP", "cp1252": "Windows-1252", "latin-1": "Latin-1"}
 _JAPANESE = ("cp932", "euc_jp")
 
 _NON_ASCII = re.compile(r"[^\x00-\x7f]+")
-#: Kana, kanji and full-width forms. Text that is not Japanese seldom looks like them: an accented letter and the one
-#: after it become a lone kanji among letters, and most of the rest half-width kana, which Japanese text has few of.
+#: Kana, kanji and full-width forms. Text that is not Japanese seldom looks like this: an accented letter and the next
+#: one become a single kanji among letters, and most others become half-width kana, which are rare in Japanese text.
 _KANA_OR_KANJI = "[\u3000-\u30ff\u4e00-\u9fff\uff01-\uff60]"
 _LIKELY = re.compile(f"{_KANA_OR_KANJI}{{2,}}|(?<![A-Za-z]){_KANA_OR_KANJI}(?![A-Za-z])")
 _LIKELY_SHARE = 0.75
 
 
 def guess_encoding(chunks: Callable[[], Iterable[bytes]]) -> str:
-    """The first encoding in which the bytes are text; `chunks` gives them from their start, and an empty one last."""
+    """The first encoding in which the bytes are text; `chunks` yields them from the start, and an empty chunk last."""
     return next(name for name in ("utf-8-sig", *GUESSES) if _fits(name, chunks()))
 
 

@@ -1,4 +1,4 @@
-"""The formats, and which of them a file is in."""
+"""The formats, and how a file's format is recognised."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from elsewhere.model.errors import InputError
 from elsewhere.text import closest, name_list, quote
 
 _EXPORTS = (takeout.EXPORT, timeline.EXPORT, swarm.EXPORT)
-#: Exports of what somebody looked at, which count if there are no places.
+#: Exports of media and sites, which are used only if there are no places.
 _MEDIA = (chrome.EXPORT, youtube.EXPORT, spotify.EXPORT, netflix.EXPORT)
 _TABLES = (sheets.FORMAT, parquet.FORMAT, json_lines.FORMAT, json_table.FORMAT, foursquare.FORMAT, delimited.FORMAT)
 _TRACKS = (
@@ -48,7 +48,7 @@ _TRACKS = (
 )
 Format: TypeAlias = Export | TableFormat | TrackFormat
 _Kind = TypeVar("_Kind", bound=Export | TrackFormat)
-#: By name, in the order in which they are asked whether they know a file.
+#: Formats by name, in the order in which they are tried.
 _FORMATS: dict[str, Format] = {it.name: it for it in (browser.EXPORT, *_EXPORTS, *_MEDIA, *_TRACKS, *_TABLES)}
 #: The name of several formats of tracks in one folder or zip.
 _MIXED = "tracks"
@@ -79,9 +79,9 @@ def recognised(documents: list[Document], name: str | None) -> tuple[Format, lis
 
 
 def _among(documents: list[Document], name: str | None) -> tuple[Format, list[Document]]:
-    """The export, the tracks or the one table among the files of a folder or a zip, and whatever of them is broken.
+    """The export, the tracks or the only table among the files of a folder or a zip, and any broken files of it.
 
-    An export has visits, so that the positions beside it are not read. Places go before what somebody looked at.
+    An export has visits, so positions beside it are not read. Places take precedence over media and sites.
     """
     readable = [it for it in documents if it.is_readable]
     unreadable = [it for it in documents if not it.is_readable]
@@ -99,7 +99,7 @@ def _among(documents: list[Document], name: str | None) -> tuple[Format, list[Do
     for document in unreadable:
         if document.name.lower().endswith(".json"):
             with document.named():
-                document.json()  # says what is wrong with it
+                document.json()  # raises the error
     if name is None or isinstance(_FORMATS.get(name), TableFormat):
         if given := [it for it in readable if it.is_given]:
             return _tables(given, name)
@@ -115,9 +115,9 @@ def _among(documents: list[Document], name: str | None) -> tuple[Format, list[Do
 
 
 def _check_all(documents: list[Document], chosen: list[Document], reader: Format) -> None:
-    """Whether something of every file, folder or zip that a person gave is read: none is left out without a word.
+    """Raise if nothing is read of one of the files, folders or zips that the person gave.
 
-    Several folders or zips, and no files, are the parts of one export, of which some may have nothing of interest.
+    Several folders or zips without files are the parts of one export, and some parts may have nothing of interest.
     """
     if not any(it.is_given for it in documents):
         return
@@ -133,7 +133,7 @@ def _check_all(documents: list[Document], chosen: list[Document], reader: Format
 
 
 def _one_export(found: list[tuple[Export, list[Document]]]) -> tuple[Export, list[Document]] | None:
-    """The export that was found, if there is one and no other."""
+    """The export that was found, if there is exactly one."""
     if len(found) > 1:
         names = " and ".join(reader.name for reader, _ in found)
         raise InputError(f"it holds exports of several formats, {names}; choose one with format", ("format",))
@@ -151,7 +151,7 @@ def _tables(documents: list[Document], name: str | None) -> tuple[Format, list[D
 def _in_format(
     formats: Iterable[_Kind], documents: list[Document], name: str | None
 ) -> list[tuple[_Kind, list[Document]]]:
-    """The formats, or the one of that name, that know any of the documents, with those documents."""
+    """The formats (or the one with that name) that recognise any of the documents, with those documents."""
     left, found = list(documents), list[tuple[_Kind, list[Document]]]()
     for reader in formats:
         is_table = isinstance(reader, Export) and reader.is_table

@@ -37,7 +37,7 @@ class History:
 def history_of(reading: Reading, name: str) -> History:
     """What was read from a file in the format called `name`."""
     for location in reading.counts:
-        # Half a character, which JSON can spell, could not be written to any release.
+        # A lone surrogate, which JSON can contain, could not be written to a release.
         if not location.isascii() and any("\ud800" <= letter <= "\udfff" for letter in location):
             raise InputError(f"the location {quote(location)} is not valid Unicode")
     merged, spellings = merge_spellings(reading.counts)

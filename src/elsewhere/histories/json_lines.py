@@ -1,4 +1,4 @@
-"""Tables as JSON Lines: an object a line."""
+"""Tables as JSON Lines: one object per line."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ FORMAT = TableFormat("jsonl", _recognises, open_table)
 
 
 def _rows(text: IO[str]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects with the numbers of their lines; blank lines are no rows."""
+    """The objects with the numbers of their lines; blank lines are skipped."""
     for line, content in enumerate(text, 1):
         if not content.strip():
             continue

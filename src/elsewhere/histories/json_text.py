@@ -1,4 +1,4 @@
-"""JSON to the letter: no key twice, no NaN."""
+"""Strict JSON: no duplicate keys, no NaN."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from elsewhere.text import one_line, quote
 
 
 def parse_json(text: bytes | str, on_progress: Callable[[int], None] | None = None) -> Any:
-    """The value of a JSON text, which keeps to the letter: no key twice, no NaN."""
+    """The value of a strict JSON text: no duplicate keys, no NaN."""
     try:
         text = text.decode(json.detect_encoding(text)) if isinstance(text, bytes) else text
         return (_JSON if on_progress is None else _decoder_with_progress(on_progress, text)).decode(text)
@@ -40,7 +40,7 @@ _JSON = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
 
 
 def _decoder_with_progress(on_progress: Callable[[int], None], text: str) -> json.JSONDecoder:
-    """A decoder that tells how far it is: each object counts as an equal part of the text."""
+    """A decoder that reports its progress: each object counts as an equal part of the text."""
     share = len(text) // max(text.count("{"), 1)
 
     def plural(members: list[tuple[str, Any]]) -> dict[str, Any]:

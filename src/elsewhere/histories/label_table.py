@@ -1,6 +1,6 @@
 """The table that `elsewhere labels` writes: every location of a history with its guessed kind and a link to a map.
 
-A person fills in the names of those that are only ids, corrects the kinds, and gives the table back as labels.
+A person fills in the names of locations that are only ids, corrects the kinds, and passes the table as labels.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _GOOGLE_ID = re.compile(r"(?:ChIJ[\w-]{16}|GhIJ[\w-]{16}|E[g-j][\w-]{26})[\w-]*", re.ASCII)
 #: Ids of Foursquare and others: hexadecimal digits, with hyphens in a UUID, or only a number.
 _OTHER_ID = re.compile(r"[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9]+", re.IGNORECASE)
-#: Formats whose locations are sites, and those whose locations are artists, films and channels, which are on no map.
+#: Formats whose locations are sites, and formats with artists, films and channels, which are on no map.
 _SITES, _MEDIA = ("browser", "chrome"), ("youtube", "spotify", "netflix")
 #: Places of a track that have a number instead of a name.
 _NUMBERED = re.compile(rf"{UNNAMED} [1-9][0-9]*")
@@ -54,12 +54,12 @@ class LabelTable:
 
     @property
     def with_kind(self) -> int:
-        """How many locations have a kind."""
+        """The number of locations with a kind."""
         return sum(row.kind not in ("", NO_KIND) for row in self.rows)
 
     @property
     def without_label(self) -> int:
-        """How many locations are only ids that nobody has named yet."""
+        """The number of locations that are only ids and have no label yet."""
         return sum(not row.label for row in self.rows)
 
     def encode(self) -> bytes:
@@ -76,9 +76,9 @@ def label_table(history: History, labels: Labels | None = None, locations: Locat
     history
         The history as it was read, without labels.
     labels
-        What a person has said about the locations already. Default: nothing.
+        Labels that the locations have already. Default: none.
     locations
-        What the locations were asked to be. With ``"id"`` none of them is a name.
+        The option `locations` of `read`. With ``"id"``, no location is a name.
     """
     known = labels or Labels({})
     labelled = relabelled(history, known)
@@ -93,7 +93,7 @@ def label_table(history: History, labels: Labels | None = None, locations: Locat
         if said.kind:
             kind, reason = said.kind, "your labels"
         is_id = locations == "id" or _is_id(location, history.format) or _is_unnamed(location, history.coordinates)
-        # No text can hold a null byte. The id may have another invisible character instead, which is the same spelling.
+        # A CSV cell cannot have a null byte. Another invisible character means the same spelling.
         id_ = location.replace("\0", "\u200b")
         label = said.label or ("" if is_id or id_ != location else location)
         rows.append(LabelRow(id_, label, kind, count, reason, _link(history, location, is_id)))
@@ -101,7 +101,7 @@ def label_table(history: History, labels: Labels | None = None, locations: Locat
 
 
 def _line(cells: Iterable[str | int]) -> str:
-    """A line of CSV without its end; an end of two characters has the module quote either of them in a cell."""
+    """A line of CSV without its ending. With an ending of two characters, the module quotes cells with either."""
     text = io.StringIO()
     safe = (escaped(cell) if isinstance(cell, str) else cell for cell in cells)
     csv.writer(text, lineterminator="\r\n").writerow(safe)
@@ -120,7 +120,7 @@ def _is_id(location: str, form: str) -> bool:
 
 
 def _link(history: History, location: str, is_id: bool) -> str:
-    """Where to look a location up; "" if no map knows it."""
+    """A link to a map for a location; "" if it is on no map."""
     if history.format in _MEDIA:
         return ""
     if history.format in _SITES:

@@ -1,7 +1,7 @@
 """Names and kinds that a person gives to locations: a table with the columns id and label, and perhaps kind.
 
-A spreadsheet runs a cell as a formula if it begins with a sign such as =, and names of places are written by strangers.
-In the tables that `elsewhere labels` writes such a cell begins with an apostrophe; one is taken away again here.
+A spreadsheet runs a cell as a formula if it begins with a sign such as =, and strangers choose the names of places. So
+`elsewhere labels` puts an apostrophe before such a cell, and this module removes it again.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _FORMULA = re.compile(r"'*(?:\s*[-=+@\uff0b\uff0d\uff1d\uff20]|[\t\r\n])")
 
 
 class Label(NamedTuple):
-    """What a person says about a location; "" for what was left empty."""
+    """The label and the kind of a location; "" if the cell is empty."""
 
     label: str = ""
     kind: str = ""
 
 
 class Labels:
-    """Labels by location, which is found in any spelling."""
+    """Labels by location, in any spelling."""
 
     def __init__(self, rows: Mapping[str, Label], notes: Collection[str] = ()) -> None:
         self.notes = tuple(notes)
@@ -39,7 +39,7 @@ class Labels:
         self._ids = NameIndex(list(rows))
 
     def of(self, location: str) -> Label:
-        """What is said about a location; nothing if it is not there."""
+        """The label of a location; an empty label if it has none."""
         id_ = location if location in self._rows else self._ids.find(location)
         return Label() if id_ is None else self._rows[id_]
 
@@ -67,7 +67,7 @@ def parse_labels(table: Table) -> Labels:
 
 @cache
 def nodes_of(kind: str) -> tuple[str, ...]:
-    """The ids of the nodes that a kind means; none for no kind."""
+    """The ids of the nodes that a kind stands for; none if it is empty."""
     if kind == NO_KIND:
         return ()
     shipped = Taxonomy.shipped()
@@ -80,10 +80,10 @@ def nodes_of(kind: str) -> tuple[str, ...]:
 
 
 def with_kinds(histogram: Histogram, types: Types, chosen: Mapping[str, str]) -> Types:
-    """The types with the chosen kinds, by label, in place of what the export says.
+    """The types by label, with the chosen kinds instead of those in the export.
 
-    A kind that is found anyway is left out: a guess that a person only left in the table must not count more than the
-    place's own name, which may mean several kinds, or be in a taxonomy of the person's own.
+    A kind that would be found anyway is left out. A guess that the person merely left in the table must not override
+    the place's own name, which may stand for several kinds, or be in the person's own taxonomy.
     """
     if not chosen:
         return types
@@ -100,7 +100,7 @@ def with_kinds(histogram: Histogram, types: Types, chosen: Mapping[str, str]) ->
 
 
 def escaped(text: str) -> str:
-    """The text as a cell that no spreadsheet takes for a formula.
+    """The text as a cell that no spreadsheet runs as a formula.
 
     >>> escaped("=1+1"), escaped("'=1+1"), escaped("'s-Hertogenbosch"), unescaped(escaped("'=1+1"))
     ("'=1+1", "''=1+1", "'s-Hertogenbosch", "'=1+1")

@@ -24,7 +24,7 @@ _HEADER = re.compile(rb'"?(?:Profile Name"?,"?Start Time"?,.*"?Title"?,|Title"?,
 #: Where the name of a series ends: "Dark: Season 1: Secrets", in any language.
 _EPISODE = re.compile(r":\s+(?:[^\W\d_]+\s+\d+(?::|$)|(?:Limited Series|Miniseries)(?::|$))")
 
-#: Parts of a title that are looked at: the series may have some, the season and the episode.
+#: The most parts of a title: those of the series, the season and the episode.
 _MOST_PARTS = 6
 
 _OPTIONAL = ("Profile Name", "Start Time", "Supplemental Video Type")
@@ -54,7 +54,7 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
             counted = options.bin(_name(title.title, known), title.time)
             if counted is not None:
                 counts[counted] += 1
-    # Here and not file by file, where it would be the mistake of a single file.
+    # Checked for all files together, because each file alone may have a single user.
     check_user(options.user, users)
     if extras:
         notes.append(f"Left out {plural(extras, 'trailer')} and the like.")
@@ -106,7 +106,7 @@ def _series(title: str) -> str:
 
 
 def _name(title: str, known: Collection[str]) -> str:
-    """The name of a series, or of a film; a season may have any name if other titles tell that it is a series.
+    """The name of a series or a film; a season may have any name if other titles show that it is a series.
 
     >>> _name("Dark: Finale: Secrets", {"Dark"}), _name("Dark: The Film", {"Dark"})
     ('Dark', 'Dark: The Film')

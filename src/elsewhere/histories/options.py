@@ -1,4 +1,4 @@
-"""What a person may say about a file."""
+"""The reading options of a file."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ Locations: TypeAlias = Literal["name", "category", "id"]
 
 @dataclass(frozen=True)
 class Options:
-    """What a person may say about a file; None where nothing was said."""
+    """The reading options of a file; None means not given."""
 
     locations: Locations | None = None
     location_column: str | None = None
     count_column: str | None = None
     user_column: str | None = None
     user: str | None = None
-    #: Seconds of a stay, metres that it is within, and seconds of the longest pause in it.
+    #: The shortest stay in seconds, its radius in metres, and the longest pause in it in seconds.
     stay: float | None = None
     radius: float | None = None
     max_gap: float | None = None
-    #: Places of the person's own that have names.
+    #: The person's own places with names.
     places: Gazetteer | None = None
     #: Whether places without a name are called by their coordinates.
     keep_coordinates: bool | None = None
@@ -35,5 +35,5 @@ class Options:
     calendar: Calendar | None = None
 
     def bin(self, location: str, moment: Any, at: Coordinates | None = None, offset: Any = None) -> str | None:
-        """What a visit counts as: the location, or a bin of it and of the time; None if it does not count."""
+        """The bin of a visit: the location, perhaps with a part of the day or week; None if it does not count."""
         return location if self.calendar is None else self.calendar.bin(location, moment, at, offset)

@@ -1,6 +1,6 @@
-"""What the readers have in common.
+"""The interfaces of the readers.
 
-A table format opens a table, an export counts its visits itself, and a track format has positions over time.
+A table format opens a table, an export counts its own visits, and a track format has positions over time.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from elsewhere.model.taxonomy import Types
 
 
 class Reading(NamedTuple):
-    """Counts by location, sentences for the person, what the export says about locations, and where they are."""
+    """Counts by location, notes, what the export says about locations, and their coordinates."""
 
     counts: Mapping[str, int]
     notes: list[str]
     types: Types = MappingProxyType({})
-    #: Each spot once, the first visit's first.
+    #: Each spot once, starting with that of the first visit.
     spots: Mapping[str, Collection[Coordinates]] = MappingProxyType({})
     #: Hours at locations, where the file tells times.
     hours: Mapping[str, float] = MappingProxyType({})
 
 
-#: What may be said about positions over time.
+#: The options for positions over time.
 TRACK_OPTIONS = ("stay", "radius", "max_gap", "places", "keep_coordinates")
 
 
@@ -43,7 +43,7 @@ class TableFormat:
     name: str
     recognises: Callable[[Document], bool]
     open: Callable[[Document], AbstractContextManager[Table]]
-    #: The columns that hold what a location can be, if the columns are always the same.
+    #: The columns for each kind of location, if the columns are always the same.
     locations: Mapping[Locations, str] = field(default_factory=dict)
 
     @property
@@ -54,12 +54,12 @@ class TableFormat:
 
 @dataclass(frozen=True)
 class Export:
-    """What a service hands out, in one document or several."""
+    """The export of a service, in one or several documents."""
 
     name: str
     recognises: Callable[[Document], bool]
     read: Callable[[Sequence[Document], Options], Reading]
-    #: What a location can be, the usual first.
+    #: The possible kinds of location, the default first.
     locations: tuple[Locations, ...] = ()
     #: Whether it may have positions instead of visits.
     has_positions: bool = False
@@ -82,7 +82,7 @@ class TrackFormat:
     name: str
     recognises: Callable[[Document], bool]
     read: Callable[[Document], Track]
-    #: The longest pause within a stay, in seconds. Recorders are switched off; a phone that rests has nothing to say.
+    #: The longest pause within a stay, in seconds. Recorders get switched off, but a resting phone just sends nothing.
     usual_gap: float = math.inf
     locations: tuple[Locations, ...] = ()
     options: tuple[str, ...] = TRACK_OPTIONS

@@ -1,4 +1,4 @@
-"""`read`, `read_weights` and `read_users`: what is in a file, whatever its format."""
+"""`read`, `read_weights` and `read_users`: read a file of any format."""
 
 from __future__ import annotations
 
@@ -300,7 +300,7 @@ def _counts(reader: Format, documents: list[Document], options: Options) -> Read
 
 
 def _of_tables(reader: TableFormat, documents: list[Document], options: Options) -> Reading:
-    """The visits in tables, or in the tracks that they are, all together."""
+    """The visits in tables, or in tracks written as tables, all together."""
     tracks: list[Track] = []
     counts: Counter[str] = Counter()
     notes: list[str] = []
@@ -355,7 +355,7 @@ def _gazetteer(path: Source) -> Gazetteer:
 
 
 def _check(reader: Format, options: Options) -> None:
-    """Whether the format understands the options."""
+    """Raise if the format does not support an option."""
     for option in fields(options):
         given = getattr(options, option.name)
         if given is not None and option.name not in (*reader.options, "calendar"):

@@ -1,4 +1,4 @@
-"""Looking into the JSON of an export, where anything may be missing or of another kind than it should be."""
+"""Helpers for the JSON of an export, in which anything may be missing or have the wrong type."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KINDS: dict[type, str] = {dict: "an object", list: "a list", str: "a text"}
 
 
 def part(whole: Any, key: str, kind: type[Kind]) -> Kind | None:
-    """What is under the key of an object, or None if nothing is there; an error if it is of another kind."""
+    """The value under a key of an object, or None if it is missing; raise if it has the wrong type."""
     if not isinstance(whole, dict):
         raise InputError(f"it has {quote(whole)} where an object with {key!r} should be")
     value = whole.get(key)
@@ -33,7 +33,7 @@ def first_text(whole: Any, *keys: str) -> str | None:
 
 
 def semantic_type(place: Any) -> str | None:
-    """What Google takes a place for, such as home or work, in any of the forms in which it says so.
+    """Google's guess for a place, such as home or work, in any of its notations.
 
     >>> semantic_type({"semanticType": "TYPE_HOME"}), semantic_type({"semanticType": "INFERRED_WORK"})
     ('home', 'work')
@@ -44,7 +44,7 @@ def semantic_type(place: Any) -> str | None:
 
 
 def instant(time: str | None) -> Hashable:
-    """A moment that is told in milliseconds or in ISO 8601, in a form that does not depend on which; None for none.
+    """A moment in milliseconds or in ISO 8601, in one common form; None if it is neither.
 
     >>> instant("1678082400000") == instant("2023-03-06T06:00:00.000Z") == instant("2023-03-06T03:00:00-03:00")
     True
@@ -57,26 +57,26 @@ def instant(time: str | None) -> Hashable:
         pass
     try:
         return round(1000 * datetime.fromisoformat(time).timestamp())
-    except (ValueError, OverflowError, OSError):  # neither, or no moment that the machine knows
+    except (ValueError, OverflowError, OSError):  # neither, or out of range
         return time
 
 
 def add_type(types: dict[str, tuple[str, ...]], location: str, type_: str) -> None:
-    """Note what is said about a location; two places of one name may be two kinds of place."""
+    """Record the type of a location; two places of one name may have different types."""
     known = types.get(location, ())
     if type_ not in known:
         types[location] = (*known, type_)
 
 
 class Repeats:
-    """How many visits are there again, as in two copies of one month."""
+    """Finds and counts repeated visits, as in two copies of one month."""
 
     def __init__(self) -> None:
         self.number = 0
         self._seen: set[Hashable] = set()
 
     def has(self, *identity: Hashable) -> bool:
-        """Whether a visit was there before; one that lacks a part of its identity is always a new one."""
+        """Whether a visit is a repeat; a visit that lacks part of its identity never is."""
         if None in identity:
             return False
         repeated = identity in self._seen
@@ -88,7 +88,7 @@ class Repeats:
 def items_of_all(
     documents: Sequence[Document], items: Callable[[Document], Iterable[Item]], notes: list[str]
 ) -> Iterator[Item]:
-    """The items of all documents; one of many that is broken gets a note, unless all are."""
+    """The items of all documents. A broken document gets a note, unless all are broken."""
     failures = []
     for document in documents:
         try:

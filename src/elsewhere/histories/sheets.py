@@ -37,19 +37,19 @@ def open_table(document: Document) -> Iterator[Table]:
 
 
 def _rows(document: Document) -> list[list[Any]]:
-    """The cells of the first sheet; those that are empty are ""."""
+    """The cells of the first sheet; empty cells are ""."""
     calamine = load("python_calamine", "spreadsheets need python-calamine, unless you save them as CSV", "sheets")
     with document.open() as file:
         content = file.read()
     try:
         rows: list[list[Any]] = calamine.load_workbook(BytesIO(content)).get_sheet_by_index(0).to_python()
-    except Exception as error:  # it has many kinds of them, and each means that the file is broken
+    except Exception as error:  # the library has many error types, and each means that the file is broken
         raise InputError(f"it is not a valid spreadsheet ({one_line(error)})") from None
     return rows
 
 
 def _value(value: Any) -> Any:
-    """A cell. Spreadsheets know no whole numbers, but names and users may be some."""
+    """A cell. Spreadsheets have no integers, but names and users may be integers."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return None if value == "" else value

@@ -16,7 +16,7 @@ from elsewhere.model.errors import InputError
 from elsewhere.text import plural, quote
 
 _KEY = re.compile(rb'^\[\s*\{[^{}\[\]]*"(?:msPlayed|ms_played)"\s*:')
-#: Who is played, in all forms of the file.
+#: The keys of the artist or show, in all forms of the file.
 _NAMES = (
     "artistName",
     "podcastName",
@@ -25,20 +25,20 @@ _NAMES = (
     "episode_show_name",
     "audiobook_title",
 )
-#: What is played.
+#: The keys of the title.
 _TITLES = ("trackName", "episodeName", "spotify_track_uri", "spotify_episode_uri", "audiobook_chapter_uri")
-#: What is played for less than this many milliseconds does not count, for Spotify either.
+#: Plays shorter than this many milliseconds do not count; Spotify does the same.
 _LEAST = 30_000
 
 
 class _Play(NamedTuple):
-    """Who is played, what, when that ended, and for how many milliseconds."""
+    """The artist or show, the title, the end of the play, and its milliseconds."""
 
     name: str | None
     title: str | None
     time: str | None
     long: float
-    #: Whether it is in the history of a year, whose ends are to the minute.
+    #: Whether it comes from the history of a year, whose times are rounded to minutes.
     is_yearly: bool
 
 
@@ -54,7 +54,7 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
             short += 1
         elif not repeats.has(play.title, play.time, play.long):
             end = (play.time or "")[: len("2023-03-05 20:15")].replace("T", " "), play.long
-            if play.is_yearly and both[end]:  # it is in the extended history, which was read before
+            if play.is_yearly and both[end]:  # it is also in the extended history, which was read first
                 both[end] -= 1
                 repeats.number += 1
                 continue
@@ -84,7 +84,7 @@ def _plays(document: Document) -> Iterator[_Play]:
 
 
 def _begin(play: _Play) -> str | None:
-    """When it began to play, if the end is a time.
+    """The start of the play, if the end is a time.
 
     >>> _begin(_Play("Choir", "Vespers", "2023-03-06 00:01Z", 240000, True))
     '2023-03-05T23:57:00Z'

@@ -1,6 +1,6 @@
-"""Swarm's check-ins: the files of the export, which have names, or answers of the API, which have categories too.
+"""Swarm's check-ins: the files of the export, which have names, or answers of the API, which also have categories.
 
-What Swarm noticed by itself (`visits.json`) are no check-ins and do not count.
+Visits that Swarm detected by itself (`visits.json`) are not check-ins and do not count.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from elsewhere.text import name_list, plural
 
 _ITEMS, _CHECKIN = re.compile(rb'"items"\s*:\s*\['), re.compile(rb'"type"\s*:\s*"checkin"')
 
-#: A venue, where it is, when the visit was, and how many minutes the local time was ahead.
+#: A venue, its coordinates, the time of the visit, and the minutes from UTC to local time.
 _Place: TypeAlias = tuple[dict[str, Any], Coordinates | None, Any, Any]
 
 
@@ -66,7 +66,7 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
 
 
 def _venues(documents: Sequence[Document], notes: list[str]) -> tuple[list[_Place], int, int]:
-    """The venues of the check-ins, the number of those that have none, and of those that were there already."""
+    """The venues of the check-ins, the number of check-ins without one, and the number of repeats."""
     venues, nowhere, repeats = list[_Place](), 0, Repeats()
     for id_, venue, at, moment, offset in items_of_all(documents, _checkins, notes):
         if repeats.has(id_):
@@ -79,7 +79,7 @@ def _venues(documents: Sequence[Document], notes: list[str]) -> tuple[list[_Plac
 
 
 def _checkins(document: Document) -> Iterator[tuple[str | None, dict[str, Any] | None, Coordinates | None, Any, Any]]:
-    """Ids with venues, where they are, and when somebody was there: in UTC, with the minutes to local time."""
+    """Ids with venues, their coordinates, and the time of the visit: in UTC, with the minutes to local time."""
     content = document.json()
     answer = part(content, "response", dict)
     for item in part(content if answer is None else part(answer, "checkins", dict) or {}, "items", list) or ():

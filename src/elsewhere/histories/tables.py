@@ -1,6 +1,6 @@
-"""From the rows of a table, however it is written, to counts by location.
+"""Turn the rows of a table of any format into counts by location.
 
-A table is read batch by batch, and only in the columns that matter, so that its size is no matter.
+A table is read in batches, and only the columns that matter, so it may have any size.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ _MOST = Decimal(sys.float_info.max)
 
 
 class Batch(NamedTuple):
-    """Some rows of a table: a list for each column asked for, and where in the file a row is."""
+    """Some rows of a table: one list per requested column, and a function that locates a row in the file."""
 
     columns: list[list[Any]]
     where: Callable[[int], str]
 
 
 class Table(NamedTuple):
-    """The names of the columns, and how to get at those with the given numbers."""
+    """The names of the columns, and a function that reads the columns with given numbers."""
 
     columns: Sequence[str]
     batches: Callable[[list[int]], Iterator[Batch]]
-    #: The names of the columns that hold numbers, unless the format says what each column is.
+    #: The names of the columns with numbers, unless the format defines each column.
     numeric: Sequence[str] = ()
-    #: Sentences for the person about how the file was read.
+    #: Notes about how the file was read.
     notes: Sequence[str] = ()
 
 
@@ -66,8 +66,8 @@ def count_visits(
 ) -> dict[str, Number]:
     """The sum of the numbers of each location, over the rows of one user if there are users.
 
-    If `spots` are given, the coordinates that the rows of each location have are added to them. If `users` are given,
-    those of the table are added to them, and whoever asks has to check them.
+    If `spots` is given, the coordinates of the rows of each location are added to it. If `users` is given, the users of
+    the table are added to it, and the caller must check them.
     """
     totals: dict[str, Number] = {}
     visits: Counter[str] = Counter()
@@ -117,35 +117,35 @@ def _bins(names: list[str], rows: _Rows, counts: Sequence[float] | None, calenda
 def _add_spots(
     spots: Spots, seen: set[tuple[str, tuple[Any, Any]]], names: list[str], coordinates: list[tuple[Any, Any]]
 ) -> None:
-    """Note where visits were; most rows repeat others, which were `seen`, and are not read again."""
+    """Record the coordinates of visits. Most rows repeat earlier ones, which are in `seen` and are not parsed again."""
     pairs: Iterable[tuple[str, tuple[Any, Any]]] = zip(names, coordinates, strict=False)
     try:
         if seen.issuperset(pairs):
             return
         pairs = dict.fromkeys(zip(names, coordinates, strict=False))
         seen.update(pairs)
-    except TypeError:  # a list, say, in the place of a number
+    except TypeError:  # for example a list instead of a number
         pairs = zip(names, coordinates, strict=False)
     for name, at in pairs:
         add_spots(spots, name, in_degrees(*at))
 
 
 def rows_of_user(values: list[Any], where: Callable[[int], str], users: set[str], wanted: str | None) -> list[int]:
-    """Which rows of a batch are those of the wanted user, if the column of users is this one; `users` learns of all."""
+    """The rows of the wanted user in a batch, given the column of users; all users are added to `users`."""
     told = names_in(values, where, "user")
     users.update(told)
     return [at for at, user in enumerate(told) if wanted in (None, user)]
 
 
 def check_user(wanted: str | None, users: set[str]) -> None:
-    """Whether the users of all tables of a history are one, or the wanted one is among them."""
+    """Raise unless all tables of a history have one user, or the wanted user is among them."""
     check_several(wanted, users)
     if wanted is not None and wanted not in users:
         raise InputError(f"it has no user {quote(wanted)}" + (f", only {_some(users)}" if users else ""))
 
 
 def check_several(wanted: str | None, users: set[str]) -> None:
-    """Several users are an error unless one is wanted."""
+    """Raise if there are several users and none is wanted."""
     if wanted is None and len(users) > 1:
         raise InputError(f"it has the rows of several users; choose one with user, such as {_some(users)}", ("user",))
 
@@ -172,9 +172,9 @@ def count_by_user(table: Table, options: Options) -> dict[str, Counter[str]]:
 
 
 def text_rows(table: Table, key: str, value: str, optional: str) -> Iterator[tuple[str, str, str]]:
-    """The texts in three columns, row by row; a blank one is "", but not that of the key.
+    """The texts in three columns, row by row. A blank text is "", except in the key, where it is an error.
 
-    The optional column may be missing. A JSON object that maps names to anything is the first two.
+    The optional column may be missing. A JSON object provides the first two columns.
     """
     columns: list[int | None] = [0, 1, None]
     if table.columns is not MAPPING:
@@ -190,7 +190,7 @@ def text_rows(table: Table, key: str, value: str, optional: str) -> Iterator[tup
 
 
 def whole(values: list[Any]) -> list[int]:
-    """The values as counts; a ValueError has a clause that says what is wrong."""
+    """The values as counts; a ValueError has a clause with the reason."""
     if set(map(type, values)) == {str}:
         try:
             counts = list(map(int, values))
@@ -202,19 +202,19 @@ def whole(values: list[Any]) -> list[int]:
 
 
 def real(values: list[Any]) -> list[float]:
-    """The values as weights; a ValueError has a clause that says what is wrong."""
+    """The values as weights; a ValueError has a clause with the reason."""
     return [float(_decimal(value)) for value in values]
 
 
 class _Rows(NamedTuple):
-    """A batch with its columns found: what a row may have is None if the table has it not."""
+    """A batch with its columns assigned; a column that the table does not have is None."""
 
     locations: list[Any]
     counts: list[Any] | None
     users: list[str] | None
-    #: A latitude and a longitude of each row, whatever they are.
+    #: The latitude and longitude of each row, unparsed.
     coordinates: list[tuple[Any, Any]]
-    #: When each visit was, and the minutes from UTC to local time, whatever they are.
+    #: The time of each visit and the minutes from UTC to local time, unparsed.
     moments: list[tuple[Any, Any]]
     where: Callable[[int], str]
 
@@ -244,7 +244,7 @@ def _rows(table: Table, options: Options, *, with_coordinates: bool = False) -> 
 
 
 def _moments(found: Columns, names: list[str], values: dict[str, list[Any]]) -> list[tuple[Any, Any]]:
-    """When the visits of some rows were, and the minutes from UTC to local time."""
+    """The times of the visits of some rows, and the minutes from UTC to local time."""
     if not names:
         return []
     offsets = [values[name] for name in names if found.is_offset(name)]
@@ -254,7 +254,7 @@ def _moments(found: Columns, names: list[str], values: dict[str, list[Any]]) -> 
 
 
 def _joined(day: Any, moment: Any) -> Any:
-    """A moment; a time of the day is of use with its date only, and a date alone tells the day."""
+    """A moment from a date and a time of day. A time without a date is useless; a date alone gives the day."""
     if _is_blank(day):
         return moment
     if _is_blank(moment):
@@ -282,7 +282,7 @@ def _some(users: Iterable[str]) -> str:
 
 
 def names_in(values: list[Any], where: Callable[[int], str], what: str) -> list[str]:
-    """The values as names; one that is blank or of another kind is an error."""
+    """The values as names; a blank value or another type is an error."""
     try:
         if all(map(str.strip, set(values))):
             return values
@@ -292,7 +292,7 @@ def names_in(values: list[Any], where: Callable[[int], str], what: str) -> list[
 
 
 def _texts(values: list[Any], where: Callable[[int], str], what: str) -> list[str]:
-    """The values as names, but "" for those that are blank."""
+    """The values as names, with "" for blank values."""
     return ["" if _is_blank(value) else _name(value, where, at, what) for at, value in enumerate(values)]
 
 
@@ -333,8 +333,8 @@ def _whole(value: Any) -> int:
 
 
 def _decimal(value: Any) -> Decimal:
-    """The number that a cell holds, without rounding."""
-    if isinstance(value, list | tuple):  # which Decimal takes for a sign, digits and an exponent
+    """The number in a cell, without rounding."""
+    if isinstance(value, list | tuple):  # Decimal would read it as a sign, digits and an exponent
         raise ValueError("counts must be numbers")
     try:
         number = Decimal("NaN" if isinstance(value, bool) else value)

@@ -1,6 +1,6 @@
-"""Google Takeout, Semantic Location History: a file a month, with a `placeVisit` for every visit.
+"""Google Takeout, Semantic Location History: one file per month, with a `placeVisit` for every visit.
 
-Candidates for where a visit may have been instead, and visits within a visit, are inside of it and do not count.
+A `placeVisit` may contain alternative places and visits within the visit. These do not count.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _KEY = re.compile(rb'"timelineObjects"\s*:\s*\[')
 
 
 class _Visit(NamedTuple):
-    """What the file calls the place, if anything, what it takes it for, where it is, and what tells visits apart."""
+    """The name of the place, if it has one, its type, its coordinates, and the identity of the visit."""
 
     location: str | None
     is_named: bool
@@ -69,7 +69,7 @@ def _visits(keys: tuple[str, ...], document: Document) -> Iterator[_Visit]:
         if visit is None:
             continue
         place, duration = (part(visit, key, dict) or {} for key in ("location", "duration"))
-        # An address may be a position, which would get into a release.
+        # An address may contain a position, which must not get into a release.
         names = (first_text(place, key) for key in keys)
         location = next((name for name in names if name is not None and not tells_position(name)), None)
         # Google has used two forms of times.

@@ -22,18 +22,18 @@ _IPHONE = re.compile(rb'^\[\s*\{[^}]*"(?:startTime|endTime|visit|activity|timeli
 
 def _recognises(document: Document) -> bool:
     beginning = document.beginning
-    if not document.is_json or b'"msPlayed"' in beginning:  # what Spotify played has an end, too
+    if not document.is_json or b'"msPlayed"' in beginning:  # Spotify's plays also have an end
         return False
     return bool(_ANDROID.search(beginning) or _IPHONE.search(beginning))
 
 
 class _Visit(NamedTuple):
-    """The place's id, if there is one, what the phone takes it for, and where it is."""
+    """The place's id, if there is one, its type, and its coordinates."""
 
     location: str | None
     mark: str | None
     coordinates: Coordinates | None
-    #: Whether it is to a part of a place, at the time of a visit to the whole.
+    #: Whether it is a visit to a part of a place during a visit to the whole.
     is_inner: bool
     start: str | None
     identity: tuple[Hashable, ...]
@@ -69,7 +69,7 @@ def _read(documents: Sequence[Document], options: Options) -> Reading:
 
 
 def _read_positions(documents: Sequence[Document], options: Options) -> Reading:
-    """A Timeline without visits may have what they are found by: raw signals, and ways with a time for each point."""
+    """The positions in a Timeline without visits: raw signals, and paths with a time for each point."""
     track = Track()
     for time, at, accuracy in items_of_all(documents, _positions, track.notes):
         if not track.is_inexact(accuracy):
@@ -89,7 +89,7 @@ def _positions(document: Document) -> Iterator[tuple[Any, Coordinates | None, An
 
 
 def _time(point: Any, begin: float | None) -> Any:
-    """When a point of a way was: told on Android, minutes after the begin of the way on the iPhone."""
+    """The time of a point on a path: given on Android, and minutes after the start of the path on the iPhone."""
     if not isinstance(point, dict) or "time" in point or begin is None:
         return point.get("time") if isinstance(point, dict) else None
     try:
@@ -119,7 +119,7 @@ def _visits(document: Document) -> Iterator[_Visit]:
 
 
 def _coordinates(place: dict[str, Any]) -> Coordinates | None:
-    """Where a place is: under a key of its own on Android, a bare text on the iPhone."""
+    """The coordinates of a place: under their own key on Android, and a plain text on the iPhone."""
     at = place.get("placeLocation")
     return in_text(at.get("latLng") if isinstance(at, dict) else at)
 

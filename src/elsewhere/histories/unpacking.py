@@ -1,4 +1,4 @@
-"""What comes out of packed files, up to a limit."""
+"""Unpack files up to a limit."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import IO, Any, BinaryIO
 
 from elsewhere.model.errors import InputError
 
-#: Nothing honest gets that many times larger, unless it is small.
+#: The largest ratio of unpacked to packed size, except for small files.
 _HIGHEST_RATIO = 200
 _ALWAYS_UNPACKED = 1 << 24
 
 
 class TooLarge(InputError):
-    """There is more in a file than may be read; what there is must not pass for all of it."""
+    """A file has more content than allowed; a truncated read must not pass for all of it."""
 
 
 @dataclass
 class Budget:
-    """How much may still be unpacked."""
+    """The number of bytes that may still be unpacked."""
 
     left: int
 
 
 class Unpacked(io.RawIOBase):
-    """What comes out of a packed file, for as long as it is not more than anything honest."""
+    """The content of a packed file; raises if it exceeds the limits."""
 
     def __init__(self, files: Sequence[io.BufferedIOBase | BinaryIO | IO[bytes]], size: int, budget: Budget) -> None:
         """Reads the first of the files, and closes them all."""

@@ -1,4 +1,4 @@
-"""Files that look like a history but are none; each refusal says what to give instead."""
+"""Files that look like a history but are not; each error says what to use instead."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _REFUSALS = {
 
 
 def refuse_unsupported(documents: Iterable[Document]) -> None:
-    """Raises `InputError` if one of the documents is no history but looks like one."""
+    """Raise `InputError` if one of the documents only looks like a history."""
     for document in documents:
         for mark, because in _REFUSALS.items():
             if document.is_json and mark.search(document.beginning):

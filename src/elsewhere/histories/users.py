@@ -1,4 +1,4 @@
-"""How many visits each user of a file has: what a person needs to know to choose one."""
+"""The number of visits of each user of a file, so that a person can choose one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def visits_by_user(
     count_column: str | None = None,
     user_column: str | None = None,
 ) -> dict[str, int]:
-    """The number of visits of every user in a file that `read` refuses because it has several; none if it has none."""
+    """The number of visits of every user in a file with several users, which `read` refuses; empty without users."""
     options = Options(None, location_column, count_column, user_column)
     visits: Counter[str] = Counter()
     with opened(path) as documents:

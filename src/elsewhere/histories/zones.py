@@ -20,25 +20,25 @@ from elsewhere.model.parts import place_of
 from elsewhere.text import name_list, one_line, plural, quote
 
 _EARTH = 6_371_000.0
-#: No file of zones has more bytes.
+#: The most bytes of a file of zones.
 _MOST_BYTES = 2**26
 _NUMBER = r"\s*([-+]?\d+(?:\.\d*)?)\s*"
 _CIRCLE = re.compile(rf"{_NUMBER},{_NUMBER},\s*([^,]+)", re.ASCII)
 
-#: The coordinates of all visits to each place, as `History.spots` has them.
+#: The coordinates of all visits to each place, as in `History.spots`.
 Spots: TypeAlias = Mapping[str, Collection[Coordinates]]
-#: The corners of a ring as longitudes and latitudes, as GeoJSON has them.
+#: The corners of a ring as longitudes and latitudes, as in GeoJSON.
 Ring: TypeAlias = list[tuple[float, float]]
 
 
 class Zone(Protocol):
-    """An area. What is on its border is inside, to be on the safe side."""
+    """An area. Its border counts as inside, to be safe."""
 
     def has(self, at: Coordinates) -> bool: ...
 
 
 class Circle(NamedTuple):
-    """All that is at most `radius` metres from a spot."""
+    """Everything within `radius` metres of a spot."""
 
     middle: Coordinates
     radius: float
@@ -58,7 +58,7 @@ class Polygon(NamedTuple):
     holes: list[Ring]
 
     def has(self, at: Coordinates) -> bool:
-        # A ring across the date line goes on beyond 180 degrees, and its hole may be written on the other side.
+        # A ring across the date line continues beyond 180 degrees, but its hole may be written with negative ones.
         spots = [(at[1] + turn, at[0]) for turn in (0.0, 360.0)]
         if any(_on_border(ring, *spot) for ring in (self.outer, *self.holes) for spot in spots):
             return True
@@ -140,16 +140,16 @@ def in_zones(history: History, zones: Sequence[str]) -> frozenset[str]:
 
 
 def inside(spots: Spots, zones: Sequence[Zone], names: Iterable[str]) -> frozenset[str]:
-    """Those of the names that are of places with at least one spot in a zone, or of bins of such a place.
+    """The names of places with at least one spot in a zone, and of all bins of such places.
 
-    The visit inside may be in another bin: what is known of a place holds for all its bins.
+    The visit inside the zone may be in another bin of the place.
     """
     places = {_place(name) for name, all_at in spots.items() if any(zone.has(at) for zone in zones for at in all_at)}
     return frozenset(name for name in names if _place(name) in places)
 
 
 def check_located(spots: Spots, names: Iterable[str]) -> None:
-    """Raise unless it is known where all the places called `names` are: one of the others may be in a zone."""
+    """Raise unless all places in `names` have coordinates, because a place without them may be in a zone."""
     if not spots:
         raise InputError(
             "the history does not say where its places are, so sensitive_zones cannot be used; name the places with "
@@ -167,7 +167,7 @@ def check_located(spots: Spots, names: Iterable[str]) -> None:
 
 
 def _place(name: str) -> str:
-    """What tells whether two bins are of one place."""
+    """The key of a bin's place: equal for two bins of one place."""
     return name_key(place_of(name))
 
 
@@ -186,7 +186,7 @@ def _read_area(path: Path, given: str) -> Area:
 
 
 def parse_area(name: str, content: bytes) -> Area:
-    """The polygons in the content of a GeoJSON file; `name` is how errors call the file."""
+    """The polygons in the content of a GeoJSON file; `name` is its name in errors."""
     try:
         parsed = json.loads(content.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
@@ -228,11 +228,11 @@ def _ring(positions: Any) -> Ring:
 
 
 def _ring_on_map(written: Ring) -> Ring:
-    """The ring that is meant. A side of more than 180 degrees is meant to cross the date line, not the whole map."""
+    """The intended ring: a side of more than 180 degrees crosses the date line, not the whole map."""
     ring = _the_short_way(written)
     sides = [abs(east - west) for (west, _), (east, _) in pairwise(written)]
     if not _is_around_area(ring) and all(side <= 180 or side == 360 for side in sides):
-        ring = _turned(written)  # all longitudes, as written
+        ring = _turned(written)  # with the longitudes as written
     if ring[0] != ring[-1]:
         raise ValueError("it has a ring around a pole; give a circle there, such as 90,0,300km")
     if not _is_around_area(ring):
@@ -261,7 +261,7 @@ def _turned(ring: Ring) -> Ring:
 def _is_around_area(ring: Ring) -> bool:
     (x, y), extent = ring[0], max(max(column) - min(column) for column in zip(*ring, strict=True))
     area = sum((x0 - x) * (y1 - y) - (x1 - x) * (y0 - y) for (x0, y0), (x1, y1) in pairwise(ring)) / 2
-    # What rounding makes of no area is far below this, and the area of a street is far above it.
+    # The rounding error of an empty area is far below this, and the area of a street is far above it.
     return ring[0] == ring[-1] and abs(area) > 1e-9 * extent**2
 
 

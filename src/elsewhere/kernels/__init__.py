@@ -1,1 +1,1 @@
-"""How loops over arrays run: compiled or interpreted, and until somebody ends them."""
+"""Run loops over arrays, compiled or interpreted, and cancel them."""

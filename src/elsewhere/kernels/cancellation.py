@@ -1,4 +1,4 @@
-"""Ending a search from outside, when nobody waits for its answer any more."""
+"""Cancel a search from outside, if nobody waits for its answer any more."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-#: Is called whenever a search looks at the clock.
+#: Called whenever a search checks the clock.
 _check: ContextVar[Callable[[], None] | None] = ContextVar("check", default=None)
 
 
 @contextmanager
 def cancellable(check: Callable[[], None]) -> Iterator[None]:
-    """Call `check` now and then while this thread searches, after what is called already; what it raises ends it."""
+    """Call `check` regularly while this thread searches, after earlier checks; an exception ends the search."""
     before = _check.get()
 
     def both() -> None:
@@ -28,6 +28,6 @@ def cancellable(check: Callable[[], None]) -> Iterator[None]:
 
 
 def check_cancelled() -> None:
-    """Give the caller of the search a chance to end it."""
+    """Call all checks; an exception ends the search."""
     if (check := _check.get()) is not None:
         check()

@@ -1,8 +1,10 @@
 """The first answers of a process, before its kernels are compiled or loaded.
 
-To load the compiler takes longer than to interpret a small question, and to compile takes many seconds, once on a
-machine. So small questions are interpreted at first. After some of them another process compiles everything into the
-cache on disk, and once it has ended, kernels are loaded from there. A large question is compiled for at once.
+Loading the compiler takes longer than interpreting a small question, and compiling takes many seconds, once per
+machine. So small questions are interpreted at first. After some of them, another process compiles everything into the
+cache on disk. Once it has ended, kernels are loaded from there. Large questions compile what they need at once.
+
+Many commands may start at once on a new machine. Only one of them compiles, and the others wait for it.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,11 +25,11 @@ from elsewhere.kernels.jit import interpreting, is_interpreting
 
 T = TypeVar("T")
 
-#: Seconds after which a question turns out not to be small.
+#: Seconds after which a question is no longer considered small.
 PATIENCE = 1.0
-#: Seconds of interpreting after which it is worth while to compile.
+#: Seconds of interpreting after which compiling pays off.
 _ENOUGH = 0.3
-#: Seconds between two looks at the process that compiles.
+#: Seconds between two checks of the process that compiles.
 _LOOK = 0.05
 
 _lock = threading.Lock()
@@ -38,11 +41,11 @@ _is_over = False
 
 
 class _TookTooLong(Exception):
-    """A question is not as small as it looked."""
+    """A question is larger than it looked."""
 
 
 def soonest(answer: Callable[[], T], is_small: bool) -> T:
-    """What `answer` returns, interpreted if that is likely to take less time."""
+    """The result of `answer`, interpreted if that is probably faster."""
     if is_interpreting() or is_compiled():
         return answer()
     if not is_small:
@@ -64,7 +67,7 @@ def soonest(answer: Callable[[], T], is_small: bool) -> T:
 
 
 def compile_at_once() -> None:
-    """Interpret nothing any more: many questions will come."""
+    """Stop interpreting, because many questions will come."""
     global _is_over
     _is_over = True
 
@@ -72,11 +75,11 @@ def compile_at_once() -> None:
 def compile_in_background(awaited: bool = False) -> None:
     """Start the process that compiles, unless it was started before.
 
-    Large questions compile for themselves what they need. If the process is `awaited`, they wait for it instead, and
-    leave the processor to others.
+    Large questions compile what they need themselves. If the process is `awaited`, they wait for it instead, which
+    leaves the processor free.
 
-    It is not a thread, which would hold up the others; and a process that ends while the compiler is at work in one of
-    its threads may crash.
+    It is not a thread, because that would slow down other threads, and a process that ends while one of its threads
+    compiles may crash.
     """
     global _process, _began, _is_awaited
     with _lock:
@@ -89,12 +92,34 @@ def compile_in_background(awaited: bool = False) -> None:
         _began = time.monotonic()
         try:
             _process = subprocess.Popen(
-                [sys.executable, "-c", f"import {__name__.partition('.')[0]}.preload"],
+                [sys.executable, "-c", f"from {__name__} import fill_cache; fill_cache()"],
                 stdin=nowhere, stdout=nowhere, stderr=nowhere,
                 cwd=found_at, env={**os.environ, "PYTHONPATH": path}, start_new_session=True,
             )  # fmt: skip
-        except (OSError, TypeError):  # no process can be had, or nobody knows the name of the interpreter
+        except (OSError, TypeError):  # no process can be started, or the interpreter's path is unknown
             compile_at_once()
+
+
+def fill_cache() -> None:
+    """Compile everything into the cache on disk; if another process does so already, wait until it has ended."""
+    if _is_first():
+        import_module(f"{__name__.partition('.')[0]}.preload")
+
+
+def _is_first() -> bool:
+    """Whether no other process fills the cache, once none does. Others wait from then on until this one has ended."""
+    try:
+        import fcntl
+
+        folder = os.open(os.environ.get("NUMBA_CACHE_DIR") or Path(__file__).parent, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            return False
+    except (ImportError, OSError):  # on Windows, or where folders cannot be locked, two may compile at once
+        pass
+    return True
 
 
 def wait() -> None:
@@ -104,7 +129,7 @@ def wait() -> None:
 
 
 def seconds_compiling() -> float | None:
-    """For how long the process that compiles has run; None if it does not run."""
+    """The seconds for which the compiling process has run; None if it does not run."""
     return time.monotonic() - _began if _process is not None and _process.poll() is None else None
 
 
@@ -115,7 +140,7 @@ def _wait_if_awaited() -> None:
 
 
 def is_compiled() -> bool:
-    """Whether kernels can be loaded, so that nothing is interpreted any more."""
+    """Whether kernels can be loaded, so that nothing is interpreted."""
     if not _is_over and _process is not None and _process.poll() is not None:
         compile_at_once()
     return _is_over

@@ -1,16 +1,16 @@
-"""Kernels: plain functions of loops and arrays that run compiled by Numba, or interpreted as they are.
+"""Kernels: plain functions with loops over arrays, which run compiled by Numba or interpreted.
 
-One implementation, two ways to run it, with the same answer to the last bit; `first_answers` chooses the way.
+There is one implementation and two ways to run it, with the same result to the last bit; `first_answers` chooses.
 
-Numba keeps its cache beside the source file or in the user's cache folder. A read-only installation under a
-read-only home has neither, and decorating with ``cache=True`` raises there; such a process compiles for itself.
+Numba keeps its cache beside the source file or in the user's cache folder. A read-only installation with a read-only
+home has neither, and ``cache=True`` raises an error there. Such a process compiles without a cache.
 
-Numba notices a change of a kernel's own file only, so kernels that call each other stay in one file, or are decorated
-with `kernel_over`.
+Numba's cache only notices changes in a kernel's own file, so kernels that call each other share a file, or are
+decorated with `kernel_over`.
 
-A kernel may take named tuples but returns plain ones. Numba makes a named tuple by calling its class, and a Ctrl-C that
-comes during that call ends the process with a segmentation fault. Their fields are put into local variables before a
-loop: each access to an array in a tuple counts a reference.
+A kernel may take named tuples but returns plain ones. Numba creates a named tuple by calling its class, and a Ctrl-C
+during that call ends the process with a segmentation fault. Copy the fields of tuples into local variables before a
+loop: each access to an array in a tuple updates a reference count.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def interpreting() -> Iterator[None]:
     """Run the kernels that this thread calls without the compiler."""
     before, _this_thread.interpreting = is_interpreting(), True
     try:
-        with np.errstate(over="ignore", invalid="ignore"):  # compiled kernels say nothing either
+        with np.errstate(over="ignore", invalid="ignore"):  # compiled kernels do not warn either
             yield
     finally:
         _this_thread.interpreting = before
@@ -58,19 +58,19 @@ class Kernel:
         update_wrapper(self, function)
 
     def __call__(self, *args: Any) -> Any:
-        # As `is_interpreting` does, whose call would take longer than many a kernel.
+        # Repeats `is_interpreting`, because a call of that takes longer than many kernels.
         interpreted = getattr(_this_thread, "interpreting", False)
         return self.function(*args) if interpreted else self.compiled(*args)
 
     @cached_property
     def compiled(self) -> Any:
-        """The function as Numba has it, which runs without the interpreter's lock."""
+        """The compiled function, which releases the GIL."""
         njit, unliteral = _numba().njit, _numba().types.unliteral
         try:
             compiled = njit(cache=True, nogil=True)(self.function)
         except RuntimeError:  # no place for a cache
             return njit(nogil=True)(self.function)
-        # Where another kernel passes a constant, that is a number like others, and no reason to compile this one again.
+        # Otherwise Numba compiles another version for each constant that a kernel passes to this one.
         template = compiled.get_call_template
         compiled.get_call_template = lambda given, named: template(tuple(map(unliteral, given)), named)
         index = getattr(compiled._cache, "_cache_file", None)  # None if nothing is cached
@@ -86,7 +86,7 @@ def kernel(function: F) -> F:
 
 
 def kernel_over(*modules: ModuleType) -> Callable[[F], F]:
-    """A decorator like `kernel` for kernels that call those of other modules: their cache is void if one changes."""
+    """A decorator like `kernel`, for kernels that call those of other modules: a change there voids their cache."""
 
     def decorate(function: F) -> F:
         return cast(F, Kernel(function, modules))
@@ -95,22 +95,22 @@ def kernel_over(*modules: ModuleType) -> Callable[[F], F]:
 
 
 def items(array: NDArray[Number]) -> NDArray[Number]:
-    """An array whose numbers a kernel reads and writes one by one: compiled, it is the array itself.
+    """An array that a kernel reads and writes number by number. In a compiled kernel it is the array itself.
 
-    Interpreted, it is a view with Python's own numbers, with which a loop takes a fraction of the time that it takes
-    with NumPy's.
+    In an interpreted kernel it is a memoryview, whose numbers are Python's own. Loops over these are several times as
+    fast as loops over NumPy's numbers.
     """
     return cast("NDArray[Number]", memoryview(cast(Any, array)))
 
 
 def array_of(view: NDArray[Number]) -> NDArray[Number]:
-    """The array of which these are the items."""
+    """The array that `items` was called with."""
     return np.asarray(view)
 
 
 @cache
 def _numba() -> Any:
-    """The compiler, which takes kernels for what they are compiled to where one calls another, and items for arrays."""
+    """Numba, set up so that kernels can call each other, `items` and `array_of`."""
     import numba
     from numba.core import event, imputils
     from numba.extending import lower_builtin, type_callable, typeof_impl
@@ -127,7 +127,7 @@ def _numba() -> Any:
         return numba.types.Dispatcher(value.compiled)
 
     class Announcement(event.Listener):
-        """Tells a person at a terminal, once, why the first question ever takes so long."""
+        """Prints once, on a terminal, why the very first question takes so long."""
 
         due = True
 

@@ -1,4 +1,4 @@
-"""The array types that the layers hand to each other."""
+"""The array types that the layers share."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ Number = TypeVar("Number", bound=np.generic)
 
 
 def exact_sum(counts: Ints) -> int:
-    """The sum of nonnegative counts, right even where it is beyond 64 bits."""
+    """The sum of nonnegative counts, correct even if it exceeds 64 bits."""
     nearly = float(counts.sum(dtype=np.float64))
     return int(nearly) if nearly < 2.0**52 else sum(counts.tolist())

@@ -1,4 +1,4 @@
-"""What a history and a target have in common: they are compared place by place, or by the totals of kinds of place."""
+"""Compare a history with a target: place by place, or by the totals of kinds of place."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from elsewhere.model.taxonomy import UNKNOWN_KIND, Taxonomy
 
 Number = TypeVar("Number", int, float)
 
-#: A target of which less than this share matches is taken for a mistake.
+#: If less than this share of a target matches, it is probably a mistake.
 _LEAST_SHARE = 0.5 - 1e-9
-#: Names of kinds that many people give to places of their own.
+#: Names of kinds that many people also give to their own places.
 _EVERYBODYS = ("home", "work")
 
 
 class Match(NamedTuple):
-    """What the places of a history have to do with those of a target."""
+    """How the places of a history match those of a target."""
 
     #: What the history is compared with.
     target: Mapping[str, Any]
-    #: The kind of the target that a place counts for, by place; None if places match by name alone.
+    #: The target's kind for each place; None if places match by name.
     kinds: Mapping[str, str] | None
     #: The share of the target's weight that has a counterpart.
     share: float
@@ -72,10 +72,9 @@ class Comparison:
         self.is_of_kinds = all(self._by_name.path(name) for name in self._shares)
 
     def match(self, history: NameIndex) -> Match:
-        """What a history with these places has to do with the target.
+        """How a history with these places matches the target.
 
-        A target of kinds is compared with the totals of kinds, unless most names in the history are those of kinds,
-        too.
+        A target of kinds is compared with the totals of kinds, unless most names in the history are also kinds.
         """
         if not self.is_of_kinds:
             return Match(self._target, None, self.share(self.names_in(history)))
@@ -87,11 +86,11 @@ class Comparison:
         return Match(self._totals, kinds, sum(share for kind, share in shares.items() if kind in found))
 
     def _has_kinds(self, history: NameIndex) -> bool:
-        """Whether most names in a history are names of kinds, home and work apart, which places are called, too."""
+        """Whether most names in a history are names of kinds, except home and work, which are also names of places."""
         return sum(self.votes(history)) >= 0
 
     def votes(self, places: NameIndex) -> list[int]:
-        """Whether each place says that a history is compared by name (1) or by kind (-1); most votes decide."""
+        """The vote of each place: compare by name (1) or by kind (-1). The majority decides."""
         if not self.is_of_kinds:
             return [1] * len(places.keys)
         known = self._by_name.known_kinds(places)
@@ -125,7 +124,7 @@ class Comparison:
 
 
 class _Kinds:
-    """The kinds of a target, and the places that count for them."""
+    """The kinds of a target, and the places that belong to them."""
 
     def __init__(self, shares: Mapping[str, float], taxonomy: Taxonomy, depth: int) -> None:
         self._depth = depth
@@ -139,10 +138,10 @@ class _Kinds:
                 self._below.setdefault(above, kind)
 
     def of(self, places: Iterable[str], taxonomy: Taxonomy) -> dict[str, str]:
-        """The kind that each place counts for: the lowest at or above its own, down to the level.
+        """The target's kind for each place: the lowest at or above the place's own kind, down to the level.
 
-        A place of which only a wider kind is known, such as one for work, counts for the heaviest kind below it. Places
-        that count for none are left out.
+        If only a broader kind of a place is known, such as work, the place counts for the heaviest kind below it.
+        Places without a kind of the target are left out.
         """
         kinds = {}
         for place in places:
@@ -157,7 +156,7 @@ class _Kinds:
 def totals_by_kind(
     weights: Mapping[str, Number], taxonomy_of: Callable[[str], Taxonomy], depth: int
 ) -> dict[str, Number]:
-    """The weights of the kinds of place at a level of the taxonomy of each, counted from 1 at the top."""
+    """The weights by kind at a level of the taxonomy, counted from 1 at the top."""
     totals: dict[str, Number] = {}
     for location, weight in weights.items():
         kind = taxonomy_of(location).kind_at(location, depth)

@@ -20,7 +20,7 @@ from elsewhere.text import closest, name_list, plural, quote
 
 
 def union_of(question: Question, target: NameIndex | None) -> tuple[NameIndex, Ints]:
-    """The locations of history, candidates, earlier release and target: a place that is spelt differently only once."""
+    """The locations of history, candidates, earlier release and target; different spellings of a place count once."""
     history = question.history
     candidates = _names("candidates", question.candidates)
     for name in candidates:
@@ -35,12 +35,12 @@ def union_of(question: Question, target: NameIndex | None) -> tuple[NameIndex, I
     if target is not None:
         index = index.union(target)
     if index is history.index:
-        return index, history.counts.copy()  # writable: to compiled code another type than read-only
+        return index, history.counts.copy()  # writable, because read-only is another type for compiled code
     return index, align(index, history.index, history.counts)
 
 
 def visited_in(earlier: object) -> list[str]:
-    """The places that have visits in an earlier release, if that is what a lower bound is."""
+    """The places with visits in an earlier release, if `lower` is one."""
     return [*compress(earlier.locations, earlier.counts.tolist())] if isinstance(earlier, Histogram) else []
 
 
@@ -86,13 +86,13 @@ def bounds_of(question: Question, index: NameIndex, original: Ints, size: int, s
     not_raised = [at for name in question.not_raised for at in index.positions(name)]
     upper[not_raised] = np.minimum(upper, np.maximum(original, lower))[not_raised]
     upper[closed] = 0
-    if question.size == "free":  # what is not added elsewhere
+    if question.size == "free":  # the visits that may be added
         upper = np.minimum(upper, lower + max(size - exact_sum(lower), 0))
     return lower, upper
 
 
 def _earlier_counts(question: Question, index: NameIndex, size: int) -> Ints:
-    """The counts of an earlier release, if that is what `lower` is: its names are places, never patterns."""
+    """The counts of an earlier release, if `lower` is one. Its names are places, never patterns."""
     lower, earlier = np.zeros(len(index.names), dtype=np.int64), question.lower
     if not isinstance(earlier, Histogram):
         return lower
@@ -118,7 +118,7 @@ def _not_kept(index: NameIndex, lower: Ints, closed: Flags, sensitive: Flags, on
 
 
 def check_growth(question: Question, lower: Ints, size: int) -> None:
-    """Raise if there is no room for an earlier release; a history that only grows always leaves some."""
+    """Raise if there is no room for an earlier release. A history that only grows always has room."""
     earlier, needed = question.lower, exact_sum(lower)
     if not isinstance(earlier, Histogram) or needed <= size:
         return
@@ -130,7 +130,7 @@ def check_growth(question: Question, lower: Ints, size: int) -> None:
 
 
 def bound_by_place(name: str, given: Any, index: NameIndex, stricter: Callable[[int, int], int]) -> dict[int, int]:
-    """The bound of each place that is named; a name goes before a pattern, and of two patterns the stricter holds."""
+    """The bound of each named place. A name takes precedence over a pattern, and of two patterns the stricter holds."""
     if given is None:
         return {}
     if not hasattr(given, "items"):
@@ -154,7 +154,7 @@ def bound_by_place(name: str, given: Any, index: NameIndex, stricter: Callable[[
 
 
 def forbidden_rows(question: Question, index: NameIndex) -> Ints:
-    """The forbidden histograms that have no visit elsewhere, a row each."""
+    """The forbidden histograms without visits at other locations, one row each."""
     rows = []
     for given in as_list("forbidden", question.forbidden, "histograms"):
         histogram = given if isinstance(given, Histogram) else Histogram(given)

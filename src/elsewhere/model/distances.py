@@ -1,7 +1,7 @@
 """The distances between histograms: sums over bins of a term of (reference count, count).
 
-`Measure` is a distance with its reference put in, ready to be asked about any histogram of a given size. All of it
-is plain NumPy: `elsewhere.verify` relies on this module and on no solver.
+`Measure` is a distance with a fixed reference, for any histogram of a given size. All of it is plain NumPy:
+`elsewhere.verify` relies on this module and on no solver.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SLACK = 1e-12
 
 
 def slack(limit: float) -> float:
-    """How far beyond a limit floating point may be: 1e-12, and the rounding of the limit itself where that is more."""
+    """The tolerance of a limit: 1e-12, or the rounding of the limit itself if that is more."""
     return _SLACK + 4.0 * float(np.finfo(np.float64).eps) * abs(limit) if abs(limit) < math.inf else 0.0
 
 
@@ -94,7 +94,7 @@ def _variational_ratio(slope: float) -> float:
 
 @dataclass(frozen=True)
 class Distance:
-    """A distance: its terms over arrays, and what the solvers need to know of it."""
+    """A distance: its terms over arrays, and the properties that the solvers need."""
 
     name: str
     terms: Callable[[Floats, Floats, Size, Size], Floats]
@@ -102,8 +102,8 @@ class Distance:
     root: bool = False
     #: Whether some term is infinite.
     unbounded: bool = False
-    #: For a distance of shares: the ratio of count share to reference share at which a term has this slope, whatever
-    #: the shares are, so that the term minus slope times share is least there. None for a distance of counts.
+    #: For a distance of shares: the ratio of count share to reference share at which a term has this slope, for any
+    #: shares; the term minus slope times share is least there. None for a distance of counts.
     ratio: Callable[[float], float] | None = None
 
 
@@ -122,7 +122,7 @@ DISTANCES = {distance.name: distance for distance in _BUILT_IN}
 
 
 def find_distance(wanted: DistanceLike) -> Distance:
-    """The built-in distance of that name, or the user's own function as one; without its tree or kernel."""
+    """The built-in distance of that name, or the user's function as a distance; without its tree or kernel."""
     if isinstance(wanted, TreeDistance | KindDistance):
         wanted = wanted.name
     if isinstance(wanted, SmoothedJS):
@@ -175,12 +175,12 @@ def _checked(name: str, arguments: tuple[float, int], value: float) -> float:
 class Measure(NamedTuple):
     """A distance from a fixed reference to histograms of a fixed size.
 
-    A root is left to the end: terms, limits and totals are those of the sum below it, and `from_total` puts it on.
-    Over a tree the terms are those of its nodes, each with its weight; the first of them are those of the bins. With a
-    `smoother`, the matrix of a `SmoothedJS`, they are those of the smoothed histograms.
+    Terms, limits and totals are those of the sum; if the distance has a root, `from_total` takes it at the end. Over a
+    tree the terms are those of its nodes with their weights; those of the bins come first. With a `smoother`, the
+    matrix of a `SmoothedJS`, the terms are those of the smoothed histograms.
 
-    With `enough` the measure says how far the distance is from being large enough: terms are negated, and one that is
-    enough alone counts as `enough`. If only an infinite term is enough, such a term counts as -1 and any other as 0.
+    With `enough`, the measure says how far the distance is from being large enough: terms are negated, and a term that
+    alone is enough counts as `enough`. If only an infinite term is enough, it counts as -1 and any other term as 0.
     """
 
     distance: Distance
@@ -213,7 +213,7 @@ class Measure(NamedTuple):
         return self.counted(terms)
 
     def counted(self, terms: Floats) -> Floats:
-        """The terms as they are added up: as they are, unless the distance is to be large enough."""
+        """The terms to add up: unchanged, unless `enough` is set."""
         if self.enough is None:
             return terms
         return -np.isinf(terms).astype(np.float64) if self.enough == math.inf else -np.minimum(terms, self.enough)
@@ -237,12 +237,12 @@ class Measure(NamedTuple):
         return math.sqrt(max(total, 0.0)) if self.distance.root else total
 
     def to_total(self, distance: float) -> float:
-        """The sum of terms that makes up `distance`."""
+        """The sum of terms for a given `distance`."""
         return distance * distance if self.distance.root else distance
 
 
 def over_taxonomy(wanted: DistanceLike, taxonomy: Taxonomy | None, levels: Sequence[float] | None) -> DistanceLike:
-    """The distance over a taxonomy if one is given: what the arguments `taxonomy` and `levels` of the verbs mean."""
+    """The distance over a taxonomy if one is given, by the arguments `taxonomy` and `levels` of the verbs."""
     if taxonomy is None:
         if levels is not None:
             raise InputError("levels is given without a taxonomy", ("levels",))

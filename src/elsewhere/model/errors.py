@@ -1,4 +1,4 @@
-"""The errors of this package: types that a program can tell apart, and sentences that a person can read."""
+"""The errors of this package: types for programs, and sentences for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Releases of a free size: what a question may ask of them."""
+"""Releases of a free size: checks of their questions."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """What a stranger could still guess from a release: plain sentences, each with a measured figure and its source.
 
-A figure was measured under some condition: how many visits were hidden, or which limit the quality loss had. The one
-whose condition is nearest to the release at hand is given, with the condition itself. Nothing is computed for other
-conditions: what nobody has measured is said to be unknown.
+A figure was measured under a condition: how many visits were hidden, or the limit on the quality loss. The figure whose
+condition is nearest to the release is given, together with its condition. Nothing is extrapolated: what nobody has
+measured is reported as unknown.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from elsewhere.model.trees import KindDistance, TreeDistance
 
 _STRANGER = "A stranger who has seen many releases tells one like this from"
 _PAIRS = "in {about} {cases} of 100 cases (50 is guessing)."
-#: What each attack amounts to. Profiling depends on the goal, repetition on whether there are lower bounds, and
-#: re-identification on what is known.
+#: A sentence for each attack. Profiling depends on the goal, repetition on whether there are lower bounds, and
+#: re-identification on what the attacker knows.
 _SENTENCES: dict[str, str] = {
     "detection": f"{_STRANGER} a genuine history {_PAIRS}",
     "resemble": f"{_STRANGER} the history of somebody who really is like the target {_PAIRS}",
@@ -42,7 +42,7 @@ _SENTENCES: dict[str, str] = {
     "halves": "Somebody who knows half of a person's visits finds a release of the other half among those of {users:,} "
     "people in {about} {cases} of 100 cases.",
 }
-#: What is unknown where an attack has no figure.
+#: The sentence for an attack without a figure.
 _UNKNOWN: dict[Attack, str] = {
     "detection": "how well a release like this is recognised",
     "profiling": "how well a release like this is recognised",
@@ -50,17 +50,17 @@ _UNKNOWN: dict[Attack, str] = {
     "repetition": "what two releases tell together",
     "reidentification": "how often somebody who knows some of the visits finds the release among others",
 }
-#: What a condition is at least, so that it has a logarithm.
+#: A lower bound on conditions, so that they have a logarithm.
 _LEAST = 1e-6
-#: Hidden places whose kinds are looked up.
+#: The most hidden places whose kinds are looked up.
 _MOST_PLACES = 500
 
 
 @dataclass(frozen=True)
 class Guess:
-    """What a stranger could guess, in one sentence, and where that is known from. It is private."""
+    """A sentence about what a stranger could guess, with its source. It is private."""
 
-    #: None if the sentence says what is unknown.
+    #: None if the sentence is about something unknown.
     attack: Attack | None
     sentence: str
     source: str | None = None
@@ -77,12 +77,12 @@ class Guess:
 
 @dataclass(frozen=True)
 class Situation:
-    """What the figures are looked up by. What is None is not known, as for the many users of a batch."""
+    """The keys for looking up figures. None means unknown, as for the many users of a batch."""
 
     goal: Goal
     method: Method
     aim: Aim | None
-    #: Whether visits are hidden, and which share of all.
+    #: Whether visits are hidden, and what share of all.
     hides: bool
     hidden: float | None
     limit: float | None
@@ -93,7 +93,7 @@ class Situation:
     other_kinds: bool
     #: Whether drawn visits also go to popular places where the person never was.
     popularity: bool = False
-    #: What nobody has measured.
+    #: The unmeasured properties of the release.
     unmeasured: tuple[str, ...] = ()
 
 
@@ -147,7 +147,7 @@ def hidden_kinds(covered: Mapping[str, Collection[str]], places: Sequence[str]) 
 def unmeasured(
     distances: Iterable[DistanceLike], *, over_taxonomy: bool = False, resized: bool = False, in_parts: bool = False
 ) -> tuple[str, ...]:
-    """What nobody has measured: the figures are for the standard distance, and for releases of the history's size."""
+    """The unmeasured properties: the figures are for the standard distance, and for releases of the history's size."""
     words = ["distances over a taxonomy"] if over_taxonomy else []
     for distance in distances:
         if isinstance(distance, TreeDistance):
@@ -187,7 +187,7 @@ def guesses(situation: Situation, known: Sequence[Figure] | None = None) -> tupl
 
 
 def _is_alike(figure: Figure, situation: Situation) -> bool:
-    # A draw has one aim only, whatever it is called.
+    # A drawn release has only one aim.
     same_aim = situation.method == "drawn" or (figure.aim == "least-loss") == (situation.aim == "least-loss")
     same_places = (figure.goal, figure.method) != ("hide", "drawn") or figure.popularity == situation.popularity
     return same_aim and same_places and (figure.goal, figure.method) == (situation.goal, situation.method)
@@ -213,7 +213,7 @@ def _attacks(situation: Situation) -> Iterator[Attack]:
 
 
 def _groups(attack: Attack, fitting: Sequence[Figure], situation: Situation) -> Iterator[list[Figure]]:
-    """The figures that answer one question each, of every set of users the nearest ones, the worst set first."""
+    """The figures for each question: the nearest of every set of users, the worst set first."""
     asked = [figure for figure in fitting if figure.attack == attack]
     if attack == "repetition":
         asked = [figure for figure in asked if figure.lower == situation.lower]
@@ -229,12 +229,12 @@ def _groups(attack: Attack, fitting: Sequence[Figure], situation: Situation) -> 
 
 
 def _question(figure: Figure) -> str | None:
-    """What tells several questions of one attack apart."""
+    """The key that distinguishes several questions of one attack."""
     return {"inference": figure.kind, "reidentification": figure.knows}.get(figure.attack)
 
 
 def _nearest(same: list[Figure], situation: Situation) -> list[Figure]:
-    """The figure with the nearest condition, or all of them if the condition is not known; of two the worse."""
+    """The figure with the nearest condition (of two, the worse), or all of them if the condition is unknown."""
     if any(own is None and measured is not None for figure in same for measured, own in _conditions(figure, situation)):
         return sorted(same, key=lambda figure: (figure.hidden or 0.0, figure.limit or 0.0))
 
@@ -249,12 +249,12 @@ def _nearest(same: list[Figure], situation: Situation) -> list[Figure]:
 
 
 def _conditions(figure: Figure, situation: Situation) -> tuple[tuple[float | None, float | None], ...]:
-    """What the figure was measured at, and what the situation has."""
+    """The condition of the figure, and that of the situation."""
     return (figure.hidden, situation.hidden), (figure.limit, situation.limit)
 
 
 def _guess(group: list[Figure], situation: Situation) -> Guess:
-    """The sentence with the worst of the figures, and where each is from."""
+    """The sentence with the worst of the figures, and the source of each."""
     worst = max(group, key=lambda figure: figure.value)
     name: str = situation.goal if worst.attack == "profiling" else worst.attack
     if worst.attack == "repetition" and worst.lower:
@@ -275,7 +275,7 @@ def _guess(group: list[Figure], situation: Situation) -> Guess:
 
 
 def _source(figure: Figure, situation: Situation) -> str:
-    """A figure with its interval, its users and its condition, and what is different for the release at hand."""
+    """A figure with its interval, its users and its condition, and how the release differs from that."""
     told = f"Measured: {_cases(figure.value)} (95% interval {_cases(figure.low)} to {_cases(figure.high)})"
     told += f" on {figure.users:,} {figure.data}"
     own = ""
@@ -295,7 +295,7 @@ def _source(figure: Figure, situation: Situation) -> str:
 
 
 def _cases(share: float) -> str:
-    """A share as a number of 100, with a digit more where it is nearly none or nearly all."""
+    """A share as a number out of 100, with one more digit near 0 and 100."""
     return f"{100.0 * share:.1f}".removesuffix(".0") if min(share, 1.0 - share) < 0.01 else f"{100.0 * share:.0f}"
 
 

@@ -1,7 +1,7 @@
-"""Histograms and profiles: how often, or with what weight, at which location.
+"""Histograms and profiles: counts, or weights, by location.
 
-Both keep their locations sorted by name. Whatever order the input came in, everything computed from it is the
-same, and a release shows nothing of that order.
+Both keep their locations sorted by name. So results do not depend on the order of the input, and a release does not
+reveal it.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from elsewhere.text import name_list, quote
 
 
 class SupportsItems(Protocol):
-    """A mapping from locations to numbers, or whatever else has ``items()``, such as a pandas Series."""
+    """A mapping from locations to numbers, or anything else with ``items()``, such as a pandas Series."""
 
     def items(self) -> Iterable[tuple[Hashable, Any]]: ...
 
 
 class HasHistogram(Protocol):
-    """Whatever carries a histogram, such as the `History` that `read` finds in a file."""
+    """Anything with a histogram, such as the `History` that `read` returns."""
 
     @property
     def histogram(self) -> Histogram: ...
 
 
 class HasProfile(Protocol):
-    """Whatever carries a profile, such as the `StoredProfile` that `profiles.stored` returns."""
+    """Anything with a profile, such as the `StoredProfile` that `profiles.stored` returns."""
 
     @property
     def profile(self) -> Profile: ...
@@ -97,7 +97,7 @@ class _Table(Mapping[str, Any]):
         return self._find(location) >= 0
 
     def _find(self, location: object) -> int:
-        """The place of the location among the sorted ones, by any spelling; -1 if it is not there."""
+        """The index of the location among the sorted ones, by any spelling; -1 if it is missing."""
         if not isinstance(location, str):
             return -1
         at = bisect_left(self._locations, location)
@@ -128,7 +128,7 @@ class _Table(Mapping[str, Any]):
     def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
         for name, value in state[1].items():
             setattr(self, name, value)
-        self._numbers.flags.writeable = False  # a copy or an unpickled array is not
+        self._numbers.flags.writeable = False  # a copied or unpickled array is writable
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({dict(self)!r})"
@@ -304,9 +304,9 @@ class Profile(_Table):
 
 
 def as_target(target: TargetLike) -> TableLike:
-    """The profile of whatever carries one, or else the table itself."""
+    """The profile of an object that has one, or else the table itself."""
     profile = getattr(target, "profile", None)
-    # A pandas Series has its labels as attributes, too.
+    # A pandas Series also has its labels as attributes.
     return profile if isinstance(profile, Profile) else cast(TableLike, target)
 
 
@@ -325,7 +325,7 @@ def parse_weights(weights: TableLike, what: str) -> tuple[NameIndex, Floats]:
 
 
 def _real(locations: list[str], values: list[Any], what: str) -> Floats:
-    """The weights as float64, or an error that names the first that is none."""
+    """The weights as float64; raise an error that names the first invalid one."""
     if set(map(type, values)) <= {float, int}:
         with suppress(OverflowError):
             usual = np.array(values, dtype=np.float64)
@@ -367,7 +367,7 @@ def _parse(table: TableLike, what: str) -> tuple[list[str], list[Any]]:
 def _sorted(
     locations: list[str], numbers: np.ndarray[Any, Any], what: str
 ) -> tuple[tuple[str, ...], np.ndarray[Any, Any], NameIndex, dict[str, tuple[str, ...]]]:
-    """Locations by name with their numbers, how to find them, and the spellings that were merged into them."""
+    """Locations by name with their numbers, their index, and the spellings that were merged into them."""
     names = sorted(locations)
     if names != locations:
         order = sorted(range(len(locations)), key=locations.__getitem__)
@@ -388,7 +388,7 @@ def _sorted(
 def _column(frame: SupportsColumns, name: str) -> list[Any]:
     try:
         column = frame[name]
-    except Exception:  # what a data frame raises for a column that it lacks is its own affair
+    except Exception:  # each data frame library raises its own error for a missing column
         known = list(getattr(frame, "column_names", getattr(frame, "columns", ())))
         listed = f"; it has {name_list(known)}" if known and all(isinstance(it, str) for it in known) else ""
         raise InputError(f"the frame has no column {quote(name)}{listed}") from None
@@ -396,7 +396,7 @@ def _column(frame: SupportsColumns, name: str) -> list[Any]:
 
 
 def _whole(locations: list[str], values: list[Any]) -> Ints:
-    """The counts as int64, or an error that names the first that is none."""
+    """The counts as int64; raise an error that names the first invalid one."""
     if set(map(type, values)) == {int} and min(values) >= 0 and max(values) <= _LARGEST:
         return np.array(values, dtype=np.int64)
     counts = [_count(location, value) for location, value in zip(locations, values, strict=True)]

@@ -1,9 +1,10 @@
-"""Secret keys, and the random numbers that follow from one: the same on every machine, and unknown without the key.
+"""Secret keys, and the random numbers derived from them: the same on every machine, and unknown without the key.
 
-A key has 32 random bytes. It is given, or is in the environment, or is in a private file. Your own file is made on
-first use; one that you name must exist.
-Numbers are HMAC-SHA256 of the key, what they are for, and a counter. NumPy's generators play no part: their numbers may
-change from version to version.
+A key has 32 random bytes. It comes from an argument, the environment, or a private file. Your default key file is
+created on first use; a file that you name must exist.
+
+Numbers are HMAC-SHA256 of the key, their purpose, and a counter. NumPy's generators are not used, because their numbers
+may change between versions.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from elsewhere.model.arrays import Ints
 from elsewhere.model.errors import InputError
 from elsewhere.text import one_line, printable, quote
 
-#: Environment variables: the key as hexadecimal or base64 text, and the file that has it.
+#: Environment variables: the key as hexadecimal or base64 text, and the key file.
 VARIABLE = "ELSEWHERE_KEY"
 FILE_VARIABLE = "ELSEWHERE_KEY_FILE"
-#: A shorter key may be guessed.
+#: A shorter key could be guessed.
 SHORTEST = 16
 
 _BYTES = 32
@@ -37,7 +38,7 @@ _WORDS_IN_BLOCK = 4
 
 
 class Key:
-    """A secret that draws are made with. Neither its text nor its messages show it."""
+    """A secret for random draws. Neither its text form nor its messages show it."""
 
     __slots__ = ("_secret", "made")
 
@@ -45,17 +46,17 @@ class Key:
         if not isinstance(secret, bytes) or not secret:
             raise InputError("key must be a Key, or bytes that are not empty", ("key",))
         self._secret = secret
-        #: The file of your own key, if it was made just now.
+        #: The file of your own key, if it was just created.
         self.made: Path | None = None
 
     @classmethod
     def new(cls) -> Key:
-        """Return a key that nobody has."""
+        """Return a new random key."""
         return cls(secrets.token_bytes(_BYTES))
 
     @classmethod
     def own(cls) -> Key:
-        """Return your key: of the environment, or else of your private file, which is made on first use."""
+        """Return your key: from the environment, or from your private file, which is created on first use."""
         if text := os.environ.get(VARIABLE):
             return cls(_decoded(text, f"the environment variable {VARIABLE}"))
         file = key_file()
@@ -66,7 +67,7 @@ class Key:
 
     @classmethod
     def make(cls, path: str | os.PathLike[str]) -> Key:
-        """Make a new key in a file at `path`, which only you can read. A file that exists is an error."""
+        """Write a new key to a file at `path` that only you can read. An existing file is an error."""
         if os.fspath(path) in ("", "-"):
             raise InputError(f"{quote(os.fspath(path))} is not a file; name a new file for the key")
         file = Path(path)
@@ -86,13 +87,13 @@ class Key:
             content = read_bounded(file, _MOST_BYTES).decode("ascii")
         except OSError as error:
             raise InputError(f"the key file {quote(str(file))} cannot be read: {one_line(error)}") from None
-        except ValueError:  # whose message may have a part of the key
+        except ValueError:  # its message may contain part of the key
             content = ""
         return cls(_decoded(content, f"the key file {quote(str(file))}"))
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Clauses on what is special about the key."""
+        """Notes about the key, as clauses."""
         notes = []
         if self.made is not None:
             why = "without it nobody, not even you, can make the same release again"
@@ -102,11 +103,11 @@ class Key:
         return tuple(notes)
 
     def derived(self, *parts: str) -> Key:
-        """Return another key that follows from this one and `parts`, such as the name of a user."""
+        """Return another key, derived from this one and `parts`, such as the name of a user."""
         return Key(hmac.digest(self._secret, canonical("key", *parts), "sha256"))
 
     def fingerprint(self) -> str:
-        """Return a text that tells whether two keys are the same, and nothing about either."""
+        """Return a text that is the same for equal keys and reveals nothing about them."""
         return self.derived("fingerprint")._secret.hex()
 
     def numbers(self, *parts: str | int) -> Numbers:
@@ -127,12 +128,12 @@ KeyLike: TypeAlias = Key | bytes
 
 
 def as_key(given: Any) -> Key:
-    """The key, however it was given."""
+    """Convert any accepted form of a key."""
     return given if isinstance(given, Key) else Key(given)
 
 
 class Numbers:
-    """An endless sequence of random numbers. How many are asked for at a time does not change it."""
+    """An endless sequence of random numbers. It does not depend on how many are taken at a time."""
 
     def __init__(self, seed: bytes) -> None:
         self._seed = seed
@@ -151,7 +152,7 @@ class Numbers:
 
     def below(self, limit: int, number: int) -> Ints:
         """Return the next whole numbers from 0 to `limit` - 1, all equally likely; `limit` is at most 2**62."""
-        # Words beyond the last multiple of the limit would make small numbers likelier.
+        # Reject words beyond the last multiple of the limit: they would make small numbers more likely.
         most = np.uint64(2**64 - 2**64 % limit - 1)
         found: list[Ints] = []
         missing = number
@@ -173,7 +174,7 @@ class Numbers:
 
 
 def canonical(*parts: str | int) -> bytes:
-    """The parts as bytes that no other parts have."""
+    """A unique encoding of the parts as bytes."""
     texts = [str(part).encode("utf-8", "surrogatepass") for part in parts]
     return b"".join(len(text).to_bytes(8, "big") + text for text in texts)
 
@@ -188,7 +189,7 @@ def key_file() -> Path:
 
 
 def _make(file: Path) -> bool:
-    """Put a new key into a file that is not there; if another process is quicker, its key holds, and this is False."""
+    """Write a new key to a new file; return False if another process has created the file first."""
     whole = file.with_name(f".{file.name}-{secrets.token_hex(8)}")
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -201,7 +202,7 @@ def _make(file: Path) -> bool:
 
 
 def _name(whole: Path, file: Path) -> bool:
-    """Give a whole file its name, unless another one has it by now."""
+    """Give a complete file its final name, unless that exists by now."""
     try:
         os.link(whole, file)
     except FileExistsError:

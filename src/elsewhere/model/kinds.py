@@ -1,4 +1,4 @@
-"""What kind of place a name means: a node of the shipped taxonomy, how sure that is, and why."""
+"""The kind of place that a name stands for: a node of the shipped taxonomy, with its confidence and reason."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Kind:
     name
         The name of the place, as given.
     node
-        The id of a node of the shipped taxonomy; None if neither the name nor the export tells it.
+        The id of a node of the shipped taxonomy; None if neither the name nor the export gives one.
     confidence
         Roughly the share of such findings that are right, from 0 to 1; 0 without a node.
     reason
@@ -40,7 +40,7 @@ class Kind:
 
 
 class Found(NamedTuple):
-    """Words of a name that tell a kind: which of them, the node, where such words stand, how sure that is, and why."""
+    """Words of a name that indicate a kind: their range, the node, their usual position, the confidence and reason."""
 
     words: list[str]
     start: int
@@ -48,7 +48,7 @@ class Found(NamedTuple):
     node: str
     place: str
     confidence: float
-    #: Has a place for the words.
+    #: A template for the words.
     why: str
 
     @property
@@ -56,20 +56,20 @@ class Found(NamedTuple):
         return self.why.format(quote(" ".join(self.words[self.start : self.end])))
 
 
-#: Letters of a name that are looked at: more would be no name, and patterns take their time with it.
+#: The most letters of a name that are used: a longer text is not a name, and would make patterns slow.
 _LONGEST = 300
 UNKNOWN = "the name does not tell"
 _BRAND, _WORD, _END = "the brand {}", "the word {}", "the end of the word {}"
 
-#: What a name is divided at; the first part says what the place is, the others mostly where.
+#: Separators of the parts of a name; the first part says what the place is, and the others mostly where it is.
 _PARTS = re.compile(
     r"\s[-\u2013|~]+\s|[-\u2013]\s|\s[-\u2013]|[()\[\],:;@/\u2014\u3000\uff08\uff09]"
     r"|\s(?:at|(?<!walk )in|near|bei|presso)\s"
 )
-#: What a name has if it is divided: one of these signs or words.
+#: A name with several parts contains one of these signs or words.
 _SIGNS = re.compile(r"[-\u2013|~()\[\],:;@/\u2014\u3000\uff08\uff09]")
 _PREPOSITIONS = frozenset(("at", "in", "near", "bei", "presso"))
-#: A number in a street, and streets that meet: 12 Church, Church & Elm.
+#: House numbers and street corners: 12 Church, Church & Elm.
 _ADDRESS = re.compile(r"\s*\d+[a-z]? (?:[ewns]\.? )?[^\W\d]+\s*$")
 _CROSSING = re.compile(r"\s*[\w'.]+ (?:&|and|\+) [\w'.]+(?: st\w*| ave\w*)?\s*$")
 _NAMES_OF_STREETS = re.compile(r"\b(?:church|chapel|temple|court|school|hospital|college|gay|mission|convent)\b")
@@ -78,11 +78,11 @@ _ORDINALS = ("st", "nd", "rd", "th")
 _SAINTS = ("st", "saint", "san", "santa")
 _OF = ("of", "for")
 
-#: Kinds that say what the place is even as the first word, in English as well: Hotel Church Street.
+#: Kinds that say what the place is even as the first word, also in English: Hotel Church Street.
 _HOSTS = ("food_and_drink", "nightlife", "lodging", "road")
-#: Kinds that say where a place is unless they end its name: Staten Island Academy, but Coney Island.
+#: Kinds that say where a place is, unless they are the last word: Staten Island Academy, but Coney Island.
 _WHERE = ("outdoors", "road", "neighborhood", "bridge", "plaza")
-#: Kinds of which a place of another kind may have one: a church's office, a hospital's garden.
+#: Kinds that may be part of a place of another kind: a church's office, a hospital's garden.
 _HOSTED = (
     "work", "home", "housing", "parking", "sports_field", "gym", "swimming_pool", "garden", "park", "cemetery",
     "community_center", "neighborhood", "plaza", "event_space", "social_club", "public_place", "outdoors", "studio",
@@ -91,7 +91,7 @@ _HOSTED = (
 )  # fmt: skip
 _NOT_HOSTED = ("library", "dog_park")
 _ALSO_HOSTED = ("service", "spa")
-#: What a preset covers but what is a part of many names.
+#: Kinds of a preset whose words are part of many other names.
 _PRIVATE = ("home", "work", "office", "coworking_space", "conference_room")
 
 _BELIEF = re.compile(
@@ -103,7 +103,7 @@ _BELIEF = re.compile(
     r"|katholische\w*|evangelische\w*|katolick\w*)\b"
 )
 _SCHOOLS = ("school", "elementary_school", "middle_school", "high_school", "nursery_school", "daycare")
-#: The kinds that others become together with a belief.
+#: What other kinds become together with a religion.
 _OF_BELIEFS = {**dict.fromkeys(_SCHOOLS, "religious_school"), "cemetery": "religious_cemetery"}
 _ANIMALS = frozenset(("animal", "animals", "veterinary", "vet", "pet", "pets", "dog", "dogs", "cat", "cats", "equine"))
 
@@ -116,7 +116,7 @@ class Matcher:
     lexicon
         The words.
     upward
-        Gives the ids from a node to the top of its branch.
+        Returns the ids from a node to the top of its branch.
     sensitive
         The nodes that a preset covers.
     """
@@ -137,22 +137,22 @@ class Matcher:
         return frozenset(node for node in self._nodes if not self._branch(node).isdisjoint(tops))
 
     def kind(self, name: str) -> Kind:
-        """The kind of the place that `name` means."""
+        """The kind of the place called `name`."""
         found = self.find(name_key(name))
         if found is None:
             return Kind(name, None, 0.0, UNKNOWN)
         return Kind(name, found.node, found.confidence, found.reason)
 
     def find(self, key: str) -> Found | Pattern | Site | None:
-        """What tells the kind of the place whose name has the `key`, if anything does."""
+        """The words that indicate the kind of the place whose name has the `key`, if any."""
         key = key[:_LONGEST]
         text = folded(key)
         words = plain_words(text)
-        if "." in key and " " not in key and is_host(key):  # a web site is nobody's home or office
+        if "." in key and " " not in key and is_host(key):  # a web site is not a home or an office
             told = self._sites.find(key) or self._find(text, words)
             return None if told is not None and told.node in _PRIVATE else told
         pattern, found = first_pattern(text, words), self._find(text, words)
-        if pattern is not None:  # which words may make more special: Dr Lee, Psychotherapy
+        if pattern is not None:  # words may make it more specific: Dr Lee, Psychotherapy
             return found if found is not None and self._medical >= {pattern.node, found.node} else pattern
         if found is not None and found.node in self._sensitive:
             return found
@@ -163,7 +163,7 @@ class Matcher:
         return self._decide(text, plain_words(text), True)
 
     def _find(self, text: str, words: list[str]) -> Found | None:
-        """What the first part of a name says, or else a later one; of a place within another what the other is."""
+        """The kind in the first part of a name, or in a later one; for a place within another, the other's kind."""
         parts = _parts(text, words)
         best: Found | None = None
         for at, part in enumerate(parts):
@@ -179,7 +179,7 @@ class Matcher:
         return best
 
     def _decide(self, text: str, raw: list[str], is_first: bool) -> Found | None:
-        """What a part of a name says."""
+        """The kind in a part of a name."""
         if has_unspaced(text):
             raw = [part for word in raw for part in ((word,) if word.isascii() else self._segments(word))]
         found = self._runs(raw)
@@ -190,11 +190,11 @@ class Matcher:
         return found[0] if len(found) == 1 else self._head(found, raw)
 
     def _head(self, found: list[Found], raw: list[str]) -> Found:
-        """Of several words the one that says what the place is."""
-        # Indian says what the food is like if nothing else tells.
+        """The word, among several, that says what the place is."""
+        # Indian means a cuisine if nothing else indicates a kind.
         if not PEOPLES.isdisjoint(raw):
             found = [it for it in found if raw[it.start] not in PEOPLES or it.end > it.start + 1] or found
-        # What follows `of` says whose or which: a museum of faiths is a museum.
+        # Words after `of` only specify: a museum of faiths is a museum.
         for at, it in enumerate(found):
             if it.end < len(raw) and raw[it.end] in _OF and it.node not in self._hosted:
                 found = found[: at + 1]
@@ -207,14 +207,14 @@ class Matcher:
             head = first
         elif last.node in self._hosted:
             head = next((it for it in reversed(found) if it.node in self._sensitive), last)
-        # The more special of two kinds, wherever it stands: counselling for mental health.
+        # The more specific of two kinds, in any position: counselling for mental health.
         for it in found:
             if it.node != head.node and head.node in self._branch(it.node):
                 return it
         return head
 
     def _composed(self, found: Found, text: str, words: list[str]) -> Found:
-        """What two words say together: a school or a cemetery of a belief, a doctor for animals."""
+        """The kind that two words form together: a school or a cemetery of a religion, a doctor for animals."""
         if found.node in _OF_BELIEFS and _BELIEF.search(text):
             return found._replace(node=_OF_BELIEFS[found.node], why=f"{found.why} and a belief")
         if found.node in self._medical and not _ANIMALS.isdisjoint(words):
@@ -222,10 +222,10 @@ class Matcher:
         return found
 
     def _brand(self, raw: list[str]) -> Found | None:
-        """The longest brand that the name begins with.
+        """The longest brand at the start of the name.
 
-        Many brands are ordinary words, so what follows must say which branch it is: a number or a street. Brands of
-        ordinary kinds and several words may be followed by anything.
+        Many brands are ordinary words, so a number or a street must follow to identify the branch. Brands of ordinary
+        kinds with several words may be followed by anything.
         """
         if raw and len(raw[0]) >= OPENING and raw[0][:OPENING] not in self._lexicon.openings:
             return None
@@ -241,12 +241,12 @@ class Matcher:
         return best if ordinary else None
 
     def _is_doubtful(self, brand: Found, found: list[Found]) -> bool:
-        """Whether other words say what the place is: Citizens is a bank, but Citizens Advice 7 is none."""
+        """Whether other words contradict the brand: Citizens is a bank, but Citizens Advice 7 is not."""
         sensitive = brand.end == 1 and any(it.start >= brand.end and it.node in self._sensitive for it in found)
         return sensitive or any(it.start < brand.end < it.end for it in found)
 
     def _runs(self, raw: list[str]) -> list[Found]:
-        """The runs of words that mean something, none inside another, and ends of compounds."""
+        """The runs of words with a meaning, none inside another, and ends of compounds."""
         based = bases(raw)
         runs, longest, tails = self._lexicon.runs, self._lexicon.longest, self._lexicon.tails
         found: list[Found] = []
@@ -267,7 +267,7 @@ class Matcher:
         return found
 
     def _run(self, based: list[str], start: int, longest: int) -> tuple[int, Word] | None:
-        """The end of the longest run of several words that begins here, and what it means."""
+        """The end of the longest run of several words that begins here, and its meaning."""
         last = start + 1
         for word in based[last : start + longest]:
             if word not in self._lexicon.later:
@@ -279,14 +279,14 @@ class Matcher:
         return None
 
     def _compound(self, word: str) -> str | None:
-        """The node that a compound means by its end, which must leave something before it."""
+        """The node of a compound by its ending, which must not be the whole word."""
         for end in self._lexicon.tails[word[-TAIL:]]:
             if word.endswith(end) and len(word) >= len(end) + 2:
                 return self._lexicon.ends[end]
         return None
 
     def _segments(self, word: str) -> Iterator[str]:
-        """A word of a script without blanks, cut into the words that are known, from left to right the longest."""
+        """Split a word of a script without blanks into known words, always the longest, from left to right."""
         inside, runs = self._lexicon.inside, self._lexicon.runs
         for part in by_script(word):
             start = at = 0
@@ -306,13 +306,13 @@ class Matcher:
 
 
 def _parts(text: str, words: Collection[str]) -> list[str]:
-    """The parts of a name that has these words."""
+    """The parts of a name with these words."""
     is_divided = _SIGNS.search(text) or not _PREPOSITIONS.isdisjoint(words)
     return _PARTS.split(text) if is_divided else [text]
 
 
 def _is_address(text: str, is_later: bool) -> bool:
-    """Whether a part of a name is a number in a street, or streets that meet."""
+    """Whether a part of a name is a house number with a street, or a street corner."""
     if text.lstrip()[:1].isdigit():
         return bool(_ADDRESS.match(text) and _NAMES_OF_STREETS.search(text))
     if "&" not in text and "and" not in text and "+" not in text:
@@ -321,5 +321,5 @@ def _is_address(text: str, is_later: bool) -> bool:
 
 
 def _is_street(raw: list[str], at: int) -> bool:
-    """Whether St is a street: a saint if a name follows, except after a number."""
+    """Whether St means street. It means saint if a name follows, except after a number."""
     return at > 0 and (at + 1 == len(raw) or raw[at - 1][-2:] in _ORDINALS)

@@ -1,4 +1,4 @@
-"""The words, brands and web sites that tell kinds of place: lists that others keep, and our own that corrects them."""
+"""The words, brands and web sites that indicate kinds of place: lists by others, and our own that corrects them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from elsewhere.model.words import is_unspaced, words
 
 _DATA = files("elsewhere").joinpath("data")
-#: Our own list: the nodes of the shipped taxonomy. Of their words, `heads` stand first and compounds end with `ends`.
+#: Our own list: the nodes of the shipped taxonomy. Their `heads` come first in a name, and compounds end with `ends`.
 PLACES = _DATA.joinpath("places.csv")
 #: Nodes whose names are words of many other names, such as Steak House.
 _WHOLE_NAMES = ("home", "work", "society", "justice", "service", "kosher_and_halal_food_shop")
@@ -26,10 +26,10 @@ OPENING = 5
 
 
 class Word(NamedTuple):
-    """What a run of words means."""
+    """The meaning of a run of words."""
 
     node: str
-    #: Where it stands if it says what the place is: `first` (Iglesia de San Juan), `last` (St John's Church), `any`.
+    #: Its position if it says what the place is: `first` (Iglesia de San Juan), `last` (St John's Church), `any`.
     place: str
 
 
@@ -59,7 +59,7 @@ class Lexicon:
         self.tails: dict[str, tuple[str, ...]] = {}
         for end in sorted(self.ends, key=len, reverse=True):
             self.tails[end[-TAIL:]] = (*self.tails.get(end[-TAIL:], ()), end)
-        #: How many words the longest run of several words has that begins with a word, and the words that go on.
+        #: For the first word of runs of several words: the length of the longest run, and the possible next words.
         self.longest: dict[str, int] = {}
         self.later: set[str] = set()
         for phrase in self.runs:
@@ -69,7 +69,7 @@ class Lexicon:
                 self.later.update(later)
 
     def _correct(self, row: dict[str, str]) -> None:
-        """Take over what our own list says about a node."""
+        """Apply our own list to a node."""
         node = row["id"]
         for phrase in () if node in _WHOLE_NAMES else _phrases(f"{row['name']};{row['aliases']}"):
             known = self.runs.get(phrase)
@@ -90,7 +90,7 @@ class Lexicon:
 
     @cached_property
     def openings(self) -> set[str]:
-        """What brands begin with. Most names begin with something else, and this is faster than to look for brands."""
+        """The first letters of brands. Most names begin otherwise, so checking them first is faster."""
         return {name[:OPENING] for name in self.brands}
 
     @cached_property
@@ -106,7 +106,7 @@ def _phrases(cell: str) -> list[str]:
 
 
 def _rows(name: str) -> Iterator[tuple[str, str, list[str]]]:
-    """Nodes, where the words stand if the list says so, and the words."""
+    """Nodes, the position of the words if the list gives one, and the words."""
     text = _DATA.joinpath("words", name).read_text(encoding="utf-8")
     for line in text.splitlines():
         node, *place, found = line.split("\t")

@@ -1,4 +1,4 @@
-"""What attackers got out of releases, as it was measured: the figures in ``data/measured.toml``."""
+"""The measured success of attackers on releases: the figures in ``data/measured.toml``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from elsewhere.model.question import Aim, Goal, Method
 
 Attack: TypeAlias = Literal["detection", "profiling", "inference", "repetition", "reidentification"]
 
-#: The kind of a figure that holds for single places, whatever their kinds.
+#: The kind of a figure that holds for single places of any kind.
 ANY_KIND = "*"
 
 
@@ -27,11 +27,11 @@ class Figure:
     value: float
     low: float
     high: float
-    #: What the users are, and how many there were.
+    #: The set of users, and their number.
     data: str
     users: int
     command: str
-    #: What was optimised, if it was not the goal's own distance.
+    #: The aim, if it was not the goal's own distance.
     aim: Aim | None = None
     #: The median share of the visits that were hidden.
     hidden: float | None = None
@@ -40,19 +40,19 @@ class Figure:
     target: str | None = None
     #: Further conditions, in words.
     where: str | None = None
-    #: The hidden kind of place that was asked about, and what sentences call it.
+    #: The hidden kind of place, and its name in sentences.
     kind: str | None = None
     place: str | None = None
     #: Whether drawn visits also went to popular places where the person never was.
     popularity: bool = False
     #: Whether the first of two releases bounded the second.
     lower: bool = False
-    #: What the attacker knows about the person who is looked for; None: half of the visits, released is the other half.
+    #: What the attacker knows about the person. None: half of the visits, while the other half is released.
     knows: str | None = None
 
 
 def parse(text: str) -> tuple[Figure, ...]:
-    """The figures in the text of a file. What a run says holds for each of its figures."""
+    """Parse the figures in the text of a file. Properties of a run apply to each of its figures."""
     content = tomllib.loads(text)
     return tuple(_figure(run, figure, content["data"]) for run in content["run"] for figure in run["figures"])
 

@@ -1,8 +1,8 @@
-"""When two names mean one place: they are compared by one key, and a `*` stands for any characters.
+"""Compare names of places: two names mean one place if their keys are equal. A `*` stands for any characters.
 
-The key of a name is its Unicode NFKC form without case and without invisible characters, its blanks trimmed and
-collapsed. Wherever names meet (sensitive, spared, candidates, bounds, targets, taxonomies), their keys are compared.
-The counts of names with one key are added up.
+The key of a name is its Unicode NFKC form without case and invisible characters, with blanks trimmed and collapsed.
+Every comparison of names uses keys: sensitive, spared, candidates, bounds, targets, taxonomies. The counts of names
+with the same key are added up.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from elsewhere.text import name_list, plural, quote
 
 Number = TypeVar("Number", int, float)
 
-#: What a pattern such as ``*church*`` has in the place of any characters.
+#: The wildcard in a pattern such as ``*church*``.
 WILDCARD = "*"
 
-#: Control characters that are no blanks, and what Unicode calls default ignorable: zero-width spaces, soft hyphens,
+#: Control characters other than blanks, and Unicode's default ignorable characters: zero-width spaces, soft hyphens,
 #: marks of direction, variation selectors, fillers.
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-#: ASCII, and letters that change in nothing but case: Latin, Cyrillic, Hebrew, Arabic, Japanese, Chinese, Korean.
+#: ASCII, and letters that folding changes only in case: Latin, Cyrillic, Hebrew, Arabic, Japanese, Chinese, Korean.
 _LETTERS = (
     " -~\u00c0-\u012f\u0134-\u013e\u0141-\u0148\u014a-\u017e\u0400-\u0481\u05d0-\u05ea\u0621-\u063a\u0641-\u064a"
     "\u3041-\u3096\u30a1-\u30fa\u30fc\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
 )
 _SIMPLE = re.compile(f"[{_LETTERS}]*")
-#: What keeps many names from being folded all at once: anything but such characters and single blanks inside.
+#: Characters that prevent folding many names at once: anything but these characters and single inner blanks.
 _UNUSUAL = re.compile(f"[^{_LETTERS}\\n]|  | \\n|\\n ")
 _UNUSUAL_ASCII = re.compile(r"[^ -~\n]|  | \n|\n ")
 
 
 def name_key(name: str) -> str:
-    """What names are compared by.
+    """The key by which names are compared.
 
     >>> name_key("  St.\\u00a0Mary's\\u200b  CLINIC ") == name_key("st. mary's clinic")
     True
@@ -51,7 +51,7 @@ def name_key(name: str) -> str:
     if _SIMPLE.fullmatch(name):
         return " ".join(name.casefold().split())
     before = None
-    while name != before:  # each step may undo another: what an invisible character kept apart may combine
+    while name != before:  # repeated, because characters that an invisible one kept apart may combine
         before = name
         name = unicodedata.normalize("NFKC", _INVISIBLE.sub("", unicodedata.normalize("NFKC", name)).casefold())
         name = " ".join(name.split())
@@ -59,7 +59,7 @@ def name_key(name: str) -> str:
 
 
 def name_keys(names: Sequence[str]) -> list[str]:
-    """The keys of many names, which is fast where they are plain."""
+    """The keys of many names; this is fast for plain names."""
     text = "\n".join(names)
     unusual = _UNUSUAL_ASCII if text.isascii() else _UNUSUAL  # the first is several times as fast
     if not unusual.search(text) and not text.startswith(" ") and not text.endswith(" "):
@@ -112,7 +112,7 @@ def is_pattern(name: str) -> bool:
 
 
 class NameIndex:
-    """Names of places, found by any spelling and by patterns: at which positions they are, and what they are called."""
+    """An index of names of places, by any spelling and by patterns."""
 
     def __init__(self, names: Sequence[str], keys: Sequence[str] | None = None) -> None:
         self.names = names
@@ -131,11 +131,11 @@ class NameIndex:
         return not self._others
 
     def position(self, name: str) -> int:
-        """Where the place is, by its first spelling; -1 if it is not there."""
+        """The position of the place, by its first spelling; -1 if it is missing."""
         return self._first.get(name_key(name), -1)
 
     def positions(self, name: str) -> list[int]:
-        """Where the places are that a name or a pattern means, in all spellings."""
+        """The positions of the places that a name or a pattern matches, in all spellings."""
         if not is_pattern(name):
             key = name_key(name)
             return [self._first[key], *self._others.get(key, ())] if key in self._first else []
@@ -152,7 +152,7 @@ class NameIndex:
         return NameIndex(tuple(name for name, _ in pairs), [key for _, key in pairs])
 
     def positions_of(self, other: NameIndex) -> list[int]:
-        """Where the places of another index are; -1 for those that are not there."""
+        """The positions of the places of another index; -1 for missing ones."""
         return [self._first.get(key, -1) for key in other.keys]
 
     def find(self, name: str) -> str | None:
@@ -161,11 +161,11 @@ class NameIndex:
         return None if at < 0 else self.names[at]
 
     def match(self, name: str) -> list[str]:
-        """The known names that a name or a pattern means."""
+        """The known names that a name or a pattern matches."""
         return [self.names[at] for at in self.positions(name)]
 
     def covered(self, name: str) -> list[int]:
-        """Where the places are that a name or a pattern means, and the bins of each of them at any time."""
+        """The positions of the places that a name or a pattern matches, with all their bins of place and time."""
         found, key = self.positions(name), name_key(name)
         if not self._bins:
             return found
@@ -174,7 +174,7 @@ class NameIndex:
 
     @cached_property
     def _bins(self) -> dict[str, list[int]]:
-        """Where the bins of place and time are, by the key of the place."""
+        """The positions of the bins of place and time, by the key of the place."""
         bins: dict[str, list[int]] = {}
         for at, key in enumerate(self.keys):
             if (place := place_of(key)) != key:
@@ -183,7 +183,7 @@ class NameIndex:
 
 
 def matches(key: str, pattern: str) -> bool:
-    """Whether the key of a name is what the key of a pattern stands for."""
+    """Whether the key of a name matches the key of a pattern."""
     first, *middle, last = pattern.split(WILDCARD)
     if not key.startswith(first) or not key.endswith(last) or len(key) < len(first) + len(last):
         return False

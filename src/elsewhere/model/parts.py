@@ -1,6 +1,6 @@
 """Bins of a place and a part of the day or of the week, such as ``Clinic · evening``.
 
-What is asked of a place by its name, such as that it is sensitive or of some kind, holds for all its bins.
+A constraint or a kind that is given by the name of a place applies to all its bins.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from datetime import datetime
 #: Six hours each, from midnight.
 DAYPARTS = ("night", "morning", "afternoon", "evening")
 _DAYS = ("weekday", "weekend")
-#: What bins can be made of beside the place.
+#: What can be part of a bin besides the place.
 PARTS = ("daypart", "weekend")
 
 _SEPARATOR = " · "
@@ -44,5 +44,5 @@ def split(name: str) -> tuple[str, str]:
 
 
 def place_of(name: str) -> str:
-    """The place that a bin is about, or the name itself if it is that of a place."""
+    """The place of a bin, or the name itself if it is a place."""
     return split(name)[0] if _SEPARATOR in name else name

@@ -1,4 +1,4 @@
-"""What the form of a name tells: titles of doctors, numbers of schools, saints, homes, companies, societies.
+"""Kinds from the form of a name: titles of doctors, numbers of schools, saints, homes, companies, societies.
 
 Patterns are matched against folded names (`words.folded`).
 """
@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 
 class Pattern(NamedTuple):
-    """A form of names and the kind that it tells."""
+    """A form of names and the kind that it indicates."""
 
     node: str
     confidence: float
     reason: str
     form: re.Pattern[str]
-    #: Words of which a name has one if it has the form; none if any name may have it.
+    #: A name of this form contains one of these words; empty if any name may have the form.
     words: frozenset[str] = frozenset()
 
 
@@ -28,7 +28,7 @@ def _pattern(node: str, confidence: float, reason: str, form: str, words: str = 
 _NO_DOCTORS = "martens|pepper|who|dre|scholls?|oetker|seuss"
 #: The museum PS1 and the theatre PS122 were schools.
 _SCHOOL_NUMBER = r" ?#? ?[kmqx]?(?!1\b|122\b)\d{1,3}(?:\b|[a-z]\b)"
-#: What tells whatever else the name says.
+#: Patterns that decide, whatever else is in the name.
 _TITLES = (
     _pattern("doctors_office", 0.9, "the title Dr",
              rf"^(?:the )?(?:office of )?dr(?:\. ?|\.?'?s | )(?!(?:{_NO_DOCTORS})\b)[^\W\d]", "dr drs"),
@@ -39,7 +39,7 @@ _TITLES = (
              "lcsw lmsw lsw lmft lmhc psyd"),
 )  # fmt: skip
 _OF_TITLES = frozenset().union(*(pattern.words for pattern in _TITLES))
-#: How numbers of schools begin, at the beginning of a name or behind a sign.
+#: The start of a school's number, at the beginning of a name or after a sign.
 _OF_NUMBERS = ("ps", "is", "ms", "jhs")
 _BEHIND_SIGN = re.compile(rf"[-(/:] ?(?:{'|'.join(_OF_NUMBERS)})")
 _NUMBERS = (
@@ -62,7 +62,7 @@ _COMPANIES = (
     " networks labs branding creative digital partners analytics advisors brokerage multimedia broadcasting staffing"
     " enterprises architects"
 )
-#: What the name of a company ends with.
+#: Endings of company names.
 _ENDS_OF_COMPANIES = (
     "press group design associates agency productions entertainment films management magazine research marketing pr usa"
     " america"
@@ -72,16 +72,16 @@ _NO_SCHOOLS = (
     "sport|dance|beauty|hair|driv|fitness|martial|karate|music|cook|pet|fire|film|tennis|soccer|golf|swim|gymnast|culinary"
     "|barber|massage|yoga|flight|police|perform|dramatic|drama|scienc|award|records"
 )
-#: What churches are called that are not called after saints.
+#: Names of churches without a saint.
 _DEDICATIONS = (
     "holy (?:family|trinity|cross|name|rosary|spirit|innocents|angels|ghost|apostles)|sacred hearts?"
     "|immaculate (?:conception|heart)|blessed (?:sacrament|virgin)|corpus christi|good shepherd|precious blood"
     r"|christ the king|queen of (?:peace|heaven|angels|martyrs)|redeemer(?: \w+)?"
 )
-#: Saints whose names mostly belong to streets and shops when another word follows: St Marks Comics.
+#: Saints whose names usually belong to streets and shops if another word follows: St Marks Comics.
 _POSSESSED = "anns|davids|georges|johns|josephs|lukes|marks|marys|michaels|patricks|pauls|peters"
 _NO_SAINTS = f"delivery|(?:{_POSSESSED}) \\w|\\w+ (?:tower|place|express)"
-#: What tells if no word tells anything sensitive.
+#: Patterns that decide if no word indicates a sensitive kind.
 _NEXT = (
     _pattern("church", 0.9, "the name of a church", r"\bour lady (?:of|queen)\b|\bnuestra senora\b|\bnossa senhora\b"
              r"|\bmadonna del", "lady nuestra nossa madonna"),
@@ -107,7 +107,7 @@ _NEXT = (
              r"|\b(?:investors?|financial) services$|\boffice (?:center|centre|park|building|tower)$",
              "group services center centre park building tower"),
 )  # fmt: skip
-#: What tells if no word tells anything.
+#: Patterns that decide if no word indicates any kind.
 _LAST = (
     _pattern("church", 0.6, "the name of a saint", r"^(?:mt\.? )?(?:st|saint|sts|saints)(?:\. ?| )"
              rf"(?!{_NO_SAINTS})[^\W\d][\w']*"
@@ -144,7 +144,7 @@ _LAST = (
 _NEXT_AND_LAST = _NEXT + _LAST
 _TELLING = frozenset().union(*(pattern.words for pattern in _NEXT_AND_LAST))
 
-#: What the people of a country or a region are called in English.
+#: English words for the people of a country or a region.
 _PEOPLES_IN_ENGLISH = """
     afghan african albanian algerian american angolan arab arabic argentine argentinian armenian asian assyrian
     australian austrian azerbaijani bangladeshi barbadian basque belarusian belgian bengali bolivian bosnian
@@ -160,16 +160,16 @@ _PEOPLES_IN_ENGLISH = """
     trinidadian tunisian turkish ugandan ukrainian uruguayan uzbek venezuelan vietnamese welsh yemeni
 """
 PEOPLES = frozenset(_PEOPLES_IN_ENGLISH.split())
-#: In a name American says little.
+#: "American" in a name means little.
 _OTHER_PEOPLES = PEOPLES - {"american"}
-#: What the societies of a people call themselves, and kinds that they look like.
+#: Words for the societies of a people, and kinds that they look like.
 _NAMES_OF_SOCIETIES = """
     cultural community heritage club society association federation league benevolent center centre institute council
     veterans citizens foundation forum
 """
 _SOCIETIES = frozenset(_NAMES_OF_SOCIETIES.split())
 _LIKE_SOCIETIES = ("community_center", "social_club", "sports_club", "event_space", "sport", "nightclub", "education")
-#: Countries whose names societies have as they are, and societies that do: Club Spain, Japan Foundation.
+#: Countries whose plain names appear in societies, and the words of such societies: Club Spain, Japan Foundation.
 _NAMES_OF_COUNTRIES = """
     africa albania algeria argentina armenia asia australia austria bangladesh belgium bolivia bosnia brasil brazil
     bulgaria canada chile china colombia croatia cuba cyprus denmark ecuador egypt england eritrea ethiopia finland
@@ -187,7 +187,7 @@ _SOCIETY = Pattern("ethnic_community_center", 0.75, "the society of a people", r
 
 
 def first_pattern(text: str, words: Collection[str]) -> Pattern | None:
-    """The pattern that tells a kind whatever else the name says."""
+    """The pattern that decides the kind, whatever else is in the name."""
     if not _OF_TITLES.isdisjoint(words) and (found := _fitting(_TITLES, text, words)):
         return found
     if text.startswith(_OF_NUMBERS) or _BEHIND_SIGN.search(text):
@@ -196,7 +196,7 @@ def first_pattern(text: str, words: Collection[str]) -> Pattern | None:
 
 
 def last_pattern(text: str, words: Collection[str], node: str | None) -> Pattern | None:
-    """The pattern that tells a kind if the words tell nothing or only the ordinary kind `node`."""
+    """The pattern that decides the kind if the words indicate none, or only the ordinary kind `node`."""
     if not _TELLING.isdisjoint(words) and (found := _fitting(_NEXT if node else _NEXT_AND_LAST, text, words)):
         return found
     if node is None and "mission" in words and not _OTHER_PEOPLES.isdisjoint(words):

@@ -1,4 +1,4 @@
-"""The shipped taxonomy: it also knows a location by the words in its name, and says what its presets are for."""
+"""The shipped taxonomy: it also recognises locations by the words in their names, and it has presets."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ _PRESETS = {
     "work": "offices and other workplaces",
 }
 
-#: The preset of everything that a preset covers.
+#: The preset that covers all other presets.
 _ALL = "all"
-#: Presets of places that everybody has: more visits to one say nothing new.
+#: Presets of places that everybody has: more visits to them reveal nothing.
 _EVERYBODYS = ("home", "work")
 #: The presets of kinds that are often sensitive.
 SENSITIVE_PRESETS = tuple(preset for preset in _PRESETS if preset not in (_ALL, *_EVERYBODYS))
@@ -67,7 +67,7 @@ class Places(Taxonomy):
         return dict(_PRESETS)
 
     def kind(self, name: str) -> Kind:
-        """Return the kind of the place called `name`; what is said about it counts more than the name."""
+        """Return the kind of the place called `name`; known types take precedence over the name."""
         key = place_of(name_key(name))
         for type_ in chain.from_iterable(self._types.of(key)):
             if type_ == NO_KIND:
@@ -79,7 +79,7 @@ class Places(Taxonomy):
         return replace(_matcher().kind(place_of(name)), name=name)
 
     def often_sensitive(self, names: Iterable[str]) -> frozenset[str]:
-        """Return those of some locations whose kind is often sensitive: it is in a preset other than home and work."""
+        """Return the locations whose kind is often sensitive: it is in a preset other than home and work."""
         return frozenset(name for name in names if not _often_sensitive().isdisjoint(self._nodes_of(name)))
 
     def _nodes_of_name(self, key: str) -> Collection[str]:
@@ -89,7 +89,7 @@ class Places(Taxonomy):
         return () if found is None else (found.node,)
 
     def _nodes_of_type(self, type_: str) -> tuple[str, ...]:
-        """The nodes that a category, a type or a tag means; of a tag with an unknown value what its key tells."""
+        """The nodes for a category, a type or a tag; for a tag with an unknown value, those of its key."""
         key = name_key(type_)
         if nodes := self._by_key.get(key):
             return nodes
@@ -101,7 +101,7 @@ class Places(Taxonomy):
 
 @cache
 def _matcher() -> Matcher:
-    """What finds kinds by words. It is not a part of the taxonomy, so that copies share it and pickles lack it."""
+    """The matcher of words. It is not part of the taxonomy, so that copies share it and pickles do not contain it."""
     shipped = Taxonomy.shipped()
     return Matcher(Lexicon(), shipped._upward, {below.id for _, below in shipped.tree(PRESET + _ALL)})
 
@@ -113,7 +113,7 @@ def _often_sensitive() -> frozenset[str]:
 
 
 class _History(Protocol):
-    """What is needed of a `History`, which is read in a layer above."""
+    """The part of `History` that is needed here; that class is in a higher layer."""
 
     @property
     def histogram(self) -> Histogram: ...

@@ -1,4 +1,4 @@
-"""A question put precisely: the history, the target and every constraint, as arrays over one union of locations."""
+"""A question as arrays: the history, the target and every constraint, over one union of locations."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from elsewhere.text import quote
 
 OptionalMeasure = TypeVar("OptionalMeasure", Measure, None)
 
-#: What rounding may hide of the room that a budget leaves a bin, relative to the budget plus one.
+#: The rounding error of the part of a budget that is left for a bin, relative to the budget plus one.
 ROOM = 1e-12
-#: What a privacy term is capped at, beyond what is enough, relative to that plus one.
+#: A privacy term is capped at this much beyond what is enough, relative to that plus one.
 _HAIR = 1e-9
 
 
@@ -55,7 +55,7 @@ class Problem(NamedTuple):
 
     @property
     def is_location(self) -> Flags:
-        """Which bins are locations; the others hold what the target has of a kind, and receive nothing."""
+        """Which bins are locations; the others are the target's kinds, and receive nothing."""
         if self.quality.weight is None:
             return np.ones(len(self.original), np.bool_)
         flags: Flags = self.quality.weight[: len(self.original)] > 0.0
@@ -67,7 +67,7 @@ class Problem(NamedTuple):
         return self.quality.smoother is not None or (self.privacy is not None and self.privacy.smoother is not None)
 
     def without_tree(self) -> Problem:
-        """The same problem as if all distances were flat; only for questions about those that are."""
+        """The same problem as if all distances were flat; use it only for distances that are."""
         privacy = None if self.privacy is None else self.privacy._replace(tree=None, weight=None)
         left_out = self.left_out[: len(self.original)]
         return self._replace(quality=self.quality._replace(tree=None, weight=None), privacy=privacy, left_out=left_out)
@@ -79,7 +79,7 @@ class Problem(NamedTuple):
 
     @property
     def budget(self) -> float:
-        """The limit on the sum of the quality terms, with the slack of floating point (a hair less: sums vary)."""
+        """The limit on the sum of the quality terms, with nearly all of the slack (sums vary by rounding)."""
         return self.quality.to_total(self.limit + 0.999 * slack(self.limit))
 
     def within(self, limit: float) -> Problem:
@@ -87,10 +87,10 @@ class Problem(NamedTuple):
         return self._replace(limit=limit)
 
     def swapped(self, wanted: float) -> Problem:
-        """The problem of least quality loss at a wanted privacy distance: that of resemble with its distances swapped.
+        """The problem of least quality loss at a wanted privacy distance: resemble with its distances swapped.
 
-        The quality loss is minimised as a privacy distance is. What is limited is the privacy distance in resemble, and
-        in avoid how far that is from being large enough.
+        The quality loss is minimised like a privacy distance. The limit is on the privacy distance in resemble, and in
+        avoid on how far that distance is from being large enough.
         """
         privacy = self.privacy
         assert privacy is not None
@@ -98,11 +98,11 @@ class Problem(NamedTuple):
             return self._replace(quality=privacy, privacy=self.quality, limit=wanted)
         target = privacy.to_total(max(0.0, wanted - 0.999 * slack(wanted)))
         budget = -1.0 if target == math.inf else -target
-        # A hair more than what is wanted even if all other terms are as small as can be, lest rounding matters.
+        # Slightly more than the wanted distance even if all other terms are minimal, so that rounding does not matter.
         enough = (1.0 + _HAIR) * (target + _negative_part(self)) + _HAIR
         distance = replace(privacy.distance, builtin=False, root=False, unbounded=False)
         farther = privacy._replace(distance=distance, enough=enough)
-        limit = budget - 0.999 * slack(budget)  # which `budget` adds again
+        limit = budget - 0.999 * slack(budget)  # `budget` adds it again
         return self._replace(goal="resemble", quality=farther, privacy=self.quality, limit=limit)
 
     def quality_loss(self, counts: Ints) -> float:
@@ -122,8 +122,8 @@ class Problem(NamedTuple):
         """Whether the counts, which have the right size and satisfy the bounds, are otherwise allowed."""
         if self.is_forbidden(counts):
             return False
-        # Bounds keep built-in distances finite, save where bins together need a count; a function of the user's may be
-        # infinite anywhere.
+        # Bounds keep built-in distances finite, except if several bins together need a count; a user's function may
+        # be infinite anywhere.
         if not self.quality.distance.builtin and self.quality_loss(counts) == math.inf:
             return False
         privacy = self.privacy
@@ -142,7 +142,7 @@ class Problem(NamedTuple):
 
 
 def _negative_part(problem: Problem) -> float:
-    """How far below 0 the finite privacy terms of all bins may be together; only those of a user's function are."""
+    """The least possible sum of the negative privacy terms; only a user's function has negative terms."""
     privacy = problem.privacy
     assert privacy is not None
     if privacy.distance.builtin:
@@ -249,7 +249,7 @@ def _with_tree(
 
 
 def _with_smoothing(problem: Problem, quality: DistanceLike, privacy: DistanceLike | None) -> Problem:
-    """The problem with the matrices of its smoothed distances, if it has one; other distances must then be smooth."""
+    """The problem with the matrices of its smoothed distances, if it has any; then other distances must be smooth."""
     asked = [distance for distance in (quality, privacy) if distance is not None]
     smoothed = [isinstance(distance, SmoothedJS) for distance in asked]
     if not any(smoothed):
@@ -275,11 +275,11 @@ def _with_smoothing(problem: Problem, quality: DistanceLike, privacy: DistanceLi
 
 
 def _sized(question: Question, weights: Floats) -> tuple[Floats, float, int]:
-    """The target's weights as they are compared with, their sum, and the size of the release."""
+    """The target's scaled weights, their sum, and the size of the release."""
     total = float(weights.sum())
     if question.size != "target":
         size = question.released_size
-        # Counts that have the right size already stay as they are, to the last digit.
+        # Weights that already have the right sum stay unchanged, to the last digit.
         scaled = weights * (size / total) if size / total < math.inf else weights / total * size
         return scaled, float(size), size
     if isinstance(question.target, Profile):
@@ -295,9 +295,9 @@ def _sized(question: Question, weights: Floats) -> tuple[Floats, float, int]:
 
 
 def _with_room(problem: Problem, smaller_too: bool = False) -> Problem:
-    """The problem without the counts that have an infinite term, if its bounds then have room for the size.
+    """The problem without counts that have an infinite term, if its bounds then have room for the size.
 
-    If it is about smaller sizes, too, there need be no room for that many.
+    If it also covers smaller sizes, this is not required.
     """
     if problem.quality.distance.unbounded:
         problem = _without_infinite(problem, problem.quality)
@@ -314,9 +314,9 @@ def _with_room(problem: Problem, smaller_too: bool = False) -> Problem:
 
 
 def _without_infinite(problem: Problem, measure: Measure) -> Problem:
-    """Bounds that leave out the counts at an infinite distance; a function of the user's is left to the search.
+    """Bounds without counts at an infinite distance; for a user's function, the search handles these.
 
-    A built-in term is infinite, if at all, at 0 alone or everywhere but at 0.
+    A built-in term is infinite only at 0, or everywhere except at 0, or nowhere.
     """
     if not measure.distance.builtin:
         return problem
@@ -339,7 +339,7 @@ def _without_infinite(problem: Problem, measure: Measure) -> Problem:
 def _bound_below(measure: Measure, at_zero: Flags, lower: Ints, upper: Ints) -> None:
     """Narrow the bounds of the bins below each node whose term is infinite at 0 (`at_zero`), or everywhere but at 0.
 
-    In the one case some bin needs a count: which one is known only if no other may have any.
+    In the first case some bin needs a count. Which one is known only if no other bin may have any.
     """
     tree = measure.tree
     assert tree is not None
@@ -350,14 +350,14 @@ def _bound_below(measure: Measure, at_zero: Flags, lower: Ints, upper: Ints) -> 
         upper[spans[node]] = 0
     for node in np.flatnonzero(at_zero[tree.bins :]).tolist():
         may = spans[node][upper[spans[node]] > 0]
-        if len(may) == 0:  # then it is impossible, by the name of what the target has
+        if len(may) == 0:  # infeasible; the error names the target's kind
             may = spans[node][measure.reference[spans[node]] > 0.0]
         if len(may) == 1:
             lower[may] = np.maximum(lower[may], 1)
 
 
 def _needed_together(problem: Problem) -> int:
-    """How many counts bins need beyond their lower bounds, because their term is infinite if none of them has any."""
+    """The counts that bins need beyond their lower bounds, because their term is infinite if all of them have none."""
     measure = problem.privacy
     if problem.goal != "resemble" or measure is None or not measure.distance.builtin or measure.tree is None:
         return 0

@@ -28,19 +28,19 @@ Size: TypeAlias = Literal["original", "target", "free"]
 Aim: TypeAlias = Literal["near", "far", "least-loss"]
 BoundsLike: TypeAlias = "Mapping[str, int] | None"
 
-#: The largest size that is worked with: sums of counts stay within 64 bits, whatever is added to them on the way.
+#: The largest size: intermediate sums of counts must stay within 64 bits.
 LARGEST_SIZE = 4 * 10**18
-#: How many visits are added at most where the size is free: this many, and this many times those of the history.
+#: The most visits to add if the size is free: this number, and this multiple of the history's size.
 _MOST_ADDED, _MOST_TIMES = 10**6, 100
-#: Bytes that a search may take by default.
+#: Bytes that a search may use by default.
 MEMORY_LIMIT = 2**30
-#: How each goal can be met.
+#: The methods of each goal.
 METHODS: dict[str, tuple[Method, ...]] = {
     "hide": ("optimal", "drawn"),
     "resemble": ("optimal", "heuristic", "drawn"),
     "avoid": ("optimal", "heuristic", "drawn"),
 }
-#: What callers name the privacy parameter c.
+#: The callers' names for the privacy parameter c.
 DISTANCE_LIMITS = {"resemble": "max_distance", "avoid": "min_distance"}
 #: What resemble and avoid optimise within a limit on the quality loss.
 _DISTANCE_AIMS: dict[str, Aim] = {"resemble": "near", "avoid": "far"}
@@ -83,11 +83,11 @@ class Covered(dict[str, frozenset[str]]):
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """One history and all that is asked of its release. Names of locations may be spelt in any way, or be patterns."""
+    """A history and every condition on its release. Names of locations may have any spelling, or be patterns."""
 
     goal: Goal
     history: Histogram
-    #: H''; None in hide. A profile with its label is taken as the profile.
+    #: H''; None in hide. An object with a profile counts as the profile.
     target: TargetLike | None = None
     max_quality_loss: float = math.inf
     #: The privacy parameter c: the greatest privacy distance allowed in resemble, the least in avoid.
@@ -95,7 +95,7 @@ class Question:
     quality: DistanceLike = "js"
     privacy: DistanceLike = "js"
     method: Method = "optimal"
-    #: That of the history, that of the target, or with "free" the least that meets `distance_limit`.
+    #: The history's size, the target's size, or with "free" the least size that meets `distance_limit`.
     size: Size = "original"
     redistribute: int | None = None
     sensitive: Iterable[str] | Covered = ()
@@ -114,9 +114,9 @@ class Question:
     #: What is optimised: "near" or "far", the privacy distance; "least-loss", the quality loss that meets
     #: `distance_limit`. None in hide; else the default is the privacy distance.
     aim: Aim | None = None
-    #: Weights by location that a drawn release follows beside the history; by default those of kinds of place.
+    #: Weights by location that a drawn release follows besides the history; by default those of kinds of place.
     popularity: TableLike | None = None
-    #: The secret that draws are made with, or ties broken.
+    #: The secret key for draws or tie-breaking.
     key: Key | None = field(default=None, repr=False)
     #: With size="free": how many visits the release has beyond those of the history; None if it is not known yet.
     added: int | None = None
@@ -156,9 +156,9 @@ class Question:
             nonnegative("time_limit", self.search.time_limit)
 
     def _prepare_draw(self) -> None:
-        """Check that a release can be drawn; without a privacy parameter it is what all of the people drawn from meet.
+        """Check that a release can be drawn. The default privacy parameter is what all members of the spread meet.
 
-        The objective is then the quality loss.
+        The objective of a drawn release is the quality loss.
         """
         if self.aim not in (None, "least-loss"):
             raise _drawn_aim()
@@ -204,19 +204,19 @@ class Question:
 
     @property
     def released_size(self) -> int:
-        """The size of the release unless it is the target's; if it is free and not known yet, the greatest allowed."""
+        """The size of the release unless it is the target's; the greatest allowed if it is free and still unknown."""
         if self.size != "free":
             return self.history.size
         most = _MOST_ADDED + _MOST_TIMES * self.history.size
         return min(self.history.size + (most if self.added is None else self.added), LARGEST_SIZE)
 
     def adding(self, added: int) -> Question:
-        """The same question about releases with so many visits beyond those of the history."""
+        """The same question about releases with this many visits more than the history."""
         return replace(self, added=added)
 
     @property
     def spread(self) -> Spread | None:
-        """How the members of the target differ, if it is a profile that says so."""
+        """The spread of the target's members, if it is a profile with one."""
         return self.target.spread if isinstance(self.target, Profile) else None
 
     @cached_property
@@ -239,7 +239,7 @@ class Question:
 
     @property
     def hidden_visits(self) -> int:
-        """How many visits of the history are at sensitive locations."""
+        """The number of the history's visits at sensitive locations."""
         return int(self.problem.original[self.problem.sensitive].sum())
 
     def within(self, max_quality_loss: float, **search: Any) -> Question:
@@ -259,7 +259,7 @@ class Question:
         return other
 
     def undrawn(self, distance_limit: float | None = None, problem: Problem | None = None) -> Question:
-        """The question of the least quality loss behind a drawn release, perhaps with what was drawn for it."""
+        """The question of least quality loss behind a drawn release, perhaps with the drawn values."""
         limit = self.distance_limit if distance_limit is None else distance_limit
         other = replace(self, method="optimal", distance_limit=limit, key=None)
         other.__dict__["problem"] = self.problem if problem is None else problem
@@ -296,7 +296,7 @@ def chosen_aim(
     method: Any = "optimal",
     size: Any = "original",
 ) -> Aim:
-    """What resemble or avoid optimises, given the limits; raises if one that it needs is missing."""
+    """The aim of resemble or avoid, given the limits; raise if a required limit is missing."""
     aims = (_DISTANCE_AIMS[goal], "least-loss")
     if size == "free":
         check_free(goal, max_quality_loss, distance_limit, aim, method)
@@ -322,7 +322,7 @@ def chosen_aim(
 
 
 def check_free(goal: Goal, max_quality_loss: float | None, distance_limit: float | None, aim: Any, method: Any) -> None:
-    """Raise if what is asked does not go with a free size, where as few visits as possible are added."""
+    """Raise if the question has options that a free size does not support."""
     limit = DISTANCE_LIMITS[goal]
     if distance_limit is None:
         raise InputError(f"a free size needs {limit}, the privacy distance to meet", (limit,))
@@ -340,7 +340,7 @@ def check_free(goal: Goal, max_quality_loss: float | None, distance_limit: float
 
 
 def check_popularity(goal: str, method: str, popularity: object) -> None:
-    """Raise if there are weights that nothing is drawn by."""
+    """Raise if there are weights of popularity but nothing is drawn."""
     if popularity is not None and method != "drawn":
         raise InputError("popularity is for the method 'drawn' only", ("popularity",))
     if popularity is not None and goal != "hide":
@@ -363,13 +363,13 @@ def _no_distance(limit: str) -> InputError:
 
 
 def as_histogram(counts: TableLike) -> Histogram:
-    """The histogram of a user, however it was given."""
+    """Convert any accepted form of a histogram."""
     given = getattr(counts, "histogram", counts)
     return given if isinstance(given, Histogram) else Histogram(counts)
 
 
 def check_size(histogram: Histogram) -> None:
-    """Raise unless there is at least one visit, and no more than can be worked with."""
+    """Raise unless there is at least one visit, and no more than the largest size."""
     if histogram.size == 0:
         raise InputError("the histogram is empty: all its counts are 0")
     if histogram.size > LARGEST_SIZE:
@@ -385,7 +385,7 @@ def nonnegative(name: str, value: Any) -> float:
 
 
 def as_float(value: Any) -> float:
-    """The value as a number, or NaN if it is none that floating point can hold."""
+    """The value as a float, or NaN if that is not possible."""
     try:
         return float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
     except OverflowError:
@@ -393,7 +393,7 @@ def as_float(value: Any) -> float:
 
 
 def as_list(name: str, items: Iterable[Any], what: str) -> list[Any]:
-    """The items of a collection, which a string is not."""
+    """The items of a collection; a string is an error."""
     try:
         if isinstance(items, str | bytes):
             raise TypeError

@@ -1,4 +1,4 @@
-"""What the verbs return: `Sanitized`, its `Certificate`, and `Frontier`."""
+"""The results of the verbs: `Sanitized`, its `Certificate`, and `Frontier`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Status: TypeAlias = Literal["optimal", "feasible"]
 
-#: What rounding may put a point ahead of a straight line that it is on.
+#: The rounding error in the distance of a point from a straight line.
 _ROUNDING = 1e-9
 
 
@@ -189,7 +189,7 @@ class Sanitized:
 
         problem = self.question.problem
         after = align(problem.names, self.histogram.index, self.histogram.counts)
-        # A target of kinds says nothing about a single location.
+        # A target of kinds has no counts for single locations.
         of_kinds = isinstance(self.question.privacy, KindDistance)
         shown = problem.is_location
         return Changes(
@@ -306,7 +306,7 @@ class Frontier(list[Sanitized]):
         return knee if ahead(knee) > _ROUNDING else curve[-1]
 
     def _undominated(self) -> list[int]:
-        """The points that no other beats at both distances, by quality loss."""
+        """The points that no other point dominates, by quality loss."""
         sign = 1.0 if self[0].goal == "avoid" else -1.0
         order = sorted(
             range(len(self)), key=lambda at: (self[at].quality_loss, -sign * _distance(self[at]), self.budgets[at])

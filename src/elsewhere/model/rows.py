@@ -1,7 +1,7 @@
 """Distances as sums over rows: each term is a convex function of one weighted sum of the counts.
 
-A smoothed distance has one row for each location, which mixes the counts of similar ones. A flat distance has rows of
-one count each. Search and verification both look at a problem in this way; what each makes of it is its own.
+A smoothed distance has one row per location, which mixes the counts of similar locations. A flat distance has rows of
+one count each. Search and verification share this view of a problem, but nothing else.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from elsewhere.model.distances import Measure
 
 
 class Rows(NamedTuple):
-    """A measure seen from some bins, all others being fixed: row i is y[i] = fixed[i] + matrix[i] @ x.
+    """A measure as a function of some bins, with all others fixed: row i is y[i] = fixed[i] + matrix[i] @ x.
 
-    Every term has a slope, and a second derivative that never grows with y.
+    Every term has a slope, and a second derivative that never increases with y.
     """
 
     measure: Measure
@@ -72,7 +72,7 @@ def tightened(lower: Ints, upper: Ints, size: int) -> tuple[Ints, Ints]:
 
 
 def rows_over(measure: Measure, counts: Ints, free: Ints) -> Rows:
-    """The rows of a measure that the bins in `free` are in, with all other bins fixed at their counts."""
+    """The rows of a measure that depend on the bins in `free`, with all other bins fixed at their counts."""
     matrix = np.eye(len(counts)) if measure.smoother is None else measure.smoother
     others = counts.astype(np.float64)
     others[free] = 0.0
@@ -86,7 +86,7 @@ def rows_over(measure: Measure, counts: Ints, free: Ints) -> Rows:
 
 
 def constant_part(measure: Measure, counts: Ints, free: Ints) -> float:
-    """The sum of the terms that the bins in `free` have no part in."""
+    """The sum of the terms that do not depend on the bins in `free`."""
     matrix = np.eye(len(counts)) if measure.smoother is None else measure.smoother
     unused = ~(matrix[:, free] > 0.0).any(axis=1)
     return float(measure.terms(counts.astype(np.float64))[unused].sum())

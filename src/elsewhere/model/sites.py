@@ -1,4 +1,4 @@
-"""The kinds of web sites, whose names are those of a browser's history: hosts without www."""
+"""The kinds of web sites. Their names are those in a browser's history: hosts without www."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from elsewhere.model.words import base
 from elsewhere.text import quote
 
 _HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}")
-#: What comes before the country in domains such as example.co.uk.
+#: The part before the country in domains such as example.co.uk.
 _SECOND_LEVEL = ("ac", "co", "com", "edu", "gob", "gouv", "gov", "go", "ne", "net", "nhs", "nom", "or", "org", "sch")
-#: Parts of domains that tell by themselves, with no ordinary word that has them inside.
+#: Parts of domains that indicate a kind by themselves; no ordinary word contains them.
 _STEMS = {
     "adult_entertainment_venue": (
         "porn", "hentai", "xxx", "camgirl", "sexcam", "freesex", "livesex", "sexchat", "sexvideo", "sextube", "bdsm",
@@ -33,7 +33,7 @@ _SHORTEST_PART = 6
 
 
 class Site(NamedTuple):
-    """What tells the kind of a web site."""
+    """The indication of a web site's kind."""
 
     node: str
     confidence: float
@@ -56,7 +56,7 @@ class Sites:
     lexicon
         The words, brands and web sites.
     of_words
-        Gives what the words of a text tell.
+        Returns the kind that the words of a text indicate.
     """
 
     def __init__(self, lexicon: Lexicon, of_words: Callable[[str], _Told | None]) -> None:
@@ -65,7 +65,7 @@ class Sites:
         self._stems = [(stem, node) for node, stems in _STEMS.items() for stem in stems]
 
     def find(self, key: str) -> Site | None:
-        """What tells the kind of the web site whose name has the `key`, if anything does."""
+        """The indication of the kind of the web site whose name has the `key`, if any."""
         parts = key.removeprefix("www.").split(".")
         for start in range(len(parts) - 1):
             if node := self._lexicon.sites.get(".".join(parts[start:])):
@@ -81,7 +81,7 @@ class Sites:
         return None
 
     def _edges(self, word: str) -> Iterator[str]:
-        """The nodes of long words that a word ends with, or begins with in languages that put them first."""
+        """The nodes of long words at the end of a word, or at its start in languages that put them first."""
         runs = self._lexicon.runs
         for length in range(len(word), _SHORTEST_PART - 1, -1):
             if known := runs.get(base(word[-length:])):
@@ -96,7 +96,7 @@ def is_host(key: str) -> bool:
 
 
 def _telling(parts: list[str]) -> list[str]:
-    """The label that somebody chose, and the labels above it."""
+    """The label that the site's owner chose, and the labels above it."""
     end = len(parts) - 1
     if end > 1 and parts[end - 1] in _SECOND_LEVEL and len(parts[end]) == 2:
         end -= 1

@@ -1,6 +1,6 @@
 """Smoothed JS-divergence: each visit is spread over similar places before two histograms are compared.
 
-`SmoothedJS` is what a caller gives. Its matrix for the locations of one problem is all that the other layers need.
+Callers pass a `SmoothedJS`. The other layers only need its matrix for the locations of one problem.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class TaxonomyKernel:
         for level in table.T:
             alike &= (level[:, None] == level) & (level >= 0)
             common += alike
-        # Two locations at one node are two places all the same.
+        # Two locations at one node are still two places.
         levels = np.maximum(np.maximum(depth[:, None], depth) - common, 1.0)
         weights = np.where(common > 0, self.bandwidth**levels, 0.0)
         keys = np.array(name_keys(locations), dtype=object)

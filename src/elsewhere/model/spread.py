@@ -1,4 +1,4 @@
-"""How the members of a profile differ: what a drawn release needs to pass for one of them. Aggregates only."""
+"""How the members of a profile differ, so that a drawn release looks like one of them. Aggregates only."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from elsewhere.model.errors import InputError
 from elsewhere.model.names import NameIndex
 from elsewhere.text import closest, quote
 
-#: How many 5% quantiles there are, from the least value to the greatest.
+#: The number of 5% quantiles, from the least value to the greatest.
 QUANTILES = 21
-#: Distances between shares that are never infinite, with their greatest values: the others say little about members of
+#: Distances of shares that are never infinite, with their greatest values. Other distances mean little for members of
 #: different sizes.
 DISTANCES = {"js": 1.0, "variational": 2.0}
 
@@ -42,9 +42,9 @@ class Spread:
     visited: Mapping[str, float]
     #: The 5% quantiles of the members' distances to the profile: 21 numbers from the least to the greatest.
     distances: Sequence[float]
-    #: The 5% quantiles of how many of the profile's places a member visits.
+    #: The 5% quantiles of the number of the profile's places that a member visits.
     places: Sequence[float]
-    #: The 5% quantiles of the distances of people who are no members; empty if they are not known.
+    #: The 5% quantiles of the distances of people who are not members; empty if unknown.
     others: Sequence[float] = ()
     #: The distance that was measured.
     privacy: str = "js"
@@ -82,8 +82,8 @@ class Spread:
     def by_kind(self, kind_of: Callable[[str], str]) -> Spread:
         """Return the spread after places of the same `kind_of` were merged.
 
-        It is a guess, as if members chose their places independently. Merging brings histograms nearer to each other,
-        so that the distances are too great, if anything.
+        It is an estimate that assumes that members choose their places independently. Merging brings histograms closer
+        together, so the distances are, if anything, too large.
         """
         kinds = {place: kind_of(place) for place in self.visited}
         if len(set(kinds.values())) == len(kinds):
@@ -104,12 +104,12 @@ def quantiles_of(values: Sequence[float] | Floats) -> tuple[float, ...]:
     (1.0, 1.1, 1.2)
     """
     found = np.quantile(np.array(values, np.float64), np.linspace(0.0, 1.0, QUANTILES))
-    # Rounding may put one a hair below the one before.
+    # Rounding may put a quantile slightly below the one before.
     return tuple(np.maximum.accumulate(found).tolist())
 
 
 def _quantiles(name: str, values: Any, most: float) -> tuple[float, ...]:
-    """Quantiles as they were given, or an error that says what is wrong with them."""
+    """Check quantiles; raise an error that says what is wrong with them."""
     if not isinstance(values, Sequence) or isinstance(values, str):
         raise InputError(f"the spread has {name} = {quote(values)}; it must be a list of {QUANTILES} numbers")
     if len(values) != QUANTILES:

@@ -22,13 +22,13 @@ def measured_spread(profile: Profile, members: list[Histogram], others: list[His
 
 
 def _distance(profile: Profile, histogram: Histogram, privacy: str) -> float:
-    """The distance of a histogram from a profile; it takes no longer for a profile with very many places."""
+    """The distance of a histogram from a profile; its time does not depend on the length of the profile."""
     found = find_distance(privacy)
     visited = histogram.counts > 0
     at = np.array(profile.index.positions_of(histogram.index))[visited]
     weights = np.where(at >= 0, profile.weights[at], 0.0)
     terms = found.terms(weights, histogram.counts[visited].astype(np.float64), 1.0, float(histogram.size))
-    # Where there are no visits, the term is in proportion to the weight.
+    # Without visits, the term is proportional to the weight.
     unvisited = max(0.0, 1.0 - float(weights.sum()))
     total = float(terms.sum() + found.terms(np.array([unvisited]), np.zeros(1), 1.0, 1.0).sum())
-    return min(total, DISTANCES[privacy])  # which rounding may exceed
+    return min(total, DISTANCES[privacy])  # rounding may exceed it

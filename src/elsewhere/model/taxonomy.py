@@ -19,30 +19,30 @@ from elsewhere.text import closest, quote
 if TYPE_CHECKING:
     from elsewhere.model.places import Places
 
-#: A tree that is deeper than this is taken for a mistake.
+#: A deeper tree is considered a mistake.
 _DEEPEST = 100
-#: Names whose nodes are remembered.
+#: The most names whose nodes are cached.
 _MOST_REMEMBERED = 1 << 17
-#: What the name of a preset begins with.
+#: The prefix of the name of a preset.
 PRESET = "preset:"
 
 _Ids: TypeAlias = dict[str, tuple[str, ...]]
-#: What an export or a person says about locations: categories, types or tags, by name.
+#: Known types of locations, from an export or a person: categories, types or tags, by name.
 Types: TypeAlias = Mapping[str, Collection[str]]
-#: The type of a location that has no kind, whatever its name looks like.
+#: The type of a location without a kind, whatever its name.
 NO_KIND = "none"
-#: What visits to a place without a kind count as.
+#: The kind for visits to a place without a kind.
 UNKNOWN_KIND = "Unknown"
 
 
 class Selection(frozenset[str]):
-    """Names of locations that were chosen from a taxonomy; as `sensitive` they need not all be in the histogram."""
+    """Names of locations from a taxonomy. As `sensitive`, they need not all be in the histogram."""
 
     __slots__ = ()
 
 
 class Placed(NamedTuple):
-    """Which locations are where in a taxonomy, by the node's id; nodes without any are not in it."""
+    """The locations at each node of a taxonomy, by the node's id; nodes without locations are left out."""
 
     own: dict[str, list[str]]
     #: At the node or anywhere below it.
@@ -52,10 +52,10 @@ class Placed(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """How often a person was at each node of a taxonomy, by the node's id."""
+    """The number of visits at each node of a taxonomy, by the node's id."""
 
     own: dict[str, int]
-    #: At the node or anywhere below it; a location that may mean several nodes there counts once.
+    #: At the node or anywhere below it; a location that matches several nodes there counts once.
     below: dict[str, int]
     #: The locations of the histogram that the taxonomy does not have.
     unknown: tuple[str, ...]
@@ -89,7 +89,7 @@ class Taxonomy:
         _check(listed, self._by_id, self._children)
         self._by_key = _by_key(listed)
         self._types = _Types()
-        #: The nodes of names that were looked up; only copies remember them, and no longer than they are used.
+        #: A cache of the nodes of names; only copies have it, for as long as they are used.
         self._remembered: dict[str, Collection[str]] | None = None
 
     @staticmethod
@@ -102,7 +102,7 @@ class Taxonomy:
 
     @staticmethod
     def parse(name: str, content: bytes) -> Taxonomy:
-        """Read a taxonomy from the `content` of a file; `name` is how errors call the file."""
+        """Read a taxonomy from the `content` of a file; `name` is its name in errors."""
         return Taxonomy(named_nodes(name, content))
 
     @staticmethod
@@ -143,7 +143,7 @@ class Taxonomy:
         return other
 
     def without_types(self) -> Self:
-        """Return a copy that goes by names alone."""
+        """Return a copy that uses only names."""
         other = copy(self)
         other._types, other._remembered = _Types(), {}
         return other
@@ -251,7 +251,7 @@ class Taxonomy:
     def known_kinds(self, names: NameIndex) -> set[str]:
         """Return the keys of those of `names` that are kinds: nodes with others below them, or of the shipped taxonomy.
 
-        Other nodes of a taxonomy of one's own may well be places.
+        Other nodes of your own taxonomy may be places.
         """
         shipped = Taxonomy.shipped()
         return {
@@ -262,7 +262,7 @@ class Taxonomy:
         }
 
     def _meant(self, names: Collection[str]) -> list[Node]:
-        """The nodes and presets that a caller names."""
+        """The nodes and presets with the given names."""
         return [node for name in _names("nodes", names) for node in self._named(name)]
 
     def _named(self, name: str) -> list[Node]:
@@ -283,7 +283,7 @@ class Taxonomy:
         return [self._by_id[at] for at in found]
 
     def _find(self, name: str) -> Collection[str]:
-        """The id that a caller gives, else those of the nodes with that id or name in any spelling, else that alias."""
+        """The nodes with exactly that id, else with that id or name in any spelling, else with that alias."""
         return (name,) if name in self._by_id else self._by_key.get(name_key(name), ())
 
     @cached_property
@@ -294,7 +294,7 @@ class Taxonomy:
         return self.__dict__ | {"_remembered": None if self._remembered is None else {}}
 
     def _nodes_of(self, location: str) -> Collection[str]:
-        """The ids of the nodes that a location may belong to: all that it may mean, to be on the safe side."""
+        """The ids of all nodes that a location may belong to, to be safe."""
         if self._remembered is None:
             return self._find_nodes(location)
         nodes = self._remembered.get(location)
@@ -305,16 +305,16 @@ class Taxonomy:
         return nodes
 
     def _find_nodes(self, location: str) -> Collection[str]:
-        """The nodes of a location: if the taxonomy has types that are said of it, those count and not the name."""
+        """The nodes of a location: by its known types if the taxonomy has them, else by its name."""
         whole = name_key(location)
         key = place_of(whole)
         for said in self._types.of(key):
             if NO_KIND in said:
                 return ()
-            # All that a place may be, to be on the safe side: two venues may have one name.
+            # Return everything that a place may be, to be safe: two venues may have one name.
             if nodes := dict.fromkeys(chain.from_iterable(map(self._nodes_of_type, said))):
                 return tuple(nodes)
-        # A taxonomy of one's own may have the bins of place and time themselves.
+        # A user's own taxonomy may contain the bins of place and time themselves.
         return self._by_key.get(whole) or self._nodes_of_name(key)
 
     def _nodes_of_type(self, type_: str) -> Collection[str]:
@@ -337,13 +337,13 @@ class Taxonomy:
 
 
 def informed(taxonomy: Taxonomy | None, history: object) -> Taxonomy | None:
-    """The taxonomy, knowing what the export of a history says about its locations, if it is a `History`."""
+    """The taxonomy with the types that the export of a `History` gives, if it is one."""
     types = getattr(history, "types", None)
     return taxonomy.with_types(types) if isinstance(taxonomy, Taxonomy) and types else taxonomy
 
 
 class _Types:
-    """What is said about locations, by the keys of their names and by patterns; what was said first counts."""
+    """Known types of locations, by the keys of their names and by patterns; the first types take precedence."""
 
     def __init__(self, layers: tuple[tuple[Types, Types], ...] = ()) -> None:
         self._layers = layers
@@ -358,7 +358,7 @@ class _Types:
         return _Types((*self._layers, (by_key, matching)) if types else self._layers)
 
     def of(self, key: str) -> Iterator[Collection[str]]:
-        """What is said about the location whose name has the key, what counts more first."""
+        """The types of the location whose name has the key, in order of precedence."""
         for by_key, patterns in self._layers:
             if key in by_key:
                 yield by_key[key]
@@ -389,7 +389,7 @@ def _check(listed: list[Node], by_id: Mapping[str, Node], children: Mapping[str 
 
 
 def _by_key(listed: list[Node]) -> _Ids:
-    """From the keys of ids and names, or else of aliases, to the ids of nodes."""
+    """Map the keys of ids and names, or else of aliases, to the ids of nodes."""
     names: _Ids = {}
     aliases: _Ids = {}
     for node in listed:

@@ -1,4 +1,4 @@
-"""The three shapes that a file with a taxonomy can have: CSV, nested JSON and indented text."""
+"""The three formats of a taxonomy file: CSV, nested JSON and indented text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from elsewhere.text import one_line, quote
 
 _COLUMNS = ("id", "name", "parent_id")
 
-#: No taxonomy is that large.
+#: The most bytes of a taxonomy file.
 _MOST_BYTES = 1 << 26
 _MOST_NODES = 100_000
 
@@ -34,7 +34,7 @@ class Node:
 
 
 def read_nodes(path: str | os.PathLike[str]) -> list[Node]:
-    """The nodes that a file lists, whichever of the three shapes it has."""
+    """The nodes in a file of any of the three formats."""
     try:
         with Path(path).open("rb") as file:
             content = file.read(_MOST_BYTES + 1)
@@ -44,7 +44,7 @@ def read_nodes(path: str | os.PathLike[str]) -> list[Node]:
 
 
 def named_nodes(name: str, content: bytes) -> list[Node]:
-    """The nodes in the content of a file, whose name an error's sentence begins with."""
+    """The nodes in the content of a file; errors begin with the file's name."""
     try:
         return parse_nodes(content)
     except InputError as error:
@@ -52,7 +52,7 @@ def named_nodes(name: str, content: bytes) -> list[Node]:
 
 
 def parse_nodes(content: bytes) -> list[Node]:
-    """The nodes in a file's content; an error's sentence goes on from the file's name."""
+    """The nodes in a file's content; the text of errors continues after the file's name."""
     if len(content) > _MOST_BYTES:
         raise InputError(f"is larger than {_MOST_BYTES >> 20} MiB")
     nodes = _nodes(content)
@@ -72,7 +72,7 @@ def _nodes(content: bytes) -> list[Node]:
         raise InputError("is empty")
     if text.lstrip()[0] in "{[":
         return _from_json(text)
-    # Any of the column names tells a table, so that one with a wrong header is not taken for indented text.
+    # Any known column name means a table, so that a table with a wrong header is not read as indented text.
     header = text.lstrip().splitlines()[0]
     if len(cells := re.split(r"[,;\t]", header)) > 1 and {cell.strip(' "') for cell in cells} & {*_COLUMNS}:
         return _from_csv(text)
@@ -125,7 +125,7 @@ def _split(cell: str) -> tuple[str, ...]:
 
 
 def _from_json(text: str) -> list[Node]:
-    """The answer of Foursquare's API: categories that hold their own categories."""
+    """The answer of Foursquare's API: nested categories."""
     try:
         top = json.loads(text)
     except json.JSONDecodeError as error:
@@ -164,7 +164,7 @@ def _json_node(item: Any, parent: str | None) -> Node:
 def _from_text(text: str) -> list[Node]:
     """One name per line; a line that is indented deeper than the one above is below it."""
     nodes: list[Node] = []
-    path: list[tuple[str, str]] = []  # the indentation and name of the lines that the current one may be below
+    path: list[tuple[str, str]] = []  # the indentation and name of the lines that may be above the current one
     for number, line in enumerate(io.StringIO(text, newline=None), start=1):
         name = line.strip()
         if not name:

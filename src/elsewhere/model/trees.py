@@ -1,6 +1,6 @@
 """Distances that add up counts: over a taxonomy, at every level from the coarsest kinds to the locations, or by kind.
 
-`TreeDistance` and `KindDistance` are what a caller gives. `Tree` is what they sum over for the locations of one
+Callers pass a `TreeDistance` or a `KindDistance`. A `Tree` has the nodes that they sum over for the locations of one
 problem, as plain arrays.
 """
 
@@ -23,10 +23,10 @@ from elsewhere.text import quote
 
 #: The ids of the nodes from the top down to a location.
 _Path: TypeAlias = tuple[str, ...]
-#: The level of a node of the taxonomy, counted from 0, and its place in a tree.
+#: The level of a node of the taxonomy, counted from 0, and its index in a tree.
 _Place: TypeAlias = tuple[int, int]
 
-#: What the key of a bin begins with that is a kind of the target and no location; no key of a name has it.
+#: The prefix of the key of a bin that is a kind of the target, not a location; no key of a name has it.
 _KIND = "\0"
 
 
@@ -169,13 +169,13 @@ def _checked_levels(levels: Any, depth: int) -> tuple[float, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """Nodes above bins: the first nodes are the bins themselves, the others follow, children before parents.
+    """A tree above bins: the first nodes are the bins, and the others follow, children before parents.
 
-    Each of the others has at least two children. A top has the parent -1.
+    Each of the others has at least two children. A top node has the parent -1.
     """
 
     parent: Ints
-    #: The bins in an order in which those below any node are neighbours.
+    #: The bins in an order in which those below any node are adjacent.
     order: Ints
     #: Node `bins + j` is above the bins order[first[j]:last[j]].
     first: Ints
@@ -183,11 +183,11 @@ class Tree:
 
     @property
     def bins(self) -> int:
-        """How many bins there are."""
+        """The number of bins."""
         return len(self.order)
 
     def sums(self, x: NDArray[Number]) -> NDArray[Number]:
-        """What lies at or below each node, given what lies at the bins."""
+        """The sum at or below each node, given the values at the bins."""
         if not len(self.first):
             return x
         ends = np.column_stack((self.first, self.last)).ravel()
@@ -216,9 +216,9 @@ def kinds_of(distance: KindDistance, locations: NameIndex) -> list[str]:
 
 
 def with_kinds(locations: NameIndex, target: NameIndex) -> tuple[NameIndex, NameIndex]:
-    """The bins of a problem whose target is one of kinds: the locations, and a bin for each kind; and the latter alone.
+    """The bins of a problem with a target of kinds: the locations and one bin per kind; also the bins of kinds alone.
 
-    A kind's bin may have the name of a location. It holds what the target has of the kind, and receives nothing.
+    A kind's bin may have the name of a location. It has the target's weight of the kind, and receives nothing.
     """
     kinds = NameIndex(target.names, [_KIND + key for key in target.keys])
     return locations.union(kinds), kinds
@@ -227,7 +227,7 @@ def with_kinds(locations: NameIndex, target: NameIndex) -> tuple[NameIndex, Name
 def tree_of_kinds(index: NameIndex, distance: KindDistance) -> tuple[Tree, list[Floats]]:
     """The tree of the kinds of these bins, and the weight of each node: in a flat quality distance, and in `distance`.
 
-    The bins of kinds count for the kinds alone.
+    The bins of kinds only count in their kinds.
     """
     is_kind = np.array([key.startswith(_KIND) for key in index.keys])
     tree, places = _grown([(kind.removeprefix(_KIND),) for kind in kinds_of(distance, index)])
@@ -252,9 +252,9 @@ def _weights(distance: TreeDistance | None, paths: Sequence[_Path], places: Sequ
 
 
 def _grown(paths: Sequence[_Path]) -> tuple[Tree, list[_Place]]:
-    """The tree of the nodes on these paths, and the place in it of every such node.
+    """The tree of the nodes on these paths, and the index in it of every such node.
 
-    A node with a single child has the place of that child: both have the same counts, so their weights add up.
+    A node with a single child has the index of that child: both have the same counts, so their weights are added.
     """
     order = sorted(range(len(paths)), key=paths.__getitem__)
     parent = [-1] * len(paths)

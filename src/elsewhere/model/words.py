@@ -8,9 +8,9 @@ from collections.abc import Iterable
 
 from elsewhere.model.names import name_key
 
-#: Letters and digits, with the marks that the scripts of India and South-East Asia write vowels with.
+#: Letters and digits, with the vowel marks of the scripts of India and South-East Asia.
 _WORD = re.compile(r"[\w\u0900-\u0dff\u0e31-\u0e4e\u0eb1-\u0ece\u1000-\u109f\u1780-\u17d3]+")
-#: Accents, and the points of Hebrew and Arabic with its tatweel, which a name has or has not.
+#: Optional marks: accents, the points of Hebrew and Arabic, and the Arabic tatweel.
 _MARKS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0640\u064b-\u065f\u0670]")
 #: Letters that may have marks or be written in several ways: Latin, Greek, Cyrillic, Hebrew, Arabic.
 _FOLDABLE = re.compile("[\u00c0-\u06ff\u1e00-\u1fff]")
@@ -22,21 +22,21 @@ _LETTERS = str.maketrans({
     "\u00f8": "o", "\u00e6": "ae", "\u0153": "oe", "\u0142": "l", "\u0111": "d", "\u0131": "i", "\u00f0": "d",
 })  # fmt: skip
 _IN_SEVERAL_WAYS = re.compile(f"[{''.join(map(chr, _LETTERS))}]")
-#: Scripts that put no blanks between words: Thai, Lao, Burmese, Khmer, Chinese, Japanese; Korean compounds at will.
+#: Scripts without blanks between words: Thai, Lao, Burmese, Khmer, Chinese, Japanese; in Korean blanks are optional.
 _UNSPACED = re.compile(
     "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff]+)"
 )
-#: The article that Arabic writes as one with its noun.
+#: The Arabic article, which is joined to its noun.
 _ARTICLE = "\u0627\u0644"
 _ALEF = _ARTICLE[0]
 
 
 def folded(key: str) -> str:
-    """The key of a name without marks; letters that are written in several ways are written in one."""
+    """The key of a name without marks, with one form for letters that have several."""
     text = key
     if not text.isascii() and _FOLDABLE.search(text):
         text = unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", text)))
-        if _IN_SEVERAL_WAYS.search(text):  # most texts have none, and to look is cheaper than to translate
+        if _IN_SEVERAL_WAYS.search(text):  # most texts have none, and searching is cheaper than translating
             text = text.translate(_LETTERS)
     if "'" in text or "\u2019" in text:
         text = _POSSESSIVE.sub("s", text)
@@ -62,7 +62,7 @@ def words(name: str) -> list[str]:
 
 
 def by_script(word: str) -> list[str]:
-    """A word, cut where a script without blanks begins or ends.
+    """Split a word where a script without blanks begins or ends.
 
     >>> by_script("abc中央病院"), by_script("café")
     (['abc', '中央病院'], ['café'])

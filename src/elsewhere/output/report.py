@@ -1,4 +1,4 @@
-"""The private summary of a release: what was asked, what it cost, and how that is proven. It is never part of it."""
+"""The private summary of a release: the question, the figures and their proof. It is never part of the release."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PRIVATE = "Private: this tells what the release hides. Do not share it with the 
 
 
 def summary(result: Sanitized, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The figures of a result, together with what was asked."""
+    """The figures of a result, together with the question."""
     question, certificate = result.question, result.certificate
     sensitive = sorted({location for locations in question.covered.values() for location in locations})
     return {
@@ -81,7 +81,7 @@ def reported(content: Mapping[str, Any], release: Histogram, question: Question)
 
 
 def _number(name: str, value: Any) -> Any:
-    """A figure of a report, in which what is infinite is a text."""
+    """A figure of a report; infinite numbers are texts there."""
     if value is None and name == "privacy_distance":
         return None
     number = float(value) if value in ("inf", "-inf") else as_float(value)
@@ -91,7 +91,7 @@ def _number(name: str, value: Any) -> Any:
 
 
 def as_json(content: Mapping[str, Any]) -> str:
-    """The content as JSON that any reader takes: what is infinite becomes a text."""
+    """The content as standard JSON; infinite numbers become texts."""
     return json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 

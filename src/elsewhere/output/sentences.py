@@ -1,4 +1,4 @@
-"""A result in words, for whoever sees it: what it cost, what is gone, how that is proven. All of it is private."""
+"""A result in words: the figures, what was removed, and the proof. All of it is private."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from elsewhere.model.result import Sanitized
 from elsewhere.pictures.changes import figure
 from elsewhere.text import as_sentence, plural, printable
 
-#: What stands above the sentences on attackers.
+#: The heading of the sentences about attackers.
 GUESSES_TITLE = "What a stranger could still guess"
-#: Where the scale of a distance ends, if it does.
+#: The greatest value of a distance, if it has one.
 _SCALES = {"js": 1, "variational": 2}
-#: Places that a list of things to do names.
+#: The most places in a to-do list.
 _MOST_LISTED = 50
 
 
 def in_words(result: Sanitized, quality: str, privacy: str) -> list[str]:
-    """The figures as sentences, in terms of these distances, and the proof as the last one."""
+    """The figures as sentences, with the names of these distances, and the proof as the last sentence."""
     loss = on_scale(result.quality_loss, quality)
     lines = [f"The release differs from your history by {loss} (quality loss)."]
     places = int(result.question.problem.sensitive.sum())
@@ -34,7 +34,7 @@ def in_words(result: Sanitized, quality: str, privacy: str) -> list[str]:
 
 
 def _to_do(result: Sanitized) -> list[str]:
-    """What to do, so that the release comes true."""
+    """The visits to make so that the release becomes true."""
     added, made = result.added, result.question.history.size
     lines = [f"To do: {plural(sum(added.values()), 'more visit')}, besides the {made:,} that you made."]
     for name, count in islice(added.items(), _MOST_LISTED):
@@ -64,7 +64,7 @@ def _proof(result: Sanitized) -> str:
 
 
 def on_scale(distance: float, name: str) -> str:
-    """A distance, with what it can be at most."""
+    """A distance with the greatest value of its scale."""
     if name in _SCALES:
         return f"{figure(distance)} on a scale from 0 to {_SCALES[name]}"
     return f"{figure(distance)} ({name}; 0 is no difference)"

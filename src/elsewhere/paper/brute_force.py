@@ -146,7 +146,7 @@ def brute_force(
     # 1. Every histogram is a row of x.
     x = _compositions(final_size, len(locations))
 
-    # 2. The constraints, but for the limit on the quality loss.
+    # 2. The constraints, except the limit on the quality loss.
     allowed = _without_sensitive(x, is_sensitive) & _within_bounds(x, low, high)
     allowed &= _not_forbidden(x, locations, forbidden)
     if visited_only:
@@ -239,7 +239,7 @@ def _only_visited(x: Ints, original: Ints) -> Flags:
 
 
 def _only_received(x: Ints, original: Ints, high: Ints, is_sensitive: Flags) -> Flags:
-    """In hide a bin gives nothing away, save for what its upper bound leaves no room for."""
+    """In hide, a bin loses no counts, except those above its upper bound."""
     return _in_every_bin((x >= np.minimum(original, high)) | is_sensitive)
 
 
@@ -247,7 +247,7 @@ def _not_forbidden(x: Ints, locations: list[str], forbidden: Iterable[Histogram]
     allowed = np.ones(len(x), dtype=np.bool_)
     for other in forbidden:
         row = [other[location] for location in locations]
-        if sum(row) == other.size:  # else it has counts elsewhere
+        if sum(row) == other.size:  # otherwise it has counts at other locations
             allowed &= ~_in_every_bin(x == np.array(row))
     return allowed
 
@@ -257,7 +257,7 @@ def _in_every_bin(holds: Flags) -> Flags:
 
 
 def _at_bins(distance: DistanceLike) -> DistanceLike:
-    """The distance whose terms are added up, whatever is done to the counts before."""
+    """The underlying distance whose terms are added up."""
     if isinstance(distance, SmoothedJS):
         return "js"
     return distance.name if isinstance(distance, TreeDistance | KindDistance) else distance
@@ -275,7 +275,7 @@ def _distances(
 def _smoothed_totals(
     bin_term: Term, distance: SmoothedJS, locations: list[str], reference: list[float], x: Ints
 ) -> Floats:
-    """The distance of every histogram to the reference, once both are smoothed."""
+    """The distance of every histogram to the reference, after smoothing both."""
     kernel = distance.kernel
     weights = [
         [
@@ -294,7 +294,7 @@ def _smoothed_totals(
 
 
 def _totals(node_term: Term, nodes: list[Node], reference: list[float], x: Ints, hidden: Flags) -> Floats:
-    """The distance of every histogram: the sum over the nodes of the term of what lies below them.
+    """The distance of every histogram: the sum over the nodes of the term of the counts below them.
 
     A node is left out if all visits below it are hidden and its term is infinite at 0.
     """
@@ -326,7 +326,7 @@ def _totals_of_kinds(
 
 @lru_cache(maxsize=256)
 def _compositions(total: int, bins: int) -> Ints:
-    """Every way to spread `total` counts over the bins, one a row in lexicographic order: stars and bars."""
+    """Every way to spread `total` counts over the bins, one per row in lexicographic order (stars and bars)."""
     rows = math.comb(total + bins - 1, bins - 1)
     if rows > _MOST_HISTOGRAMS:
         raise InputError(f"there are {rows} histograms of size {total} over {bins} locations, too many to try them all")

@@ -25,17 +25,17 @@ BestMove:
 
 Where the paper is corrected, or made precise:
 
-- It takes the absolute value of delta d_p, and so may move away from its goal and come back for ever. Here a move
-  must gain: lower d_p in RH, raise it in AH. A gain within the rounding errors of its terms is none, so that RH ends in
-  floating point too.
+- The paper takes the absolute value of delta d_p, so it may move away from its goal and back for ever. Here a move must
+  gain: lower d_p in RH, raise it in AH. A gain within the rounding errors of its terms does not count, so that RH also
+  ends in floating point.
 - A move with delta d_q <= 0 has an infinite ratio. A move with delta d_q *equal* to the remaining budget is allowed.
-- Terms may be infinite, and the arithmetic of floating point does right by them. Making a privacy term infinite is an
-  infinite gain in AH and an infinite loss in RH, making it finite again the other way round. Where it stays infinite,
-  the gain is no number (infinity - infinity) and the move none. Nor is it a move to make a quality term infinite: its
-  ratio is 0 or no number.
-- Moves never change the size of H'. When H' is to have the target's size, the difference is one more, virtual bin, the
-  last: a source that holds the missing counts until it is empty, or a destination for the surplus until it is full.
-  Its terms are 0 whatever it holds. The shares of real bins are those of the final size from the start.
+- Terms may be infinite, and floating-point arithmetic handles this. Making a privacy term infinite is an infinite gain
+  in AH and an infinite loss in RH; making it finite again is the opposite. If it stays infinite, the gain is NaN
+  (infinity - infinity), and there is no move. A move that makes a quality term infinite is not made either: its ratio
+  is 0 or NaN.
+- Moves never change the size of H'. If H' must have the target's size, the difference is one more, virtual bin, the
+  last: a source that holds the missing counts until it is empty, or a destination for the surplus until it is full. Its
+  terms are always 0. The shares of real bins are those of the final size from the start.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def lho(
 def search_space_graph(counts: list[int], big_k: int, q: Term) -> Graph:
     """G_LHO: an edge from each (i,j) to each (i+1,j+k) with the weight E_{i+1,k} = q(H[i+1], H[i+1] + k).
 
-    Counts that a bin cannot receive, as the error would be infinite, have no edge.
+    Counts that a bin cannot receive, because the error would be infinite, have no edge.
     """
     graph: Graph = {}
     for i, count in enumerate(counts):

@@ -205,7 +205,7 @@ def _counts(step: Step | None) -> list[int]:
 
 
 def search_space_graph(setting: Setting, lifts: list[float], sign: int) -> dict[Node, Edges]:
-    """G_TR, as the edges into each node; those with an infinite error are left out, for no solution takes them."""
+    """G_TR, as the edges into each node; edges with an infinite error are left out, because no solution uses them."""
     graph: dict[Node, Edges] = {(0, 0): []}
     for i, (original, target) in enumerate(zip(setting.original, setting.target, strict=True)):
         for j in range(setting.size + 1):
@@ -274,7 +274,7 @@ def _lifts(setting: Setting) -> list[float]:
 
 
 def _infeasible(setting: Setting, quality: DistanceLike, sign: int) -> Infeasible:
-    """The error with the sufficient quality loss: that of the q-shortest path, whatever its p-length."""
+    """The error with the sufficient quality loss: that of the q-shortest path, ignoring its p-length."""
     lifts = _lifts(setting)
     graph = search_space_graph(setting, lifts, sign)
     no_p = {v: [(u, k, 0.0, q_err) for u, k, _, q_err in edges] for v, edges in graph.items()}

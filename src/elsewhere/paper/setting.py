@@ -1,4 +1,4 @@
-"""What RO, AO, RH and AH are given: Section 'The Target Resemblance problem', made ready.
+"""The input of RO, AO, RH and AH, from Section 'The Target Resemblance problem'.
 
 'H and H'' have been expanded to be defined on the same set of locations': both run over the union of the locations, in
 order of name. 'Each entry h''[i] is multiplied by the size N': the target is scaled, not rounded.
@@ -33,7 +33,7 @@ class Setting:
     #: q(H[i], x) and p(H''[i], x).
     q: Term
     p: Term
-    #: What the quality terms may sum to.
+    #: The limit on the sum of the quality terms.
     threshold: float
 
     def histogram(self, counts: Iterable[int]) -> Histogram:
@@ -77,7 +77,7 @@ def prepare(
 
 
 def counts_to_add(histogram: Histogram, sensitive: Iterable[str], redistribute: int | None) -> int:
-    """K, the total count of the sensitive locations, or r in its place (SLH_r)."""
+    """K, the total count of the sensitive locations, or r instead (SLH_r)."""
     if redistribute is None:
         return sum(histogram[location] for location in set(sensitive))
     if redistribute < 0:

@@ -1,7 +1,7 @@
 """One bin's share of a distance: q(H[i], x) and p(x, H''[i]) in Sections 'Quality loss' and 'Target Resemblance'.
 
-The formulas of ``elsewhere.model.distances`` once more, for single numbers: r and x are the counts of one bin in the
-reference and in H', r_size and x_size the sizes of the two histograms.
+These are the formulas of ``elsewhere.model.distances`` for single numbers: r and x are the counts of one bin in the
+reference and in H', and r_size and x_size are the sizes of the two histograms.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from elsewhere.model.errors import InputError
 from elsewhere.model.smoothing import SmoothedJS
 from elsewhere.model.trees import KindDistance, TreeDistance
 
-#: A bin's term as a function of (reference count, count), all else being fixed.
+#: A bin's term as a function of (reference count, count).
 Term: TypeAlias = Callable[[float, float], float]
 #: A weight, and the bins whose counts are added up.
 Node: TypeAlias = tuple[float, list[int]]
 
 
 def _js(r: float, x: float, r_size: float, x_size: float) -> float:
-    # The paper's formula with log2(2a / (a + b)) = log1p(-skew) / ln 2: no digits are lost where a and b are close.
+    # The paper's formula with log2(2a / (a + b)) = log1p(-skew) / ln 2, which loses no digits if a and b are close.
     a, b = r / r_size, x / x_size
     if a == 0.0 or b == 0.0:
         return 0.5 * (a + b)
@@ -92,7 +92,7 @@ def term(distance: DistanceLike, r_size: float, x_size: float) -> Term:
 
 
 def nodes(distance: DistanceLike, locations: Sequence[str]) -> list[Node]:
-    """What a distance sums over: the locations, or at every level of a taxonomy the kinds and what is of no kind there.
+    """The nodes that a distance sums over: the locations, or the kinds (and locations without one) at every level.
 
     >>> from elsewhere import Taxonomy
     >>> kinds = Taxonomy.parse("kinds.txt", b"Food\\n  Bar\\n  Cafe\\n")
@@ -114,7 +114,7 @@ def nodes(distance: DistanceLike, locations: Sequence[str]) -> list[Node]:
 
 
 def threshold(distance: DistanceLike, limit: float) -> float:
-    """What the terms may sum to under a limit on the distance: with the slack of rounding, below the root of l2."""
+    """The limit on the sum of terms for a limit on the distance: with slack for rounding, and before l2's root."""
     if not limit >= 0:
         raise InputError(f"max_quality_loss is {limit!r}; it must be a number that is not negative")
     limit += slack(limit)
@@ -122,7 +122,7 @@ def threshold(distance: DistanceLike, limit: float) -> float:
 
 
 def from_below(distance: DistanceLike, limit: float) -> float:
-    """What the terms must at least sum to if the distance has a lower limit, as `threshold` has it for an upper one."""
+    """The least sum of terms for a lower limit on the distance; `threshold` is the same for an upper limit."""
     limit -= slack(limit)
     return max(limit, 0.0) ** 2 if find_distance(distance).root else limit
 
@@ -133,9 +133,9 @@ def from_total(distance: DistanceLike, total: float) -> float:
 
 
 def lift(weights: list[float]) -> float:
-    """What to add to the weights of a layer of edges so that none is negative: 0 but for a user's odd function.
+    """The constant to add to the weights of a layer of edges so that none is negative; 0 for built-in distances.
 
-    Every path has one edge into each layer, so such a constant changes no comparison of paths. Searching them in order
-    of their lengths, and giving up those beyond a threshold, is right only without negative weights.
+    Every path has one edge into each layer, so the constant does not change any comparison of paths. Searching paths in
+    order of length, and pruning those beyond a threshold, is correct only without negative weights.
     """
     return max(0.0, -min(weights))

@@ -1,4 +1,4 @@
-"""What a person looks at: drawings and HTML tables of results.
+"""Drawings and HTML tables of results.
 
-Everything here takes plain numbers and knows no result type, so that results can draw themselves.
+Everything here takes plain numbers, not results, so that results can draw themselves.
 """

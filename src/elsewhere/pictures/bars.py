@@ -1,4 +1,4 @@
-"""The picture of one result: bars before and after, and the target's, one row a location."""
+"""The picture of one result: bars before and after and of the target, one row per location."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _HATCH: dict[str, Any] = {"facecolor": canvas.SENSITIVE, "edgecolor": "white", "
 
 
 def draw(changes: Changes, path: str | PathLike[str] | None = None) -> Figure:
-    """The figure, also written to the path if there is one."""
+    """Draw the figure, and write it to the path if there is one."""
     ending = files.ending(path)
     with canvas.settings():
         figure = _figure(changes)

@@ -1,4 +1,4 @@
-"""What the drawings have in common: settings, colours, fonts, the text around the axes."""
+"""The common parts of drawings: settings, colours, fonts, and the text around the axes."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from elsewhere.extras import load
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: The palette of Okabe and Ito, which people with any colour vision can tell apart.
+#: The palette of Okabe and Ito, which is distinguishable with any colour vision.
 BEFORE, AFTER, TARGET, SENSITIVE = "#56b4e9", "#0072b2", "#e69f00", "#d55e00"
-#: Text and lines. On a page they take the page's own colour, so nothing else may have this one.
+#: The colour of text and lines. On a page it is replaced by the page's own colour, so nothing else may use it.
 INK = "#1f2329"
 
 #: Inches from the left edge to the title.
 MARGIN = 0.3
 
-#: The first comes with Matplotlib; the others, if they are there, draw what it lacks.
+#: The first font comes with Matplotlib; the others, if installed, draw the characters that it lacks.
 _FAMILIES = (
     "DejaVu Sans",
     "Noto Sans CJK JP",
@@ -42,7 +42,7 @@ NO_GLYPH = "\N{WHITE SQUARE}"
 
 @contextmanager
 def settings() -> Iterator[None]:
-    """Matplotlib's defaults with a few changes, whatever the user's style is, which is put back afterwards."""
+    """Matplotlib's defaults with a few changes, independent of the user's style, which is restored afterwards."""
     matplotlib = load("matplotlib", "a picture needs matplotlib", "plot")
     from matplotlib.font_manager import fontManager
 
@@ -62,7 +62,7 @@ def settings() -> Iterator[None]:
 
 
 def sheet(width: float, height: float, title: str, subtitle: str, footer: Sequence[str]) -> Figure:
-    """A figure of so many inches, with text above and below where the axes will be."""
+    """A figure of the given size in inches, with text above and below the space for the axes."""
     figure = _blank(width, height)
     left = MARGIN / width
     figure.text(left, 1 - 0.25 / height, title, va="top", fontsize=14, fontweight="bold", parse_math=False)
@@ -88,7 +88,7 @@ def _blank(width: float, height: float) -> Figure:
 
 
 def drawable(names: Sequence[str]) -> list[str]:
-    """Names as the fonts can show them: of bounded length, a square for what no font has."""
+    """Names that the fonts can show: of limited length, with a square for missing characters."""
     import matplotlib
     from matplotlib.font_manager import findfont, get_font
 
@@ -101,12 +101,12 @@ def drawable(names: Sequence[str]) -> list[str]:
 def _drawable(letter: str, glyphs: set[int]) -> str:
     if ord(letter) in glyphs:
         return letter
-    # Joiners, selectors and marks only shape a neighbour: without a glyph they had better not be seen.
+    # Joiners, selectors and marks only change a neighbour: without a glyph, leave them out.
     return "" if unicodedata.category(letter) in ("Cf", "Mn", "Me") else NO_GLYPH
 
 
 def _elided(name: str) -> str:
-    """The name without its middle if it is long: names that begin alike often end differently."""
+    """The name without its middle if it is long, because names with equal beginnings often have different ends."""
     if len(name) <= _LONGEST_NAME:
         return name
     return f"{name[: _LONGEST_NAME * 2 // 3].rstrip()}\N{HORIZONTAL ELLIPSIS}{name[-_LONGEST_NAME // 3 + 1 :].lstrip()}"

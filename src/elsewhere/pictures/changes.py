@@ -1,4 +1,4 @@
-"""A release beside its history: which locations are shown, in what order, and what is said about the others."""
+"""A release beside its history: which locations are shown, in what order, and a note about the others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from elsewhere.text import as_sentence, printable
 TITLE = "How the release differs from the history"
 PRIVATE = "Private: not part of the release."
 
-#: Rows beyond these are folded into one line.
+#: The most rows; further locations are folded into one line.
 MOST_ROWS = 25
 
 
@@ -28,12 +28,12 @@ class Row(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The location in one line that can be written, whatever it was called."""
+        """The location as one printable line."""
         return printable(self.location)
 
 
 class Changes(NamedTuple):
-    """A history and what became of it, a number a location; the target is None in hide."""
+    """A history and its release, one number per location; the target is None in hide."""
 
     goal: Literal["hide", "resemble", "avoid"]
     locations: tuple[str, ...]
@@ -54,7 +54,7 @@ class Changes(NamedTuple):
         return self._rows(np.arange(len(self.locations)))
 
     def folded_note(self) -> str:
-        """A line on the locations that are not shown, or nothing if all are."""
+        """A line about the locations that are not shown; empty if all are."""
         rest = self._by_interest()[MOST_ROWS:]
         if not len(rest):
             return ""
@@ -63,7 +63,7 @@ class Changes(NamedTuple):
         return f"and {locations}, which " + (f"changed by at most {most:,}" if most else "did not change")
 
     def in_words(self) -> str:
-        """What was asked and what it cost, in one line."""
+        """The goal and the figures, in one line."""
         if self.privacy_distance is None:
             hidden = int(self.sensitive.sum())
             asked = f"Hide {hidden:,} sensitive location{'' if hidden == 1 else 's'}"
@@ -72,7 +72,7 @@ class Changes(NamedTuple):
         return f"{asked}: {figures(self.quality_loss, self.privacy_distance)}"
 
     def remarks(self) -> list[str]:
-        """What stands below: the notes as sentences, and that it is private."""
+        """The text below: the notes as sentences, and that it is private."""
         return [*map(as_sentence, self.notes), PRIVATE]
 
     def _changed(self) -> NDArray[np.int64]:
@@ -80,11 +80,11 @@ class Changes(NamedTuple):
         return changed
 
     def _by_interest(self) -> NDArray[np.intp]:
-        """Sensitive locations, which must not be lost in the fold, and then the others, largest changes first."""
+        """Sensitive locations first, so that they are never folded, then the others, largest changes first."""
         return np.lexsort((-self.before, -self._changed(), ~self.sensitive))
 
     def _rows(self, chosen: NDArray[np.intp]) -> list[Row]:
-        """Those rows, largest changes first, then most visited, then by name."""
+        """The given rows, largest changes first, then most visited, then by name."""
         chosen = chosen[np.lexsort((chosen, -self.before[chosen], -self._changed()[chosen]))]
         target: list[Any] = [None] * len(chosen) if self.target is None else self.target[chosen].tolist()
         return [
@@ -107,12 +107,12 @@ def figures(quality_loss: float, privacy_distance: float | None) -> str:
 
 
 def figure(distance: float) -> str:
-    """A distance for a person."""
+    """A distance, rounded for people."""
     return "infinite" if math.isinf(distance) else f"{distance:.4g}"
 
 
 def number(count: float) -> str:
-    """A count, or a target's number, which need not be whole, for a person."""
+    """A count, or a target's number, which may be fractional, rounded for people."""
     if float(count).is_integer():
         return f"{int(count):,}"
     return f"{count:,.1f}" if count >= 100 else f"{count:.3g}"

@@ -10,7 +10,7 @@ TITLE = "What each quality loss buys"
 
 
 class Point(NamedTuple):
-    """What one budget bought."""
+    """The result for one budget."""
 
     budget: float
     quality_loss: float
@@ -18,20 +18,20 @@ class Point(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """The points in the order of their budgets as given, one of them marked with a word."""
+    """The points in the given order of their budgets, one of them marked with a word."""
 
     goal: Literal["resemble", "avoid"]
     points: tuple[Point, ...]
-    #: The points that no other beats at both distances, by quality loss.
+    #: The points that no other point dominates, by quality loss.
     undominated: tuple[int, ...]
     marked: int
     mark: str
-    #: Whether the budgets are privacy distances that are to be met; else they are limits on the quality loss.
+    #: Whether the budgets are privacy distances to meet; otherwise they are limits on the quality loss.
     of_distance: bool = False
 
     @property
     def limit(self) -> str:
-        """What a budget is, in words."""
+        """The name of a budget, in words."""
         if not self.of_distance:
             return "quality loss at most"
         return f"privacy distance at {'most' if self.goal == 'resemble' else 'least'}"

@@ -1,4 +1,4 @@
-"""Pictures on the disk: whole or not at all, readable by their owner alone, with no trace of who made them when."""
+"""Write pictures atomically, readable only by their owner, and without metadata about who made them and when."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from elsewhere.text import quote
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: What Matplotlib would add on its own: its version, and the time.
+#: The metadata that Matplotlib would add: its version, and the time.
 _UNSAID: dict[str, dict[str, Any]] = {
     ".png": {"Software": None},
     ".svg": {"Creator": None, "Date": None, "Format": None, "Type": None},
@@ -25,7 +25,7 @@ _UNSAID: dict[str, dict[str, Any]] = {
 
 
 def ending(path: str | os.PathLike[str] | None) -> str:
-    """The ending of the path, which says what to write; refused, before any work, if nothing is written so."""
+    """The suffix of the path, which decides the format; raise, before any work, if it is not supported."""
     if path is None:
         return ""
     if isinstance(path, str | os.PathLike):
@@ -36,7 +36,7 @@ def ending(path: str | os.PathLike[str] | None) -> str:
 
 
 def save(figure: Figure, path: str | os.PathLike[str], ending: str, title: str, table: Callable[[], str]) -> None:
-    """Write the figure; a page gets the table as well."""
+    """Write the figure; a page also gets the table."""
     if ending == ".html":
         svg = rendered(figure, ".svg", transparent=True).decode()
         write_atomic(path, tables.page(title, of_the_page(svg), table()).encode(), private=True)
@@ -45,14 +45,14 @@ def save(figure: Figure, path: str | os.PathLike[str], ending: str, title: str, 
 
 
 def rendered(figure: Figure, ending: str, transparent: bool = False) -> bytes:
-    """The bytes of a file with that ending."""
+    """The bytes of a file with that suffix."""
     content = BytesIO()
     figure.savefig(content, format=ending[1:], metadata=_UNSAID[ending], transparent=transparent)
     return content.getvalue()
 
 
 def of_the_page(svg: str) -> str:
-    """The drawing as a part of a page: without the head of a file, and in the page's colour for text."""
+    """The drawing as part of a page: without the file header, and with text in the page's colour."""
     inside = svg[svg.index(">", svg.index("<svg ")) :]
     size = svg[svg.index("viewBox=") :].split('"')[1]
     return f'<svg viewBox="{size}" aria-hidden="true"{inside.replace(canvas.INK, "currentColor")}'

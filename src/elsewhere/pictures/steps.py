@@ -1,4 +1,4 @@
-"""The picture of a frontier: the privacy distance that each quality loss buys, as steps."""
+"""The picture of a frontier: the privacy distance for each quality loss, as steps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ABOVE, _BELOW, _LEFT = 1.0, 0.85, 1.0
 
 
 def draw(curve: Curve, path: str | PathLike[str] | None = None) -> Figure:
-    """The figure, also written to the path if there is one."""
+    """Draw the figure, and write it to the path if there is one."""
     ending = files.ending(path)
     with canvas.settings():
         figure = canvas.sheet(_WIDTH, _HEIGHT, TITLE, curve.in_words(), [PRIVATE])
@@ -40,7 +40,7 @@ def draw(curve: Curve, path: str | PathLike[str] | None = None) -> Figure:
 def _draw_points(axes: Axes, curve: Curve) -> None:
     losses = [point.quality_loss for point in curve.points]
     distances = _heights(axes, curve)
-    # A quality loss buys what the dearest point below it does, so the line goes right first, then to the next point.
+    # A quality loss reaches what the largest point below it does, so the line goes right first, then to the next point.
     axes.step(
         [losses[at] for at in curve.undominated],
         [distances[at] for at in curve.undominated],
@@ -50,7 +50,7 @@ def _draw_points(axes: Axes, curve: Curve) -> None:
     axes.plot(losses, distances, "o", color=canvas.AFTER, markersize=5, clip_on=False, zorder=3)
     x, y = losses[curve.marked], distances[curve.marked]
     axes.plot([x], [y], "D", color=canvas.SENSITIVE, markersize=9, clip_on=False, zorder=3)
-    # No step passes on this side of a point.
+    # No step is drawn on this side of a point.
     above = curve.goal == "resemble"
     axes.annotate(
         curve.mark, (x, y), (9, 6 if above else -6), textcoords="offset points", va="bottom" if above else "top"
@@ -60,7 +60,7 @@ def _draw_points(axes: Axes, curve: Curve) -> None:
 
 
 def _heights(axes: Axes, curve: Curve) -> list[float]:
-    """Where each point is drawn: infinite distances on a line of their own above the others."""
+    """The height of each point; infinite distances are on a separate line above the others."""
     from matplotlib.ticker import MaxNLocator
 
     distances = [point.privacy_distance for point in curve.points]

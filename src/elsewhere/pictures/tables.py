@@ -1,4 +1,4 @@
-"""The same numbers as HTML: in a notebook, and on a page beside the drawing. No script, nothing from elsewhere."""
+"""The same numbers as HTML, for notebooks and for pages with a drawing. No scripts, and nothing from other sites."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ svg {{ width: 100%; height: auto; }}
 </html>
 """
 
-# Styles stand at their elements because notebooks drop style sheets; colours of text are left to the surroundings.
+# Styles are inline because notebooks drop style sheets; text keeps the surrounding colour.
 _CELL = "padding:0.15em 1em 0.15em 0;text-align:left;white-space:nowrap;border-top:1px solid #8885"
 _NAME = f"{_CELL};font-weight:normal;white-space:normal;overflow-wrap:anywhere;min-width:8em"
 _NUMBER = "display:inline-block;min-width:3.5em;padding-right:0.5em;text-align:right;font-variant-numeric:tabular-nums"
 
 
 def page(title: str, svg: str, table: str) -> str:
-    """A page that needs nothing but itself, in the light or dark colours that its reader prefers."""
+    """A self-contained page, in the light or dark colours that its reader prefers."""
     return _PAGE.format(title=escape(title), svg=svg, table=table)
 
 
 def changes_table(changes: Changes, rows: Sequence[Row], folded: str = "") -> str:
-    """Before, after and target of these rows, with bars, and a line on the others."""
+    """Before, after and target of these rows, with bars, and a line about the others."""
     colours = {"before": BEFORE, "after": AFTER}
     if changes.target is not None:
         colours["target"] = TARGET
@@ -64,7 +64,7 @@ def changes_table(changes: Changes, rows: Sequence[Row], folded: str = "") -> st
 
 
 def curve_table(curve: Curve) -> str:
-    """What each budget buys."""
+    """The results for all budgets."""
     body = []
     for at, (budget, quality_loss, privacy_distance) in enumerate(curve.points):
         mark = curve.mark if at == curve.marked else ""
@@ -86,7 +86,7 @@ def _table(caption: str, columns: Sequence[str], body: Sequence[str], lines: Seq
 
 
 def _bar(count: float, most: float, colour: str, striped: bool) -> str:
-    """A number with a bar of its length; stripes tell sensitive ones apart without colour."""
+    """A number with a proportional bar; sensitive ones are striped, so that they do not depend on colour."""
     fill = f"repeating-linear-gradient(135deg,{colour} 0 3px,transparent 3px 5px)" if striped else colour
     width = 6 * count / most if most else 0
     bar = f"display:inline-block;width:{width:.2f}em;height:0.7em;background:{fill}"

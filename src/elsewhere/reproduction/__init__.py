@@ -1,4 +1,4 @@
-"""The paper's evaluation once more: all its experiments, what it says about them, and a report.
+"""The paper's evaluation repeated: all its experiments, its claims about them, and a report.
 
 An experiment is a file in the folder `experiments`. `docs/reproduce.md` says how to add one.
 """
@@ -20,11 +20,11 @@ __all__ = ["Claim", "Reproduction", "reproduce"]
 
 
 class Reproduction(NamedTuple):
-    """Where the page is, and what became of the paper's claims."""
+    """The path of the page, and the paper's claims with their verdicts."""
 
     page: Path
     claims: tuple[Claim, ...]
-    #: How many of them hold, in words.
+    #: A sentence that says how many of them hold.
     verdicts: str
 
 
@@ -44,29 +44,29 @@ def reproduce(
 ) -> Reproduction:
     """Run the experiments and write the report.
 
-    Experiments run in processes of their own, so a script calls this below ``if __name__ == "__main__":``.
+    Experiments run in separate processes, so call this below ``if __name__ == "__main__":`` in a script.
 
     Parameters
     ----------
     report
-        The folder for the page, the figures and what is needed to go on after an interruption.
+        The folder for the page, the figures, and the data needed to resume an interrupted run.
     data
-        A table of users, or a folder of them; without it users like the paper's are made up.
+        A table of users, or a folder of such tables. Default: made-up users like the paper's.
     quick
-        A look in under two minutes: fewer users, splits and runs.
+        Finish in under two minutes, with fewer users, splits and runs.
     runs
         Number of histograms in one series of runtimes. Default: 40, or 8 if `quick`.
     patience
-        Seconds of the processor after which a run of one of the paper's algorithms ends. Default: 20, or 0.5 if
+        Seconds of processor time after which a run of one of the paper's algorithms is ended. Default: 20, or 0.5 if
         `quick`.
     seed
-        The same one gives the same numbers, apart from runtimes.
+        The same seed gives the same numbers, apart from runtimes.
     only
-        The names of some experiments; all by default.
+        The names of the experiments to run. Default: all.
     user_column, location_column, count_column
         As in `read_users`.
     say
-        Is called with sentences on how it goes.
+        Called with sentences about the progress.
     """
     from elsewhere.evaluation.choices import check_whole
     from elsewhere.reproduction import experiments, running
@@ -108,7 +108,7 @@ def reproduce(
 def _chosen(only: Iterable[str], known: Iterable[str]) -> list[str]:
     wanted = set(only)
     for name in sorted(wanted.difference(known)):
-        raise InputError(f"there is no experiment {quote(name)}{closest(name, known)}; there are {', '.join(known)}")
+        raise InputError(f"there is no experiment {quote(name)}{closest(name, known)}; choose from {', '.join(known)}")
     return [name for name in known if not wanted or name in wanted]
 
 

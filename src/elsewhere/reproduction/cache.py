@@ -1,4 +1,4 @@
-"""What finished experiments found, kept in the report's folder so that a run that was ended goes on from there."""
+"""The results of finished experiments, kept in the report's folder so that an interrupted run can resume."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from elsewhere.reproduction.rows import Rows
 
 
 class Outcome(NamedTuple):
-    """The rows of an experiment, or a sentence on why there are none, and the seconds of the processor they took."""
+    """The rows of an experiment, or a sentence that says why there are none, and the processor time in seconds."""
 
     rows: Rows
     refused: str = ""
@@ -22,7 +22,7 @@ class Outcome(NamedTuple):
 
 
 class Cache:
-    """A file an experiment, which says what it was made from."""
+    """One file per experiment, which records the data, seed, scale and code that it was made from."""
 
     def __init__(self, folder: Path, study: Study, digest: str) -> None:
         self._folder = folder
@@ -35,7 +35,7 @@ class Cache:
         }
 
     def get(self, name: str) -> Outcome | str:
-        """What the experiment found, or what has changed since; an empty word if it never ended."""
+        """The experiment's outcome, or what has changed since, in words; an empty string if it never finished."""
         try:
             kept = json.loads(self._path(name).read_text(encoding="utf-8"))
             outcome = Outcome(Rows(kept["rows"]), kept["refused"], kept["seconds"])
@@ -45,7 +45,7 @@ class Cache:
         return " and ".join(changed) if changed else outcome
 
     def put(self, name: str, outcome: Outcome) -> None:
-        """Keep what was found."""
+        """Store an outcome."""
         kept = {"made from": self._made_from, **outcome._asdict()}
         self._folder.mkdir(exist_ok=True)
         write_atomic(self._path(name), json.dumps(kept).encode(), private=True)
@@ -55,7 +55,7 @@ class Cache:
 
 
 def _code() -> str:
-    """Tells the experiments from what they were before somebody changed one, or what they share."""
+    """A digest of the code of all experiments, so that a change of any of it is noticed."""
     content = hashlib.sha256()
     for file in sorted(Path(__file__).parent.rglob("*.py")):
         content.update(file.read_bytes())

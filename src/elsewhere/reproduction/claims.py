@@ -1,18 +1,18 @@
-"""Sentences of the paper's evaluation beside what was measured. The verdict follows from the measured value.
+"""The claims of the paper's evaluation beside the measurements. The measured value decides the verdict.
 
-The tolerances were fixed before anything was measured, for all claims of a kind alike:
+The tolerances were fixed before anything was measured, and are the same for all claims of a kind:
 
-- `near`: a number within a quarter of the paper's. That goes for seconds, distances, and changes in percent (of errors,
-  of NCE) as well.
-- `same`: what is printed, to the letter.
+- `near`: a number within a quarter of the paper's. This includes seconds, distances, and changes in percent (of errors,
+  of NCE).
+- `same`: exactly what the paper prints.
 - `near` with `share`: a share of histograms, locations or visits, or an NCE, within 0.05.
-- `at_most`, `at_least`: a bound of the paper's, with no tolerance. The mean by which RH misses RO is one too, because
-  to miss by less is no difference to complain of.
+- `at_most`, `at_least`: a bound, with no tolerance. The mean by which RH misses RO also counts as a bound, because
+  missing by less is not a disagreement.
 - `grows_as`: an exponent within 0.25.
 - `moves`: a trend if chance alone would show one as strong in at most 5% of cases.
 
-Undecided is what the 95% confidence interval leaves open: the paper's exponent, or a trend of at least 0.3, either way
-where the paper sees none.
+A claim is undecided if the 95% confidence interval includes the paper's exponent, or a trend of at least 0.3 in the
+paper's direction (in either direction if the paper sees none).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from elsewhere.reproduction import fits
 Verdict: TypeAlias = Literal["holds", "differs", "undecided", "not measured", "another reading", "not in the paper"]
 
 SHARE_OFF, NUMBER_OFF, EXPONENT_OFF, CHANCE = 0.05, 0.25, 0.25, 0.05
-#: A rank correlation from which on a trend is worth the name.
+#: The least rank correlation that counts as a trend.
 MODERATE = 0.3
 _TOO_FEW = "too few points to tell"
 
@@ -37,19 +37,19 @@ _TOO_FEW = "too few points to tell"
 class Claim:
     """A row of the table of claims."""
 
-    #: What the paper says, and its value.
+    #: The paper's claim, and its value.
     says: str
     paper: str
-    #: What was measured, and on what.
+    #: The measured value, and what it was measured on.
     ours: str
     on: str
     verdict: Verdict
-    #: Why it differs; empty if it does not.
+    #: Why the two differ; empty if they do not.
     why: str = ""
 
 
 def near(says: str, paper: float, ours: float, on: str, why: str, *, share: bool = False) -> Claim:
-    """A number of the paper's.
+    """Compare with a number in the paper.
 
     >>> near("median NCE", 0.14, 0.18, "hide", "other data", share=True).verdict
     'holds'
@@ -61,22 +61,22 @@ def near(says: str, paper: float, ours: float, on: str, why: str, *, share: bool
 
 
 def same(says: str, paper: str, ours: str, on: str, why: str) -> Claim:
-    """Something that is printed in the paper, to the letter."""
+    """Compare with text in the paper, exactly."""
     return Claim(says, paper, ours, on, "holds") if paper == ours else Claim(says, paper, ours, on, "differs", why)
 
 
 def at_most(says: str, limit: float, ours: float, on: str, why: str, unit: str = "") -> Claim:
-    """A number that the paper's does not exceed."""
+    """Compare with an upper bound in the paper."""
     return _judged(says, f"at most {number(limit)}{unit}", ours, ours <= limit, on, why, unit)
 
 
 def at_least(says: str, limit: float, ours: float, on: str, why: str, unit: str = "") -> Claim:
-    """A number that the paper's does not fall short of."""
+    """Compare with a lower bound in the paper."""
     return _judged(says, f"at least {number(limit)}{unit}", ours, ours >= limit, on, why, unit)
 
 
 def moves(says: str, way: Literal["rises", "falls", "stays"], x: ArrayLike, y: ArrayLike, on: str, why: str) -> Claim:
-    """Something that grows, shrinks or stays as another grows.
+    """Check whether y rises, falls or stays as x grows.
 
     >>> moves("JS against n", "falls", range(9), [9, 8, 7, 6, 5, 4, 2, 3, 1], "hide", "other data").verdict
     'holds'
@@ -88,7 +88,7 @@ def moves(says: str, way: Literal["rises", "falls", "stays"], x: ArrayLike, y: A
     ours = f"{seen} (rho {found.correlation:.2f})"
     if seen == way != "stays":
         return Claim(says, way, ours, on, "holds")
-    # What no trend was seen in may still have one, up or down, as far as the interval reaches.
+    # Even without a visible trend there may be one, as far as the confidence interval reaches.
     reach = {"rises": found.high, "falls": -found.low, "stays": max(found.high, -found.low)}[way]
     if seen == "stays" and reach >= MODERATE:
         return Claim(says, way, ours, on, "undecided", _TOO_FEW)
@@ -96,7 +96,7 @@ def moves(says: str, way: Literal["rises", "falls", "stays"], x: ArrayLike, y: A
 
 
 def grows_as(says: str, exponent: float, x: ArrayLike, y: ArrayLike, on: str, why: str) -> Claim:
-    """A runtime that grows as a power of something.
+    """Check whether a runtime grows as a power of x.
 
     >>> grows_as("runtime against K", 2, [1, 2, 3, 4, 5, 6], [1, 4.1, 9, 15.8, 25, 37], "LHO", "").verdict
     'holds'
@@ -114,7 +114,7 @@ def grows_as(says: str, exponent: float, x: ArrayLike, y: ArrayLike, on: str, wh
 
 
 def grows_at_most(says: str, exponent: float, x: ArrayLike, y: ArrayLike, on: str, why: str) -> Claim:
-    """A runtime that grows no faster than a power of something.
+    """Check whether a runtime grows no faster than a power of x.
 
     >>> grows_at_most("runtime against n", 2, [1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6], "RO", "").verdict
     'holds'
@@ -131,17 +131,17 @@ def grows_at_most(says: str, exponent: float, x: ArrayLike, y: ArrayLike, on: st
 
 
 def other_reading(claim: Claim) -> Claim:
-    """The same for a reading of the paper that it is not judged by."""
+    """The same claim under a reading of the paper that is shown but not judged."""
     return replace(claim, verdict="another reading", why="")
 
 
 def beyond(says: str, ours: float, on: str, unit: str = "") -> Claim:
-    """Something that the paper leaves out."""
+    """A measurement that the paper does not have."""
     return Claim(says, "", f"{number(ours)}{unit}", on, "not in the paper")
 
 
 def number(value: float) -> str:
-    """A number for a person.
+    """A number, rounded for people.
 
     >>> [number(value) for value in (0, 7.6e-06, 0.0118394, 1083, 0.14)]
     ['0', '7.6e-06', '0.0118', '1083', '0.14']

@@ -1,4 +1,4 @@
-"""The histograms that experiments are made with: read from files, or generated like those of the paper."""
+"""The histograms for the experiments: read from files, or generated like those of the paper."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from elsewhere.text import quote
 
 
 class Data(NamedTuple):
-    """Sets of users, and sentences on where they come from."""
+    """Sets of users, and sentences that say where they come from."""
 
     sets: tuple[Dataset, ...]
     generated: bool
     notes: tuple[str, ...]
 
     def digest(self) -> str:
-        """Tells these sets from any others."""
+        """A digest that identifies these sets."""
         content = hashlib.sha256()
         for dataset in self.sets:
             content.update(repr((dataset.name, dataset.like)).encode())
@@ -36,14 +36,14 @@ class Data(NamedTuple):
 
 
 def load(path: str | PathLike[str], columns: Mapping[str, str | None]) -> Data:
-    """The tables of users in a folder, or in one file; files that are none are named in a note.
+    """Read the tables of users in a folder, or one file; a note names the files that are not such tables.
 
-    One whose name contains NYC or TKY stands for that set of the paper, any other for NYC.
+    A file whose name contains NYC or TKY stands for that set of the paper. Any other file stands for NYC.
     """
     place = Path(path)
     try:
         if not place.exists():
-            raise InputError(f"{quote(str(path))} is not there")
+            raise InputError(f"{quote(str(path))} does not exist")
         files = sorted(it for it in place.iterdir() if it.is_file()) if place.is_dir() else [place]
     except OSError as error:
         raise InputError(f"{quote(str(path))} cannot be read: {error.strerror}") from None
@@ -57,7 +57,7 @@ def load(path: str | PathLike[str], columns: Mapping[str, str | None]) -> Data:
                 raise
             skipped.append(f"{file.name} ({str(error).removeprefix(f'{file}: ')})")
     if not sets:
-        why = f": {quote('; '.join(skipped))}" if skipped else "; it has no file at all"
+        why = f": {quote('; '.join(skipped))}" if skipped else "; it has no files"
         raise InputError(f"no table of users can be read from the folder {quote(str(path))}{why}")
     names = [dataset.name for dataset in sets]
     for name in names:
@@ -70,7 +70,7 @@ def load(path: str | PathLike[str], columns: Mapping[str, str | None]) -> Data:
 
 
 def generate(seed: int) -> Data:
-    """Made-up users: as many as the paper's, whose histograms have its lengths and sizes on average."""
+    """Made-up users: as many as in the paper, with the same mean length and mean size."""
     sets = tuple(_generated(like, seed) for like in TABLE)
     return Data(sets, True, tuple(_characteristics(dataset) for dataset in sets))
 
@@ -79,7 +79,7 @@ def _dataset(file: Path, columns: Mapping[str, str | None]) -> Dataset:
     histograms = (Histogram(counts) for _, counts in sorted(read_users(file, **columns).items()))
     visited = tuple(history for history in histograms if history.size)
     if not visited:
-        raise InputError(f"{file}: it has no visit")
+        raise InputError(f"{file}: it has no visits")
     likes: tuple[Like, ...] = ("NYC", "TKY")
     for like in likes:
         if like.lower() in file.name.lower():
@@ -97,15 +97,15 @@ def _characteristics(dataset: Dataset) -> str:
 
 
 class Shape(NamedTuple):
-    """A line of the paper's table of characteristics, and what it leaves open."""
+    """One row of the paper's table of characteristics, and two parameters that the paper does not give."""
 
     users: int
     mean_length: float
     greatest_length: int
     mean_size: float
-    #: How many locations there are in all.
+    #: The number of locations in the whole set.
     locations: int
-    #: The shape of a gamma distribution of lengths with about as few above 75 as the paper says (17 and 7).
+    #: The shape of the gamma distribution of lengths. With it, about as many are above 75 as in the paper (17 and 7).
     evenness: float
 
 
@@ -113,7 +113,7 @@ TABLE: dict[Like, Shape] = {
     "NYC": Shape(1_083, 40.28, 139, 209.99, 251, 10.0),
     "TKY": Shape(2_293, 32.36, 158, 221.57, 247, 7.5),
 }
-#: The research files have no user with fewer check-ins than that.
+#: No user of the research files has fewer check-ins.
 _LEAST_SIZE, _LARGEST_SIZE = 100, 3_000
 _LEAST_LENGTH = 3
 
@@ -124,7 +124,7 @@ def _generated(like: Like, seed: int) -> Dataset:
     lengths = _lengths(shape, random)
     beyond = random.pareto(2.0, size=shape.users)
     sizes = _LEAST_SIZE + _adjusted(beyond, shape.mean_size - _LEAST_SIZE, 0, _LARGEST_SIZE - _LEAST_SIZE, random)
-    # Who goes to more places goes out more often: on the whole, and certainly the one with the most.
+    # Users with more locations tend to have more visits, and the longest histogram is also the largest.
     order = np.argsort(np.argsort(np.argsort(sizes)) + random.normal(scale=0.3 * shape.users, size=shape.users))
     sizes = sizes[order]
     largest = int(sizes.argmax())
@@ -139,7 +139,7 @@ def _generated(like: Like, seed: int) -> Dataset:
 
 
 def _lengths(shape: Shape, random: np.random.Generator) -> Ints:
-    """In order. The greatest is given, and the others make up for it, a little each."""
+    """Lengths in ascending order. The greatest is fixed, and the others are adjusted a little to keep the mean."""
     values = random.gamma(shape.evenness, size=shape.users)
     lengths = np.sort(_adjusted(values, shape.mean_length, _LEAST_LENGTH, shape.greatest_length, random))
     others = int(lengths.sum()) - shape.greatest_length
@@ -148,7 +148,7 @@ def _lengths(shape: Shape, random: np.random.Generator) -> Ints:
 
 
 def _histogram(length: int, size: int, popularity: Floats, random: np.random.Generator) -> Histogram:
-    """Popular places are visited by more people and more often; of each user's own, few are visited often."""
+    """Popular places have more visitors and more visits. Each user visits only a few places often."""
     places = random.choice(popularity.size, length, replace=False, p=popularity / popularity.sum())
     weights = popularity[places] * random.gamma(0.5, size=length) + 1e-9
     counts = 1 + random.multinomial(size - length, weights / weights.sum())
@@ -156,7 +156,7 @@ def _histogram(length: int, size: int, popularity: Floats, random: np.random.Gen
 
 
 def _adjusted(values: Floats, mean: float, least: int, most: int, random: np.random.Generator) -> Ints:
-    """Whole numbers in proportion to the values, within bounds, with this mean."""
+    """Integers in proportion to the values, within bounds and with the given mean."""
     total = round(mean * values.size)
     low, high = 0.0, 1.0
     while np.clip(values * high, least, most).sum() < total:
@@ -168,7 +168,7 @@ def _adjusted(values: Floats, mean: float, least: int, most: int, random: np.ran
 
 
 def _with_total(numbers: Ints, total: int, least: int, most: int, random: np.random.Generator) -> Ints:
-    """The numbers, as many of them one more or one less as it takes."""
+    """The numbers, some of them changed by 1, at random, until they have the given total."""
     whole = numbers.copy()
     while off := total - int(whole.sum()):
         step = 1 if off > 0 else -1

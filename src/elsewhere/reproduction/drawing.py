@@ -44,7 +44,7 @@ def draw(drawing: Drawing, footer: str) -> Figure:
 def _draw_panel(axes: Axes, panel: Panel) -> None:
     for at, series in enumerate(panel.series):
         _draw_series(axes, series, _COLOURS[at % len(_COLOURS)], _MARKERS[at % len(_MARKERS)], panel)
-    # The name of a set is a file's, and no formula.
+    # The name of a set may come from a file name, so a dollar sign in it must not start a formula.
     axes.set_title(panel.title, loc="left", fontsize=9, fontweight="bold", parse_math=False)
     axes.set_xlabel(panel.x)
     axes.set_ylabel(panel.y)
@@ -54,7 +54,7 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
         axes.set_yscale("log")
     axes.grid(color=canvas.INK, alpha=0.15, linewidth=0.6)
     if len(panel.series) > 1:
-        # Below the axes, where it hides nothing.
+        # Below the axes, so that it covers no points.
         legend = axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(-0.05, -0.19), ncols=2, columnspacing=1.0,
                              handletextpad=0.4, borderaxespad=0)  # fmt: skip
         for text in legend.get_texts():
@@ -63,7 +63,7 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
 
 def _draw_series(axes: Axes, series: Series, colour: str, marker: str, panel: Panel) -> None:
     x, y = (np.array(list(values), dtype=np.float64) for values in (series.x, series.y))
-    # A logarithm has no place for 0: such a point is left out of the picture, not of the table beside it.
+    # A logarithmic axis cannot show 0: such a point is missing in the picture, but not in the CSV.
     seen = np.isfinite(x) & np.isfinite(y) & ((x > 0) | (not panel.log_x)) & ((y > 0) | (not panel.log_y))
     x, y = x[seen], y[seen]
     if series.style == "steps":
@@ -81,7 +81,7 @@ def _draw_series(axes: Axes, series: Series, colour: str, marker: str, panel: Pa
 
 
 def _draw_fit(axes: Axes, x: Floats, y: Floats, colour: str, fit: Fit | None) -> str:
-    """The law that a claim is about, over the points that it is fitted to; what the legend says of it."""
+    """Draw the power law of a claim over the points that it is fitted to; return its text for the legend."""
     if fit is None:
         return ""
     fitted = x[x >= fit.least] - fit.offset

@@ -1,4 +1,4 @@
-"""What an experiment is, what it is given, and what it hands back. A file in `experiments` declares one."""
+"""The types of an experiment, of its inputs and of its results. Each file in `experiments` declares one experiment."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ Like: TypeAlias = Literal["NYC", "TKY"]
 class Defaults:
     """The paper's table of defaults, and the histograms that its captions name."""
 
-    #: n where it is fixed in the experiments with a target.
+    #: n in the experiments with a target that fix it.
     length: int
-    #: n of 'each histogram with n = ...' in the experiments that hide.
+    #: n of 'each histogram with n = ...' in the experiments on hiding.
     hiding_length: int
-    #: n and N of the histogram that zeros are appended to.
+    #: n and N of the histogram that the paper pads with zeros.
     padded: tuple[int, int]
-    #: K, the number of sensitive visits, and how many sensitive locations there are.
+    #: K, the number of sensitive visits, and |L'|, the number of sensitive locations.
     visits: int = 20
     sensitive: int = 5
     threshold: float = 5e-3
@@ -54,7 +54,7 @@ class Dataset:
         return DEFAULTS[self.like]
 
     def row(self, **values: Any) -> dict[str, Any]:
-        """A row about this set."""
+        """A row of results about this set."""
         return {"set": self.name, "like": self.like, **values}
 
     def nearest(self, length: int, size: int) -> Histogram:
@@ -64,22 +64,22 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Scale:
-    """How much is done."""
+    """How much work to do."""
 
     name: Literal["full", "quick"]
-    #: Users of a set that a recommender gets.
+    #: Users per set for a recommender.
     users: int
-    #: How often the sensitive locations of a user are drawn.
+    #: Random draws of sensitive locations per user.
     draws: int
-    #: How often users are split for testing a recommender.
+    #: Splits of the users into test and training sets.
     splits: int
     #: Histograms in one series of runtimes of the paper's algorithms.
     timed: int
     #: Seconds for one run of the paper's algorithms.
     patience: float
-    #: Edges of a graph that the paper's algorithms may build: they need some 200 bytes each.
+    #: Most edges of a graph that the paper's algorithms may build. An edge takes about 200 bytes.
     edges: int
-    #: Whether runtimes are measured with nothing else at work.
+    #: Whether timed experiments run alone.
     alone: bool
 
 
@@ -87,29 +87,29 @@ FULL = Scale("full", users=1_000_000, draws=5, splits=10, timed=40, patience=20.
 QUICK = Scale("quick", users=150, draws=1, splits=3, timed=8, patience=0.5, edges=150_000, alone=False)
 
 
-def sampled(full: int, quick: int) -> str:
-    """How many are sampled, for the method of an experiment."""
-    return f"At random, {full} ({quick} in a quick look, and others with --runs)"
+def sampled(full: int, quick: int, what: str) -> str:
+    """The size of a random sample in words, for the method of an experiment."""
+    return f"{full} {what}, chosen at random ({quick} in a quick run; --runs changes this)"
 
 
 @dataclass(frozen=True)
 class Study:
-    """What every experiment is given."""
+    """The input of every experiment."""
 
     sets: tuple[Dataset, ...]
     seed: int
     scale: Scale
 
     def random(self, *about: object) -> np.random.Generator:
-        """Random numbers for one purpose, the same whatever else is done."""
+        """Random numbers for one purpose. They depend on the seed and the purpose only."""
         return np.random.default_rng([self.seed, crc32(repr(about).encode())])
 
     def users(self, dataset: Dataset) -> Sequence[Histogram]:
-        """All users, or as many at random as the scale asks for."""
+        """All users, or a random sample if the scale asks for fewer."""
         return self.sample(dataset.histograms, self.scale.users, dataset.name, "users")
 
     def sample(self, histograms: Sequence[Histogram], number: int, *about: object) -> Sequence[Histogram]:
-        """That many at random, in their order."""
+        """A random sample of the given size, in the original order."""
         if len(histograms) <= number:
             return histograms
         chosen = self.random(*about).choice(len(histograms), number, replace=False)
@@ -121,9 +121,9 @@ class TooFew(InputError):
 
 
 def enough(found: Sequence[Histogram], least: int, dataset: Dataset, which: str) -> Sequence[Histogram]:
-    """What was found, unless it is too little to conclude anything from."""
+    """The histograms found, unless they are too few for a conclusion."""
     if len(found) < least:
-        raise TooFew(f"{dataset.name} has {len(found)} histograms {which}, and at least {least} are needed")
+        raise TooFew(f"{dataset.name} has {len(found)} histograms {which}; at least {least} are needed")
     return found
 
 
@@ -138,7 +138,7 @@ class Series:
     x: Iterable[float]
     y: Iterable[float]
     style: Style = "points"
-    #: The ends of the bars at the points, if they have any.
+    #: The ends of the error bars, if any.
     low: Iterable[float] | None = None
     high: Iterable[float] | None = None
 
@@ -161,13 +161,13 @@ class Panel:
     series: Sequence[Series]
     log_x: bool = False
     log_y: bool = False
-    #: The power law that is fitted to every curve, if any: that of the claim which is made about them.
+    #: The power law that the claim is about, fitted to every curve; None if there is none.
     fit: Fit | None = None
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """One figure; `figure` says which of the paper's it is."""
+    """One figure; `figure` is its number in the paper."""
 
     name: str
     figure: str
@@ -179,14 +179,14 @@ class Drawing:
 class Experiment:
     """One file of the folder `experiments`."""
 
-    #: Its place in the paper's order.
+    #: Its position in the paper's order.
     order: int
     title: str
     #: How it is done, in a few sentences.
     method: str
-    #: Is given one set at a time, so that one that is too small leaves the others alone.
+    #: Called with one set at a time, so that a set that is too small does not stop the others.
     run: Callable[[Study, Dataset], Rows]
     draw: Callable[[Rows], Sequence[Drawing]]
     claims: Callable[[Rows], Iterable[Claim]]
-    #: Whether it measures runtimes, which no seed makes the same.
+    #: Whether it measures runtimes, which differ from run to run whatever the seed.
     timed: bool = False

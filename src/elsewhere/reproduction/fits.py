@@ -1,4 +1,4 @@
-"""Fitted curves: how runtimes grow, and whether one thing grows with another."""
+"""Fitted power laws and rank correlations: how runtimes grow, and whether there is a trend."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from elsewhere.model.arrays import Flags, Floats
 
-#: Fewer points, or points at fewer places, say nothing.
+#: The least number of points, and of distinct x, for a fit.
 _POINTS, _PLACES = 6, 3
 _ALMOST = 1.0 - 1e-9
 
@@ -21,7 +21,7 @@ class PowerLaw(NamedTuple):
     exponent: float
     low: float
     high: float
-    #: The share of the variance of log y that it explains.
+    #: The share of the variance of log y that the law explains.
     r_squared: float
 
 
@@ -35,7 +35,7 @@ class Trend(NamedTuple):
 
 
 def power_law(x: ArrayLike, y: ArrayLike) -> PowerLaw | None:
-    """The power law through points, by least squares on the logarithms; None where too few can be used.
+    """Fit a power law by least squares on the logarithms; None if too few points are usable.
 
     >>> law = power_law([1, 2, 3, 4, 5, 6], [5, 20, 45, 80, 125, 180])
     >>> round(law.exponent, 6), round(law.factor, 6), round(law.r_squared, 6)
@@ -56,7 +56,7 @@ def power_law(x: ArrayLike, y: ArrayLike) -> PowerLaw | None:
 
 
 def trend(x: ArrayLike, y: ArrayLike) -> Trend | None:
-    """Whether y grows with x; None where too few points can be used.
+    """The trend of y against x; None if too few points are usable.
 
     >>> found = trend([1, 2, 3, 4, 5, 6], [9, 7, 6, 5, 0, 1])
     >>> round(found.correlation, 3), found.chance < 0.05
@@ -72,7 +72,7 @@ def trend(x: ArrayLike, y: ArrayLike) -> Trend | None:
         return Trend(0.0, 0.0, 0.0, 1.0)
     found = stats.spearmanr(xs[good], ys[good])
     correlation = float(found.statistic)
-    # Fisher's transformation, with the factor that ranks need.
+    # Fisher's transformation, with the usual factor for ranks.
     centre = np.arctanh(np.clip(correlation, -_ALMOST, _ALMOST))
     margin = 1.96 * 1.03 / np.sqrt(good.sum() - 3)
     return Trend(correlation, float(np.tanh(centre - margin)), float(np.tanh(centre + margin)), float(found.pvalue))

@@ -1,4 +1,4 @@
-"""The errors of a recommender, for the experiments that compare them."""
+"""The errors of a recommender on originals and releases, for the experiments that compare them."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from elsewhere.reproduction.rows import Rows
 
 K = TypeVar("K")
 
-#: The paper's releases have the length n and the size N of their originals, so that a user's mean is N/n for both.
+#: In the paper, a release has the length n and the size N of its original, so a user's mean is N/n for both.
 _MEANS: dict[MeanOver, str] = {"original": "N/n", "visited": "visited"}
 _WHO = ("alone", "everybody")
-#: Who gives releases away, only the user who is tested or all, and what means are over. The paper is judged by the
-#: first: its tests are on 'test datasets of histograms that are sanitized'.
+#: Who shares a release (the tested user alone, or everybody), and what means are over. The paper is judged by the
+#: first reading: it tests on 'test datasets of histograms that are sanitized'.
 READINGS = tuple(f"{who}, {mean}" for mean in _MEANS.values() for who in _WHO)
 JUDGED = READINGS[0]
 READ = (
-    "'Alone': only the tested user gives a release away; 'everybody': all do. 'N/n': a user's mean is the size divided "
-    "by the length, which releases have from their originals; 'visited': it is over the locations that have a visit "
-    f"in the release. The paper is judged by '{JUDGED}'. All releases are asked about the same locations, which all of "
+    "'Alone': only the tested user shares a release; 'everybody': all users do. 'N/n': a user's mean is the size "
+    "divided by the length, both of the original; 'visited': the mean is over the locations that have a visit in the "
+    f"release. The paper is judged by '{JUDGED}'. All releases are tested on the same locations: those that all of "
     "them keep. Bars are 95% confidence intervals of the difference from the originals, over the splits."
 )
-#: 'Not substantially': the paper gives no number; this one was chosen beforehand.
+#: 'Not substantially': the paper gives no number. This one was chosen before the measurements.
 SUBSTANTIAL = 0.05
 
 
 def errors(
     study: Study, dataset: Dataset, users: Sequence[Histogram], releases: Mapping[K, Sequence[Histogram]]
 ) -> Iterator[tuple[K, dict[str, Any]]]:
-    """A row an error and a reading of each release: before, after, and the confidence interval of the difference."""
+    """One row per release, error and reading: before, after, and the confidence interval of the difference."""
     enough(users, 30, dataset, "long enough for a recommender")
     tables = [side_by_side(users, released) for released in releases.values()]
     for mean_over, mean in _MEANS.items():
@@ -58,13 +58,13 @@ def errors(
 
 
 def changes(rows: Rows) -> Floats:
-    """The change of each error, as a share of it."""
+    """The relative change of each error."""
     change: Floats = rows.column("sanitized") / rows.column("original") - 1.0
     return change
 
 
 def panels(rows: Rows, by: str, label: str, log_x: bool = False) -> Iterator[Panel]:
-    """MAE and RMSE of the originals and in all readings, a panel each."""
+    """One panel each for MAE and RMSE, with the originals and all readings."""
     for name, own in rows.sets():
         for error in ("MAE", "RMSE"):
             groups = {reading: own.where(error=error, reading=reading) for reading in READINGS}

@@ -1,4 +1,4 @@
-"""Releases as the experiments ask for them, and what they are worth: one row each."""
+"""The releases that the experiments need, and how good each is: one row per release."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from elsewhere.reproduction.experiment import Dataset, Study
 from elsewhere.reproduction.rows import Rows
 from elsewhere.verbs import avoid, hide, resemble
 
-#: What the paper calls the answers of a goal and a method.
+#: The paper's name for each goal and method.
 NAMES: dict[tuple[Goal, Method], str] = {
     ("resemble", "optimal"): "RO",
     ("resemble", "heuristic"): "RH",
@@ -28,16 +28,16 @@ METHODS: tuple[Method, ...] = ("optimal", "heuristic")
 
 
 def drawn(histogram: Histogram, number: int, random: np.random.Generator) -> list[str]:
-    """That many sensitive locations, uniformly at random.
+    """Draw sensitive locations uniformly at random.
 
-    A generator in the same state gives sets of which the larger contain the smaller.
+    From a generator in the same state, a larger set contains every smaller one.
     """
     order = random.permutation(histogram.length)
     return [histogram.locations[at] for at in order[:number]]
 
 
 def drawn_with(histogram: Histogram, number: int, visits: int, random: np.random.Generator) -> list[str] | None:
-    """The first of many random choices that has exactly that many visits; None if none has."""
+    """The first of many random draws that has exactly the given number of visits; None if none has."""
     for _ in range(200):
         sensitive = drawn(histogram, number, random)
         if sum(histogram[location] for location in sensitive) == visits:
@@ -46,13 +46,13 @@ def drawn_with(histogram: Histogram, number: int, visits: int, random: np.random
 
 
 def hidden(study: Study, dataset: Dataset, sensitive: int, clusters: Sequence[int] = ()) -> Rows:
-    """What hiding so many random locations costs every user of a set who has more than those.
+    """Hide some random locations of every user of a set who has more locations than that, and measure the loss.
 
-    The paper adds up the terms of the other bins only: that is the length of LHO's path, and `js_path` and `l2_path`
-    here. `js` and `l2` are the distances themselves, to which the bins that were emptied belong as well. `nce` is for
-    the paper's three clusters, and `nce_2` and so on for the other numbers that are asked for.
+    The paper adds up the terms of the other bins only. That is the length of LHO's path, here `js_path` and `l2_path`.
+    `js` and `l2` are the whole distances, which include the emptied bins. `nce` is for the paper's three clusters, and
+    `nce_2` and so on are for the other numbers of clusters.
     """
-    # Hiding is quicker than recommending, so that more users can be asked.
+    # Hiding is quicker than recommending, so there is time for more users.
     users = study.sample(dataset.histograms, 4 * study.scale.users, dataset.name, "hidden")
     found = Rows()
     for draw in range(study.scale.draws):
@@ -79,7 +79,7 @@ def _hidden_rows(
             "n": history.length,
             "N": history.size,
             "K": sum(counts),
-            # An emptied bin's term is half its share in JS, and its count squared in L2.
+            # The term of an emptied bin is half its share in JS, and its squared count in L2.
             "js_path": max(0.0, js - 0.5 * sum(counts) / history.size),
             "js": js,
             "l2_path": math.sqrt(max(0.0, l2 * l2 - sum(count * count for count in counts))),
@@ -90,7 +90,7 @@ def _hidden_rows(
 
 
 def targeted(goal: Goal, method: Method, history: Histogram, threshold: float) -> dict[str, Any]:
-    """What a release that resembles or avoids the uniform histogram is worth."""
+    """Resemble or avoid the uniform histogram, and measure the release."""
     target = uniform(history)
     result = (resemble if goal == "resemble" else avoid)(history, target, threshold, method=method)
     nce = conditional_entropies(side_by_side([history], [result.histogram]))
@@ -108,7 +108,7 @@ def targeted(goal: Goal, method: Method, history: Histogram, threshold: float) -
 
 
 def uniform(history: Histogram) -> dict[str, float]:
-    """The paper's target: the same share everywhere."""
+    """The paper's target: the same share for every location."""
     return dict.fromkeys(history.locations, 1.0)
 
 
@@ -119,7 +119,7 @@ def side_by_side(histories: Sequence[Histogram], releases: Sequence[Histogram]) 
 
 
 def excess(rows: Rows) -> list[float]:
-    """By how much the heuristic misses the optimal d_p, a share of it: above in resemble, below in avoid."""
+    """The heuristic's relative error in d_p: how far above the optimum in resemble, and below it in avoid."""
     missed = []
     for _, pair in rows.by("question"):
         best, found = (pair.where(method=method)[0]["d_p"] for method in METHODS)

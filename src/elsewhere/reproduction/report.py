@@ -1,4 +1,4 @@
-"""The report: one page that needs nothing but itself, and every figure with its numbers as files beside it."""
+"""The report: one self-contained page, and every figure with its numbers as separate files."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from elsewhere.reproduction.experiment import FULL, QUICK, Drawing, Experiment, 
 from elsewhere.text import quote
 
 PAGE = "report.html"
-#: What was run, for programs; it has seconds, so it is among what depends on the clock.
+#: What was run, for programs. It contains seconds, so it is in the folder of runtimes.
 RUN = "run.json"
 _ENDINGS = (".svg", ".png")
 GENERATED = "Generated data: made-up users, calibrated to the paper's table of characteristics."
 
 
 class Section(NamedTuple):
-    """An experiment with what came of it."""
+    """An experiment, its outcome and its claims."""
 
     name: str
     experiment: Experiment
@@ -43,26 +43,26 @@ class Section(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """Runtimes are never twice the same, and so kept apart from what is."""
+        """Runtimes differ from run to run, so they are kept apart from results that do not."""
         return "runtime" if self.experiment.timed else "quality"
 
     @property
     def left_out(self) -> str:
-        """What could not be done, and why."""
+        """A sentence that says what was left out, and why."""
         return f"left out{' in part' if self.outcome.rows else ''}: {self.outcome.refused}"
 
     def drawings(self) -> Sequence[Drawing]:
-        """Its figures."""
+        """The figures of the experiment."""
         return self.experiment.draw(self.outcome.rows) if self.outcome.rows else ()
 
 
 def section(name: str, experiment: Experiment, outcome: Outcome) -> Section:
-    """An experiment with its claims."""
+    """Make the section of an experiment."""
     return Section(name, experiment, outcome, tuple(experiment.claims(outcome.rows)) if outcome.rows else ())
 
 
 def write(folder: Path, parts: Sequence[Section], study: Study, data: Data) -> Path:
-    """Everything at its place in the folder, save for the figures, which are there; the page's path."""
+    """Write the tables and the page, into which the figures in the folder go; return the path of the page."""
     body = []
     for part in parts:
         make(folder / part.folder)
@@ -79,7 +79,7 @@ def write(folder: Path, parts: Sequence[Section], study: Study, data: Data) -> P
 
 
 def draw_all(folder: Path, part: Section, footer: str) -> None:
-    """The figures of an experiment, as SVG and as PNG."""
+    """Draw the figures of an experiment, as SVG and as PNG."""
     make(folder / part.folder)
     with canvas.settings():
         for drawing in part.drawings():
@@ -89,27 +89,27 @@ def draw_all(folder: Path, part: Section, footer: str) -> None:
 
 
 def is_drawn(folder: Path, part: Section) -> bool:
-    """Whether all its figures are there."""
+    """Whether all figures of an experiment exist."""
     return all(_path(folder, part, drawing, ending).exists() for drawing in part.drawings() for ending in _ENDINGS)
 
 
 def footer(data: Data) -> str:
-    """What stands below every figure."""
+    """The line below every figure."""
     return GENERATED if data.generated else "Data: " + ", ".join(dataset.name for dataset in data.sets)
 
 
 def make(folder: Path) -> None:
-    """Have the folder there, and refuse one that nothing can be written to."""
+    """Create the folder if needed; raise if it is not writable."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"the folder {quote(str(folder))} cannot be made: {error.strerror}") from None
+        raise InputError(f"the folder {quote(str(folder))} cannot be created: {error.strerror}") from None
     if not os.access(folder, os.W_OK):
-        raise InputError(f"nothing can be written to the folder {quote(str(folder))}")
+        raise InputError(f"the folder {quote(str(folder))} is not writable")
 
 
 def verdicts(parts: Sequence[Section]) -> str:
-    """How many rows of the table hold, in words: a claim of the paper has one for each code, set and reading."""
+    """A sentence that counts the verdicts. A claim of the paper has one row for each code, set and reading."""
     counts = Counter(claim.verdict for part in parts for claim in part.claims)
     named: dict[Verdict, tuple[str, str]] = {
         "holds": ("holds", "hold"),
@@ -121,7 +121,9 @@ def verdicts(parts: Sequence[Section]) -> str:
     if not words:
         return "No claim of the paper was measured."
     rows = sum(counts[verdict] for verdict in named)
-    return f"Of {rows} row{'s' * (rows > 1)} about the paper's claims {', '.join(words)}."
+    *most, last = words
+    listed = f"{', '.join(most)} and {last}" if most else last
+    return f"Of {rows} row{'s' * (rows > 1)} about the paper's claims, {listed}."
 
 
 def _run(parts: Sequence[Section], study: Study, data: Data) -> dict[str, Any]:
@@ -176,9 +178,9 @@ def _page(parts: Sequence[Section], body: Sequence[str], study: Study, data: Dat
     banner = f'<p class="banner">{escape(GENERATED)}</p>' if data.generated else ""
     style = _STYLE + (_GENERATED_PRINT if data.generated else "")
     notes = "".join(f"<li>{escape(note)}</li>" for note in data.notes)
-    scale = "all of it" if study.scale.name == "full" else "a quick look: fewer users, splits and runs"
+    scale = "the full run" if study.scale.name == "full" else "a quick run: fewer users, splits and runs"
     if study.scale not in (FULL, QUICK):
-        scale += f"; {study.scale.timed} histograms per series of runtimes, {study.scale.patience:g} s for a run"
+        scale += f"; {study.scale.timed} histograms per series of runtimes, {study.scale.patience:g} s per run"
     contents = "".join(f'<li><a href="#{part.name}">{escape(part.experiment.title)}</a></li>' for part in parts)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -226,12 +228,12 @@ _SOURCE = (
     "are numbered as there."
 )
 _RULE = (
-    "A claim has a row for each code, set and reading that it is checked on. The tolerances were fixed before anything "
-    "was measured: a number, also seconds and changes in percent, within a quarter of the paper's; a share of "
+    "A claim has one row for each code, set and reading that it is checked on. The tolerances were fixed before "
+    "anything was measured: a number (also seconds and changes in percent) within a quarter of the paper's; a share of "
     "histograms, locations or visits, or an NCE, within 0.05; a bound ('at most', 'at least', and the mean by which RH "
-    "misses RO) without any; a fitted exponent within 0.25; a trend that chance would show in at most 5% of cases (rho "
-    "is Spearman's rank correlation). Undecided is what the confidence interval leaves open, not measured what some "
-    "run did not finish."
+    "misses RO) with no tolerance; a fitted exponent within 0.25; a trend that chance would show in at most 5% of "
+    "cases (rho is Spearman's rank correlation). 'Undecided' means that the confidence interval leaves the question "
+    "open, and 'not measured' that a run did not finish."
 )
 _STYLE = """
 :root { color-scheme: light; }
@@ -256,5 +258,5 @@ small { color: #555; } .files { color: #555; font-size: 0.85rem; }
   figure svg { max-height: 235mm; }
 }
 """
-#: What stands at the top of every printed page.
+#: The header of every printed page.
 _GENERATED_PRINT = f'@page {{ @top-left {{ content: "{GENERATED}"; font: 8pt sans-serif; }} }}\n'

@@ -1,4 +1,4 @@
-"""What an experiment finds: a row a measurement, plain columns."""
+"""The results of an experiment: one row per measurement, with plain columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from elsewhere.model.arrays import Floats
 
 
 class Rows(list[dict[str, Any]]):
-    """Rows with the same columns, each a word or a number.
+    """Rows with the same columns. Each value is a string or a number.
 
     >>> rows = Rows([{"n": 2, "js": 0.3}, {"n": 1, "js": 0.5}, {"n": 2, "js": 0.1}])
     >>> rows.medians("n", "js")
@@ -25,11 +25,11 @@ class Rows(list[dict[str, Any]]):
         return Rows(row for row in self if all(row[name] == value for name, value in values.items()))
 
     def column(self, name: str) -> Floats:
-        """One number a row."""
+        """The numbers in one column."""
         return np.array([row[name] for row in self], dtype=np.float64)
 
     def by(self, name: str) -> Iterator[tuple[Any, Rows]]:
-        """Each value of a column, in order, with its rows."""
+        """Each distinct value of a column, in order, with its rows."""
         groups: dict[Any, Rows] = {}
         for row in self:
             groups.setdefault(row[name], Rows()).append(row)
@@ -37,17 +37,17 @@ class Rows(list[dict[str, Any]]):
             yield value, groups[value]
 
     def medians(self, by: str, of: str) -> tuple[list[Any], list[float]]:
-        """Each value of a column, and the median of another one there."""
+        """Each distinct value of one column, and the median of another column over its rows."""
         groups = [(value, float(np.median(rows.column(of)))) for value, rows in self.by(by)]
         return [value for value, _ in groups], [median for _, median in groups]
 
     def sets(self, like: str | None = None) -> Iterator[tuple[str, Rows]]:
-        """Each set of users with its rows; only those that stand for one of the paper's if that is named."""
+        """Each set of users with its rows; if `like` is given, only the sets that stand for that set of the paper."""
         for name in dict.fromkeys(row["set"] for row in self if like in (None, row["like"])):
             yield name, self.where(set=name)
 
     def as_csv(self) -> str:
-        """The rows as a table in text."""
+        """The rows as CSV."""
         text = io.StringIO(newline="")
         if self:
             writer = csv.DictWriter(text, list(self[0]), lineterminator="\n")

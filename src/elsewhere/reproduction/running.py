@@ -1,5 +1,4 @@
-"""Experiments side by side, each in a process of its own; those that measure runtimes one after the other, but for a
-quick look."""
+"""Run experiments in parallel, each in its own process. Timed experiments run one by one, except in a quick run."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ from elsewhere.reproduction.rows import Rows
 def run(
     names: Sequence[str], study: Study, cache: Cache, folder: Path, footer: str, say: Callable[[str], None]
 ) -> Mapping[str, Outcome]:
-    """What each experiment found, from the cache where that is still right; the others also draw their figures."""
+    """The outcome of each experiment, from the cache if it is still valid; the others run and draw their figures."""
     known = experiments.modules()
     due = [name for name in names if not _is_done(name, cache, folder, say)]
     workers = _Workers((study, cache, folder, footer), say, len(due))
@@ -39,15 +38,15 @@ def _is_done(name: str, cache: Cache, folder: Path, say: Callable[[str], None]) 
     outcome = cache.get(name)
     if isinstance(outcome, str):
         if outcome:
-            say(f"{name}: done before, but not with this {outcome}")
+            say(f"{name}: running again, because of a change: {outcome}")
         return False
     drawn = report.is_drawn(folder, report.section(name, experiments.modules()[name].EXPERIMENT, outcome))
-    say(f"{name}: done before" if drawn else f"{name}: done before, but a figure is gone")
+    say(f"{name}: already done" if drawn else f"{name}: running again, because a figure is missing")
     return drawn
 
 
 class _Workers:
-    """Processes that end with their experiment, or with this one: none is left behind when it is killed."""
+    """Worker processes. Each ends with its experiment or with its parent, so none is left if the parent is killed."""
 
     def __init__(self, given: tuple[Study, Cache, Path, str], say: Callable[[str], None], due: int) -> None:
         self._given, self._say, self._due = given, say, due
@@ -73,18 +72,18 @@ class _Workers:
 
     def _ended(self, name: str, begun: float, status: int | None) -> None:
         if status:
-            raise ElsewhereError(f"the experiment {name} broke off with status {status}; what is done already is kept")
+            raise ElsewhereError(f"the experiment {name} failed with status {status}; finished experiments are kept")
         self._done += 1
         self._say(f"{name}: {time.monotonic() - begun:.0f} s ({self._done} of {self._due})")
 
 
 def _experiment(name: str, study: Study, cache: Cache, folder: Path, footer: str) -> None:
-    """What a process does. Only what is drawn as well is kept as done."""
+    """Run one experiment in a worker process. It is stored as done only after its figures are drawn."""
     Thread(target=_end_with_parent, daemon=True).start()
     module = experiments.modules()[name]
     if module.EXPERIMENT.timed:
         import_module("elsewhere.preload")  # before the clock runs
-        gc.freeze()  # nor does the garbage collector look through all users while it does
+        gc.freeze()  # so that the garbage collector does not scan all users while the clock runs
     rows, refused = Rows(), []
     try:
         for dataset in study.sets:
@@ -95,14 +94,14 @@ def _experiment(name: str, study: Study, cache: Cache, folder: Path, footer: str
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     if not rows and not refused:
-        refused.append("No histogram is fit for it.")
+        refused.append("No histogram is suitable.")
     outcome = Outcome(rows, " ".join(refused), round(time.process_time(), 1))
     report.draw_all(folder, report.section(name, module.EXPERIMENT, outcome), footer)
     cache.put(name, outcome)
 
 
 def _end_with_parent() -> None:
-    """Wait for the process that started this one, and go when it is gone, whatever ended it."""
+    """Wait for the parent process to end, for whatever reason, and then exit."""
     if (parent := multiprocessing.parent_process()) is not None:
         parent.join()
         os._exit(1)

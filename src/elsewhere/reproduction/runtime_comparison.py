@@ -1,4 +1,4 @@
-"""Runtimes of the optimal methods and the heuristics beside each other."""
+"""Compare the runtimes of the optimal methods and the heuristics."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from elsewhere.reproduction.releases import GOALS, METHODS, NAMES, uniform
 from elsewhere.reproduction.rows import Rows
 
 MACHINE = "another machine and other code"
-_FASTER = "faster code: the exact search looks at a small part of the graph, so that little is left to be gained"
-_FLAT = "in a flat histogram, or within a small threshold, few counts can change, and RO's graph is small"
+_FASTER = "faster code: the exact search visits only a small part of the graph, so the heuristic saves little"
+_FLAT = "in a flat histogram, or with a small threshold, few counts can change, so RO's graph is small"
 LITERAL = (
     "RO, RH, AO and AH are the paper's pseudocode to the letter. 'RO, every length' keeps the best path of every "
     "distinct quality loss, as the text below the pseudocode says, on a graph without edges that alone exceed the "
     "threshold. 'RH, tabulated' computes each term once. A run that takes too long, or whose graph would be too large, "
     "is left out."
 )
-#: The code that the paper's runtimes suggest that it ran, by method.
+#: The code that the paper's authors ran, to judge by their runtimes.
 SUGGESTED: dict[Method, str] = {"optimal": "RO, every length", "heuristic": "RH, tabulated"}
-#: The columns of seconds.
+#: The columns with seconds.
 CODES = ("paper", "suggested", "verbs")
-#: The codes of RO beside those of RH.
+#: The names of the pairs of codes for RO and RH.
 BOTH = {"paper": "RO and RH", "suggested": "RO, every length, and RH, tabulated", "verbs": "resemble, both methods"}
 
 
 def race(study: Study, dataset: Dataset, histograms: Sequence[Histogram], what: str, example: int) -> Rows:
-    """The seconds that each algorithm takes for some of the histograms, aiming at the uniform one."""
+    """Time each algorithm on some of the histograms, with the uniform histogram as target."""
     rows = Rows()
     for history in _chosen(study, dataset, histograms, what, example):
         for goal in GOALS:
@@ -45,7 +45,7 @@ def race(study: Study, dataset: Dataset, histograms: Sequence[Histogram], what: 
 def _chosen(
     study: Study, dataset: Dataset, histograms: Sequence[Histogram], what: str, example: int
 ) -> list[Histogram]:
-    """A sample, and with it some whose length, or size, is nearest to that of the paper's example."""
+    """A sample, and some histograms whose length (or size) is nearest to that of the paper's example."""
     off = [abs(getattr(history, what) - example) for history in histograms]
     nearest = [history for history, by in zip(histograms, off, strict=True) if by == min(off)]
     nearest = nearest[: _examples(study.scale)]
@@ -58,16 +58,16 @@ def _number(scale: Scale) -> int:
 
 
 def _examples(scale: Scale) -> int:
-    """Of the histograms that a caption names, so many are timed in any case."""
+    """How many histograms nearest to the one in a caption are always timed."""
     return _number(scale) // 2
 
 
-#: How many `race` takes, for the method of an experiment.
-CHOSEN = f"{sampled(_number(FULL), _number(QUICK))}, and up to {_examples(FULL)} ({_examples(QUICK)})"
+#: The histograms that `race` times in words, for the method of an experiment.
+CHOSEN = f"{sampled(_number(FULL), _number(QUICK), 'of them')}, and up to {_examples(FULL)} ({_examples(QUICK)})"
 
 
 def drawings(rows: Rows, by: str, label: str, figure: str, log_x: bool = False) -> list[Drawing]:
-    """Seconds against one column, for resemble, which the paper has, and for avoid."""
+    """Seconds against one column, for resemble, as in the paper, and for avoid."""
     return [
         Drawing(
             f"{goal}-seconds",
@@ -86,7 +86,7 @@ def drawings(rows: Rows, by: str, label: str, figure: str, log_x: bool = False) 
 
 
 def series(rows: Rows, goal: Goal, name: str) -> Iterator[tuple[str, Rows, str, str]]:
-    """What ran: its name, its rows, the column of its seconds, and why its runtime may differ from the paper's."""
+    """Each code that ran: its name, its rows, the column with its seconds, and why it may differ from the paper."""
     for method in METHODS:
         group = rows.where(goal=goal, method=method)
         for code in CODES:
@@ -95,7 +95,7 @@ def series(rows: Rows, goal: Goal, name: str) -> Iterator[tuple[str, Rows, str, 
 
 
 def algorithm(goal: Goal, method: Method, code: str) -> str:
-    """What a column of seconds has timed."""
+    """The name of the algorithm that a column of seconds is about."""
     names = {"paper": NAMES[goal, method], "suggested": SUGGESTED[method], "verbs": f"{goal} ({NAMES[goal, method]})"}
     return names[code]
 
@@ -108,7 +108,7 @@ def reason(code: str) -> str:
 def faster(rows: Rows, name: str) -> Iterator[Claim]:
     """'RH is at least two orders of magnitude more efficient than RO', in each code.
 
-    A run of RO that was not finished leaves the least ratio as it is.
+    Runs of RO that did not finish are ignored: they cannot lower the least ratio.
     """
     for code, why in (("paper", MACHINE), ("suggested", _FLAT), ("verbs", _FASTER)):
         best, greedy = (rows.where(goal="resemble", method=method).column(code) for method in METHODS)
@@ -123,7 +123,7 @@ def faster(rows: Rows, name: str) -> Iterator[Claim]:
 def slowest(rows: Rows, name: str) -> Iterator[Claim]:
     """The introduction: 'RO takes up to 5 minutes'."""
     for code in CODES:
-        # Not a number as soon as one run was not finished: it might have been the slowest.
+        # NaN if any run did not finish, because that run may have been the slowest.
         times = rows.where(goal="resemble", method="optimal").column(code)
         yield at_most("introduction: RO takes up to 5 minutes (slowest run)", 300.0, float(np.max(times)),
                       f"{algorithm('resemble', 'optimal', code)}, {name}", reason(code), " s")  # fmt: skip
@@ -132,7 +132,7 @@ def slowest(rows: Rows, name: str) -> Iterator[Claim]:
 def seconds_at(
     rows: Rows, name: str, by: str, example: int, paper: Mapping[Method, tuple[float, Callable[..., Claim]]]
 ) -> Iterator[Claim]:
-    """What a caption says of one histogram, by method, beside the one that is nearest to it."""
+    """Compare the seconds in a caption, by method, with those of the histogram nearest to it."""
     at = min(rows.where(goal="resemble"), key=lambda row: abs(row[by] - example))[by]
     for method, (seconds, judged) in paper.items():
         nearest = rows.where(goal="resemble", method=method, **{by: at})[0]

@@ -1,4 +1,4 @@
-"""Runtimes: the paper's algorithms to the letter, and the verbs, each on the same question."""
+"""Measure runtimes: the paper's algorithms to the letter, and the verbs, on the same question."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from elsewhere.model.question import Goal, Method
 from elsewhere.reproduction.experiment import Scale
 from elsewhere.verbs import avoid, hide, resemble
 
-#: Seconds that are measured well enough.
+#: Runs are repeated until they take this many seconds in all.
 _LONG_ENOUGH = 0.05
 _PAPER: dict[tuple[Goal, Method], Callable[..., object]] = {
     ("resemble", "optimal"): paper.ro,
@@ -23,7 +23,7 @@ _PAPER: dict[tuple[Goal, Method], Callable[..., object]] = {
     ("avoid", "optimal"): paper.ao,
     ("avoid", "heuristic"): paper.ah,
 }
-#: What the paper's runtimes suggest that it ran; it has none for avoid.
+#: The code that the paper's authors ran, to judge by their runtimes. The paper has none for avoid.
 _SUGGESTED: dict[tuple[Goal, Method], Callable[..., object]] = {
     ("resemble", "optimal"): paper.ro_every_length,
     ("resemble", "heuristic"): paper.rh_tabulated,
@@ -32,9 +32,10 @@ _VERBS: dict[Goal, Callable[..., object]] = {"resemble": resemble, "avoid": avoi
 
 
 def hiding(history: Histogram, sensitive: Sequence[str], scale: Scale) -> dict[str, Any]:
-    """The seconds of LHO and of `hide`, and what they depend on.
+    """The seconds of LHO and of `hide`, and the quantities that they depend on.
 
-    LHO's are NaN for a graph that would be too large, and for a run that was ended; then `paper_above` says when.
+    LHO's seconds are NaN if its graph would be too large, or if the run was ended. In that case `paper_above` is the
+    time at which it was ended.
     """
     visits, bins = sum(history[location] for location in sensitive), history.length - len(sensitive)
     edges = bins * (visits + 1) * (visits + 2) // 2
@@ -64,8 +65,8 @@ def targeting(
 def optimals(goal: Goal, history: Histogram, target: TableLike, threshold: float, scale: Scale) -> dict[str, Any]:
     """The seconds of the optimal algorithm, in three codes.
 
-    `paper` is the pseudocode to the letter, `suggested` the code that the paper's runtimes suggest, `verbs` is what the
-    package answers with.
+    `paper` is the pseudocode to the letter, `suggested` the code that the paper's runtimes suggest, and `verbs` the
+    code of this package.
     """
     question = (history, target, threshold)
     edges = history.length * (history.size + 1) * (history.size + 2) // 2
@@ -90,7 +91,7 @@ def heuristics(goal: Goal, history: Histogram, target: TableLike, threshold: flo
 
 
 def every_length_patience(scale: Scale) -> float:
-    """Seconds for a run that keeps every length. In each it may need another 400 MB of memory."""
+    """The time limit for a run that keeps every length: shorter, because it may take another 400 MB every second."""
     return scale.patience / 2
 
 
@@ -104,7 +105,7 @@ def _about(goal: Goal, method: Method, history: Histogram, threshold: float) -> 
 
 
 def seconds(function: Callable[..., object], *args: object, limit: float) -> float:
-    """Seconds of the processor that it takes; NaN if they are more than the limit."""
+    """The processor time of a function in seconds; NaN if it exceeds the limit."""
     try:
         with _ended_after(limit):
             return mean_seconds(function, *args)
@@ -113,9 +114,9 @@ def seconds(function: Callable[..., object], *args: object, limit: float) -> flo
 
 
 def mean_seconds(function: Callable[..., object], *args: object, **kwargs: object) -> float:
-    """Seconds of the processor, which others on the machine disturb least.
+    """The mean processor time in seconds. Other programs on the machine affect it least.
 
-    Its clock may tick only a few hundred times a second, so what is short is repeated until that no longer matters.
+    The clock may tick only a few hundred times a second, so a short function is run many times.
     """
     begin, runs = time.process_time(), 0
     while True:
@@ -128,7 +129,7 @@ def mean_seconds(function: Callable[..., object], *args: object, **kwargs: objec
 
 @contextmanager
 def _ended_after(limit: float) -> Iterator[None]:
-    """Raise TimeoutError when the time is up; where the system has no such clock, wait for the end."""
+    """Raise TimeoutError when the time is up. On systems without such a timer, there is no limit."""
     if not hasattr(signal, "setitimer"):
         yield
         return

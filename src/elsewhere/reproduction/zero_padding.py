@@ -1,4 +1,4 @@
-"""Histograms with bins that were never visited, as the paper makes them to have longer ones."""
+"""Histograms padded with bins that were never visited, as the paper does to get longer ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _STEPS = 8
 
 
 def padded(dataset: Dataset, longest: int = LONGEST) -> list[Histogram]:
-    """The histogram nearest to the one that the paper names, with zeros appended up to 400 bins."""
+    """The histogram nearest to the one that the paper names, padded with zeros up to 400 bins."""
     history = dataset.nearest(*dataset.defaults.padded)
     first = history.length
     lengths = [first + (longest - first) * step // (_STEPS - 1) for step in range(_STEPS)]

@@ -1,4 +1,4 @@
-"""Users among whom pairs are looked for, and the release that two of them would share."""
+"""A block of users in which pairs are searched, and the release that two of them would share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.solvers import knapsack, pairs
 from elsewhere.solvers.knapsack import Limits, Tables
 
-#: Values of counts that an exact search may look at; the counts of larger pairs stay as the weights have them.
+#: The most values in an exact search; the counts of larger pairs are those that the weights give.
 _MOST_VALUES = 1 << 20
 
 
@@ -22,7 +22,7 @@ class Block(NamedTuple):
     offset: Ints
     place: Ints
     counts: Ints
-    #: By place: whether no release has a visit there, and whether none has more visits than either history.
+    #: By place: whether no release may have visits there, and whether none may have more visits than either history.
     closed: Flags
     held: Flags
     #: By user: which of the two kinds the user is of.
@@ -33,21 +33,21 @@ class Block(NamedTuple):
     limit: float
 
     def bounds(self, first: Ints, second: Ints) -> Floats:
-        """A lower bound on the total loss of each pair; infinite where there is no release within the limit."""
+        """A lower bound on the total loss of each pair; infinite if there is no release within the limit."""
         return pairs.bounds(self.kind, *self[:4], first, second, self.limit)
 
     def weigh(self, first: Ints, second: Ints) -> tuple[Ints, Floats, Floats]:
-        """What is known about some pairs (`pairs.LEAST` to `UNKNOWN`), their total losses and lower bounds on them."""
+        """The status of some pairs (`pairs.LEAST` to `UNKNOWN`), their total losses, and lower bounds on them."""
         return pairs.weigh(self.kind, *self[:5], first, second, self.limit)
 
     def release(self, u: int, v: int) -> Release | None:
-        """The release of least total loss within both limits, or the least found; None if none is."""
+        """The release of least total loss within both limits, or the best found; None if there is none."""
         return self.decide(u, v)[0]
 
     def decide(self, u: int, v: int) -> tuple[Release | None, float]:
         """The release of least total loss within both limits, as far as it is found, and a bound on the total of any.
 
-        The bound is infinite if there is proven to be none. Nothing depends on which of the two comes first.
+        The bound is infinite if there is provably none. The result does not depend on the order of the two users.
         """
         place, a, c, most, size = pairs.joined(*self[:5], u, v)
         state, lower, counts = pairs.release(self.kind, a, c, most, size, self.limit)
@@ -63,7 +63,7 @@ class Block(NamedTuple):
 
 
 class Release(NamedTuple):
-    """What two users share: places and positive counts, the quality loss of each, and a bound on their sum."""
+    """A shared release: places and positive counts, the quality loss of each user, and a bound on their sum."""
 
     place: Ints
     counts: Ints
@@ -76,8 +76,8 @@ def _searched(
 ) -> tuple[Ints | None, float]:
     """The counts of least total loss within both limits, if any are found, and a bound; infinite if there are none.
 
-    The search has one budget. It is that of the user whose limit the least total breaks; `counts` are within both
-    limits if that is `known`, and else those are looked for that break the limit least.
+    The search has one budget: the limit that the least total breaks. If `known`, `counts` are within both limits;
+    otherwise the search first looks for counts that break the limit least.
     """
     size = int(counts.sum())
     middle = pairs.release(kind, a, c, most, size, math.inf)[2]
@@ -119,10 +119,9 @@ def _solved(objective: _Table, cost: _Table, most: Ints, size: int, budget: floa
 
 
 def canonical_order(offset: Ints, place: Ints, count: Ints, chance: Sequence[int]) -> Ints:
-    """The users in an order that follows from their histories, and for equal histories from `chance`.
+    """The users ordered by their histories, with ties broken by `chance`.
 
-    Whoever has a history, the users come in the same order of histories. So which histories are paired does not depend
-    on whose they are.
+    The order of histories does not depend on their owners, so neither does the choice of pairs.
     """
     spans = [slice(*ends) for ends in zip(offset[:-1].tolist(), offset[1:].tolist(), strict=True)]
     contents = [(tuple(place[span].tolist()), tuple(count[span].tolist())) for span in spans]

@@ -1,12 +1,12 @@
-"""Who shares with whom: as many pairs as possible, and of these the least total quality loss.
+"""Pair users: as many pairs as possible, and among these pairings the least total quality loss.
 
-A pair costs the total loss of its two users, and a user without a pair costs `PENALTY` limits: more than the losses of
-all others can make up for. That is an assignment problem, whose dual has a price for each user: no price is above the
-penalty, and no two users' prices are together above what they would cost as a pair. So the sum of the prices is a lower
-bound on what any pairing costs.
+A pair costs the total loss of its two users, and a user without a pair costs `PENALTY` limits, which is more than the
+losses of all others together. This is an assignment problem. Its dual has a price for each user: no price is above the
+penalty, and the prices of two users never sum to more than the cost of their pair. So the sum of the prices is a lower
+bound on the cost of any pairing.
 
-Most pairs are never looked at closely. Those whose cheap lower bound is nearest are the first candidates; the prices
-that follow say which others may be better, and these become candidates in the next round.
+Most pairs are never computed exactly. The first candidates are those with the smallest cheap lower bounds. The
+resulting prices show which other pairs may be better, and these become candidates in the next round.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.sharing.block import Block, Release
 from elsewhere.solvers import pairs
 
-#: What a user without a pair costs, in limits on the quality loss: there are fewer pairs than that in a block.
+#: The cost of a user without a pair, in limits on the quality loss. A block has fewer pairs than this.
 PENALTY = 1 << 13
-#: Candidates of each user to begin with, and new ones of each user in a round.
+#: Candidates of each user at first, and new candidates of each user per round.
 _NEAREST = 16
 _ROUNDS = 40
 #: Prices closer than this are equal.
@@ -37,7 +37,7 @@ class Pairing(NamedTuple):
     first: Ints
     second: Ints
     releases: list[Release]
-    #: By user. Their sum is at most what any pairing costs.
+    #: By user. Their sum is at most the cost of any pairing.
     prices: Floats
     #: By pair of users with and without the secret, in their order: a lower bound on the total loss.
     lower: Floats
@@ -49,7 +49,7 @@ class Pairing(NamedTuple):
 
 
 def check_solver() -> None:
-    """Raise unless the library is there that pairs are found with."""
+    """Raise unless the library for pairing is installed."""
     load("scipy", "mechanism = 'shared' needs SciPy", "shared")
 
 
@@ -72,23 +72,23 @@ def paired(block: Block) -> Pairing:
     releases = [block.release(u, v) for u, v in zip(with_secret[i].tolist(), without[j].tolist(), strict=True)]
     prices = np.empty(len(block.secret))
     prices[without] = z = np.minimum(z, penalty)
-    # No price may be above what a pair that was not looked at costs at least.
+    # The prices must also respect the lower bounds of pairs that were not computed.
     prices[with_secret] = np.minimum(y, np.minimum((costs.lower - z).min(axis=1, initial=math.inf), penalty))
     assert all(release is not None for release in releases)
     return Pairing(with_secret[i], without[j], [it for it in releases if it is not None], prices, costs.lower)
 
 
 class _Costs(NamedTuple):
-    """What pairs cost, as far as it is known."""
+    """The costs of pairs, as far as they are known."""
 
     block: Block
     first: Ints
     second: Ints
     #: A lower bound for each pair.
     lower: Floats
-    #: What it costs; infinite where no release is known.
+    #: The cost; infinite if no release is known.
     cost: Floats
-    #: Pairs that may cost less than is known.
+    #: Pairs whose cost may be lower than the known one.
     undecided: Flags
     weighed: Flags
 
@@ -99,7 +99,7 @@ class _Costs(NamedTuple):
         return cls(block, first, second, lower, np.full(shape, math.inf), np.isfinite(lower), np.zeros(shape, np.bool_))
 
     def look_at(self, chosen: Flags) -> None:
-        """Find out about some pairs: by weights at first, and by the exact search if that did not decide."""
+        """Compute the costs of some pairs: first by weights, and by the exact search if that does not decide."""
         chosen = chosen & self.undecided
         for i, j in zip(*np.nonzero(chosen & self.weighed), strict=True):
             found, bound = self.block.decide(int(self.first[i]), int(self.second[j]))
@@ -115,7 +115,7 @@ class _Costs(NamedTuple):
 
 
 def _nearest(far: Floats, number: int) -> Flags:
-    """For each row and for each column the finite entries that are least."""
+    """The least finite entries of each row and of each column."""
     chosen = np.zeros(far.shape, np.bool_)
     for axis, length in ((1, far.shape[1]), (0, far.shape[0])):
         if min(far.shape) == 0:
@@ -128,7 +128,7 @@ def _nearest(far: Floats, number: int) -> Flags:
 def _matching(cost: Floats, penalty: float) -> tuple[Ints, Ints]:
     """The rows and columns of the pairs in the cheapest pairing.
 
-    A pair saves two penalties, and one that is not possible saves nothing: then those two stay without.
+    A pair saves two penalties. An impossible pair saves nothing, so its users stay without a pair.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -139,10 +139,10 @@ def _matching(cost: Floats, penalty: float) -> tuple[Ints, Ints]:
 
 
 def _prices(cost: Floats, i: Ints, j: Ints, penalty: float) -> tuple[Floats, Floats]:
-    """Prices of rows and columns for which the pairs (i, j) are proven best: shortest ways (Bellman and Ford).
+    """Prices of rows and columns that prove the pairs (i, j) optimal, by shortest paths (Bellman and Ford).
 
-    A way goes along the differences that prices may have: from a column to a row at what the pair costs, back along a
-    pair at minus that, and through those without a pair, whose price is the penalty.
+    The edges are the constraints on differences of prices: from a column to a row at the cost of the pair, back along a
+    chosen pair at minus its cost, and through users without a pair, whose price is the penalty.
     """
     rows, columns = cost.shape
     row, column = np.nonzero(np.isfinite(cost))

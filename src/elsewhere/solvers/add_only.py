@@ -1,15 +1,15 @@
-r"""Releases that only add visits: the sizes at which a wanted privacy distance may be met, from the smallest up.
+r"""Releases that only add visits: find the smallest size that meets a wanted privacy distance.
 
-Whether a size suffices is a question for its own: a larger size may fail where a smaller one does, because counts are
-whole. So every smaller size is ruled out, but not one by one. All sizes A..B are ruled out at once if a bound says so
-for the shares x/N that counts may have at one of them. With a price :math:`\nu` of the shares, which sum to 1, the
-distance at any of these sizes is at least
+Each size must be decided separately: because counts are integers, a larger size may fail although a smaller one
+suffices. So every smaller size must be ruled out, but not one by one. All sizes A..B are ruled out at once if a bound
+on the distance holds for all shares x/N that counts may have at these sizes. With a price :math:`\nu` of the shares,
+which sum to 1, the distance at any of these sizes is at least
 
 .. math:: \nu + \sum_i \min_s \left( f_i(s) - \nu s \right), \quad s \in \bigcup_x [x/B, x/A]
 
-where x runs over the counts of bin i. At a single size the best price makes this the least distance itself, because
-the terms are convex; the allocation of that size has it. For avoid the terms are maximised: a convex term is greatest
-at an end of the range of shares, and the best price is that of a knapsack whose items may be split.
+where x runs over the counts of bin i. At a single size, the best price makes the bound equal to the least distance,
+because the terms are convex; the convex allocation attains it. For avoid the terms are maximised: a convex term is
+greatest at an end of the range of shares, and the best price is that of a fractional knapsack.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from elsewhere.model.problem import Problem
 from elsewhere.solvers import exact, kind_totals
 from elsewhere.solvers.knapsack import Solution
 
-#: What rounding may do to a bound, relative to the numbers in it.
+#: The rounding error of a bound, relative to the numbers in it.
 _ROUNDING = 1e-9
-#: Sizes that are looked at one by one before the search is given up.
+#: The search gives up after this many sizes have been checked one by one.
 _MOST_LOOKS = 2_000
 
 
 class Sizes(NamedTuple):
-    """The sizes from which the search chooses, for bins that are places or kinds of place."""
+    """The sizes to search, for bins that are places or kinds of place."""
 
     #: The flat problem at the greatest size.
     problem: Problem
@@ -45,7 +45,7 @@ class Sizes(NamedTuple):
 
     @property
     def first(self) -> int:
-        """The least size: that of all visits which must be there."""
+        """The least size: the sum of the lower bounds."""
         return exact_sum(self.problem.lower)
 
     @property
@@ -55,7 +55,7 @@ class Sizes(NamedTuple):
 
     @property
     def limit_case(self) -> float:
-        """The distance that the best release tends to as ever more visits are added."""
+        """The limit of the best distance as the number of added visits grows."""
         shares = np.zeros(len(self.target))
         grows = self.problem.upper - self.problem.lower >= self.problem.size - self.first
         if not grows.any():
@@ -70,9 +70,9 @@ class Sizes(NamedTuple):
         return float(self._terms(shares / shares.sum()).sum())
 
     def best_at(self, size: int) -> Solution | None:
-        """The best totals of a size, with their proof; None if only a search finds them: in avoid, with upper bounds.
+        """The best totals of a size, with their proof; None if they need a search, which is avoid with upper bounds.
 
-        Without those it is best to add all visits at one place, because terms are convex.
+        Without upper bounds, avoid adds all visits at one place, because the terms are convex.
         """
         if self.problem.goal == "resemble":
             counts, price = self._nearest(size)
@@ -94,7 +94,7 @@ class Sizes(NamedTuple):
         return Solution(counts, farthest, farthest, farthest, 0.0, price)
 
     def next_size(self, size: int) -> tuple[int, bool]:
-        """The first size from this one on that may suffice, and whether there is one; else how far it was looked."""
+        """The first size from this one on that may suffice, and True; or the last size that was checked, and False."""
         gallop = self._gallop_far if self.problem.goal == "avoid" else self._gallop_near
         for _ in range(_MOST_LOOKS):
             check_cancelled()
@@ -107,26 +107,26 @@ class Sizes(NamedTuple):
         return size, False
 
     def _gallop_near(self, size: int) -> int:
-        """The size itself if it suffices; else one up to which none does."""
+        """The size itself if it suffices; else a larger size such that none below it does."""
         counts, price = self._nearest(size)
         if float(self._terms(counts / size).sum()) <= self.wanted + slack(self.wanted):
             return size
         return self._gallop(size, lambda last: self._least(size, last, price * size) > self.wanted)
 
     def _nearest(self, size: int) -> tuple[Ints, float]:
-        """The counts of that size that are nearest to the target, and the price of a count."""
+        """The counts of the given size that are nearest to the target, and the price of a count."""
         near = Measure(self.distance, self.target * size, float(size), float(size))
         at_size = self.problem._replace(size=size, upper=np.minimum(self.problem.upper, size), quality=near)
         return exact.spread(at_size, self.distance)
 
     def _gallop_far(self, size: int) -> int:
-        """The size itself if it may suffice; else one up to which none does."""
+        """The size itself if it may suffice; else a larger size such that none below it does."""
         if self._greatest(size, size) >= self.wanted:
             return size
         return self._gallop(size, lambda last: self._greatest(size, last) < self.wanted)
 
     def _gallop(self, size: int, ruled_out: Callable[[int], bool]) -> int:
-        """A size above this one such that all below are ruled out: by doubling the step, then halving it."""
+        """A larger size such that all sizes below it are ruled out, found by doubling the step and then halving it."""
         step = 1
         while size + step <= self.last and ruled_out(size + step):
             step *= 2
@@ -142,7 +142,7 @@ class Sizes(NamedTuple):
         low, high = self.problem.lower, np.minimum(self.problem.upper, last)
         ratio = self.distance.ratio(price)
         best = high / first if ratio == math.inf else np.clip(ratio * self.target, low / last, high / first)
-        # The counts whose shares are the nearest to the best one, from below and from above.
+        # The counts whose shares are nearest to the best share, from below and from above.
         count = np.clip(np.floor(best * last + _ROUNDING), low, high)
         below, above = np.minimum(best, count / first), np.maximum(best, np.minimum(count + 1, high) / last)
         costs = np.minimum(self._terms(below) - price * below, self._terms(above) - price * above)
@@ -169,7 +169,7 @@ class Sizes(NamedTuple):
 
 
 def sizes(problem: Problem, wanted: float) -> Sizes:
-    """What a problem at the greatest size leaves to search for a wanted distance, over its places or their kinds."""
+    """The sizes to search, given the problem at the greatest size; its bins are places or kinds."""
     flat = problem if problem.tree is None else kind_totals.over_kinds(problem)
     assert flat.privacy is not None
     target, distance = flat.privacy.reference / flat.privacy.reference_size, flat.privacy.distance

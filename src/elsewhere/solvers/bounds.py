@@ -1,7 +1,7 @@
 """The dual bound over all values that fit the budget, whether they are tabulated or not.
 
-A search that saw only some values proves nothing of the others. Its multipliers do: a bin adds at least the least of
-f + lam q - mu x, over all its values, to any solution.
+A search over some values proves nothing about the others. Its multipliers do: in any solution, a bin adds at least the
+minimum of f + lam q - mu x over all its values.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from elsewhere.solvers import terms
 from elsewhere.solvers.choices import KINDS, values_within
 from elsewhere.solvers.knapsack import Limits, Solution
 
-#: Terms that are computed between two looks at the clock, and after which the bound is given up.
+#: Terms to compute between two checks of the clock, and in all before the bound is given up.
 _WORK_PER_CALL = 2_000_000
 _MOST_WORK = 400_000_000
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
@@ -24,7 +24,7 @@ _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 def bound_for_all_values(problem: Problem, solution: Solution, limits: Limits) -> Solution:
     """A solution of a search that saw only some values, with the bound that its multipliers prove for all of them.
 
-    If that cannot be computed, the bound is what needs no proof, and there is no dual bound.
+    If that bound cannot be computed, the solution gets the trivial bound and no dual bound.
     """
     dual = _dual_bound(problem, solution, limits)
     bound = min(solution.objective, max(dual, _trivial_bound(problem)))
@@ -32,7 +32,7 @@ def bound_for_all_values(problem: Problem, solution: Solution, limits: Limits) -
 
 
 def _trivial_bound(problem: Problem) -> float:
-    """A built-in distance is not negative, and a convex term is greatest at an end; of others nothing is known."""
+    """Built-in distances are not negative, and convex terms are greatest at an end. Of others, nothing is known."""
     assert problem.privacy is not None
     if not problem.privacy.distance.builtin:
         return -math.inf
@@ -48,7 +48,7 @@ def _dual_bound(problem: Problem, solution: Solution, limits: Limits) -> float:
     assert privacy is not None
     if not (quality.distance.builtin and privacy.distance.builtin) or abs(solution.objective) == math.inf:
         return -math.inf
-    # In avoid an infinite distance, if there may be one, is beyond any bound.
+    # In avoid, no bound holds if a distance may be infinite.
     if problem.goal == "avoid" and privacy.distance.unbounded:
         return -math.inf
     lam, mu = solution.cost_multiplier, solution.size_multiplier
@@ -66,7 +66,7 @@ def _dual_bound(problem: Problem, solution: Solution, limits: Limits) -> float:
             return -math.inf
         reached = terms.least_reduced(lagrangian, low, low + number - 1, done, work, least, at)
         spent += work
-        work = _WORK_PER_CALL if reached > done else 2 * work  # a bin begins anew in each call
+        work = _WORK_PER_CALL if reached > done else 2 * work  # each call starts its bin from the beginning
         done = reached
     budgeted = lam * problem.budget if lam > 0.0 else 0.0
     total = float(least.sum()) - budgeted + mu * problem.size

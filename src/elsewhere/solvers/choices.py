@@ -1,6 +1,6 @@
-"""What a search chooses from: the values of every bin that fit a budget, with their quality and privacy terms.
+"""The values of every bin that fit a budget, with their quality and privacy terms: the input of a search.
 
-If memory or time does not suffice for all of them, the values nearest to counts that are known must do.
+If memory or time does not suffice for all values, the tables have only those nearest to some known counts.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ KINDS = {
     "neyman": terms.NEYMAN,
 }
 BYTES_PER_ENTRY = 33
-#: Terms that are computed between two looks at the clock: built-in ones, and those of a user's function.
+#: Terms to compute between two checks of the clock: built-in ones, and those of a user's function.
 _TERMS_PER_CALL = 1 << 20
 _CALLS_PER_LOOK = 64
-# With a limit on time, tables are made larger step by step, and may take a part of that time, but at least so long.
+# With a time limit, tables grow step by step and may take this share of the time, but at least this long.
 _FIRST_TERMS = 1 << 16
 _FIRST_CALLS = 1 << 10
 _GROWTH = 4
 _TIME_SHARE = 0.25
 _LEAST_SECONDS = 0.05
 
-#: What kept values out of the tables, if anything did.
+#: The resource that kept values out of the tables, if any.
 Shortage: TypeAlias = Literal["", "memory", "time"]
 
 
 class Choices(NamedTuple):
-    """The values that each bin may have, tabulated: all that fit a budget when every other bin is at its best.
+    """Tables of the values that each bin may have: all that fit a budget when every other bin is at its best.
 
     Bin i has the values low[i], low[i] + 1, ... with terms at start[i]..start[i + 1].
     """
@@ -53,12 +53,12 @@ class Choices(NamedTuple):
     privacy: Floats
     #: The budget that the values fit; infinite if all values are there.
     budget: float
-    #: What there was too little of for all these values; then only the nearest to some known counts are there.
+    #: The resource that did not suffice for all these values; then the tables have those nearest to some known counts.
     short_of: Shortage
 
     @property
     def whole(self) -> bool:
-        """Whether all values that fit the budget are there."""
+        """Whether the tables have all values that fit the budget."""
         return not self.short_of
 
     def tables(self, objective: Floats, cost: Floats, allowed: Flags) -> Tables:
@@ -66,7 +66,7 @@ class Choices(NamedTuple):
         return Tables(self.start, self.low, np.where(allowed, objective, math.inf), np.where(allowed, cost, 0.0))
 
     def at(self, counts: Ints) -> Ints:
-        """The places of the counts in the tables."""
+        """The indices of the counts in the tables."""
         return self.start[:-1] + counts - self.low
 
     def within(self, budget: float) -> Flags:
@@ -78,7 +78,7 @@ class Choices(NamedTuple):
         return self.quality <= np.repeat(room, np.diff(self.start))
 
     def narrowed(self, problem: Problem) -> Choices | None:
-        """What `tabulate` would make for the budget of the problem, if all of it is there."""
+        """The tables that `tabulate` would make for the budget of the problem, if these tables contain them."""
         low, number = values_within(problem, problem.budget)
         after = self.low + np.diff(self.start)
         if not self.whole or (low < self.low).any() or (low + number > after).any():
@@ -92,8 +92,8 @@ class Choices(NamedTuple):
 def tabulate(problem: Problem, budget: float, limits: Limits, around: Ints | None = None) -> Choices:
     """The terms of every value that fits the budget when all other bins are at their best.
 
-    If memory or time does not suffice for that, the values nearest to the counts `around` must do. Without such counts
-    `SearchGaveUp` is raised.
+    If memory or time does not suffice, only the values nearest to the counts `around` are tabulated. Without such
+    counts, `SearchGaveUp` is raised.
     """
     low, number = values_within(problem, budget)
     entries = float(number.sum(dtype=np.float64))
@@ -133,7 +133,7 @@ def _first_step(problem: Problem) -> int:
 
 @kernel
 def sizes(start: Ints, low: Ints, allowed: Flags) -> tuple[float, float]:
-    """The smallest and the largest sum of one allowed value a bin; inf and -inf if a bin has none."""
+    """The smallest and the largest sum of one allowed value per bin; inf and -inf if a bin has none."""
     smallest = largest = 0.0
     for i in range(len(low)):
         first, last = start[i], start[i + 1] - 1
@@ -151,7 +151,7 @@ def sizes(start: Ints, low: Ints, allowed: Flags) -> tuple[float, float]:
 def values_within(problem: Problem, budget: float) -> tuple[Ints, Ints]:
     """The values of each bin that fit the budget when all other bins are at their best: the least, and how many.
 
-    Of a user's function nothing is known before it is asked: all values within the bounds may fit.
+    Nothing is known about a user's function before it is called, so all values within the bounds may fit.
     """
     measure = problem.quality
     if measure.distance.builtin and budget < math.inf:
@@ -163,7 +163,7 @@ def values_within(problem: Problem, budget: float) -> tuple[Ints, Ints]:
 
 
 def _nearest(low: Ints, number: Ints, around: Ints, most: int) -> tuple[Ints, Ints]:
-    """As many of the values, for each bin alike, as make up at most `most`: those nearest to the counts `around`."""
+    """At most `most` values in all, the same number for each bin: those nearest to the counts `around`."""
     each = most // len(low)
     high = np.minimum(low + number - 1, around + each // 2)
     low = np.maximum(low, high - each + 1)
@@ -181,7 +181,7 @@ def _tabulated(problem: Problem, budget: float, low: Ints, number: Ints, short_o
 
 
 def table(measure: Measure, low: Ints, start: Ints, limits: Limits) -> Floats:
-    """The term of every value of every bin. `OutOfTime` is raised if time is up before all of them are there."""
+    """The term of every value of every bin. `OutOfTime` is raised if time is up before all are computed."""
     table = np.empty(start[-1])
     if measure.distance.builtin:
         kind = KINDS[measure.distance.name]

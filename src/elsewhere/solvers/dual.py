@@ -1,4 +1,4 @@
-"""The Lagrangian dual of choosing one value a bin, given a size and a budget.
+"""The Lagrangian dual of choosing one value per bin, given a size and a budget.
 
 Every bin i takes one of its values x at objective f_i(x) and cost g_i(x); the values must sum to `size` and the costs
 to at most `budget`. For a cost multiplier lam >= 0 and a size multiplier mu,
@@ -8,7 +8,7 @@ to at most `budget`. For a cost multiplier lam >= 0 and a size multiplier mu,
 is a lower bound on the least total objective. D is concave and piecewise linear, so in one dimension its maximum is
 found by intersecting tangents; the two dimensions are nested. Bins with many values are handled by column generation:
 the dual of a few values of each bin is maximised, and one pass over the rest finds the values that it lacks.
-`maximise` does a bounded amount of work per call, so that the caller can look at the clock in between.
+`maximise` does a bounded amount of work per call, so that the caller can check the clock in between.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from elsewhere.model.arrays import Flags, Floats, Ints
 
 _CONVERGED = 1e-15
 _STEPS = 200
-# How often the few values are looked at, roughly, before the best multipliers for them are known.
+# Roughly how many passes over the few values it takes to find their best multipliers.
 _EVALUATIONS = 500
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
-# A cost multiplier beyond this, and this far beyond the first, is not worth looking for: the bound is sound without,
-# only weaker.
+# A cost multiplier beyond this, and this far beyond the first, is not searched for. The bound is still valid without
+# it, only weaker.
 _LARGEST = 1e30
 _FAR = 1e6
 
 
 @kernel
 def _evaluate(start: Ints, value: Ints, f: Floats, g: Floats, lam: float, mu: float) -> tuple[float, float, float]:
-    """The sum of the bins' minima, and the sum of the values and of the costs where they are taken."""
+    """The sum of the bins' minima, and the sums of the values and of the costs at the minima."""
     start, value, f, g = items(start), items(value), items(f), items(g)
     total = 0.0
-    taken = 0.0  # whole numbers, but their sum may be beyond 64 bits
+    taken = 0.0  # integers, but their sum may exceed 64 bits
     cost = 0.0
     for i in range(len(start) - 1):
         at = start[i]
-        best = f[at] + lam * g[at] - mu * value[at]  # of many bins this is the only value
+        best = f[at] + lam * g[at] - mu * value[at]  # many bins have only this value
         for e in range(at + 1, start[i + 1]):
             reduced = f[e] + lam * g[e] - mu * value[e]
             if reduced < best:
@@ -57,10 +57,10 @@ def _evaluate(start: Ints, value: Ints, f: Floats, g: Floats, lam: float, mu: fl
 def _maximise_mu(
     start: Ints, value: Ints, f: Floats, g: Floats, size: int, lam: float, mu: float, step: float
 ) -> tuple[float, float, float]:
-    """The best mu for a given lam, looked for from `mu` in growing steps.
+    """The best mu for a given lam, searched from `mu` in growing steps.
 
-    Returns it with max D + lam budget, and the cost of the mixture of two solutions that has the wanted size: what
-    exceeds the budget in it is the slope of max_mu D along lam.
+    Returns it with max D + lam budget, and the cost of the mixture of two solutions that has the wanted size. This
+    cost minus the budget is the slope of max_mu D along lam.
     """
     total, taken, cost = _evaluate(start, value, f, g, lam, mu)
     left, left_dual, left_taken, left_cost = mu, total + mu * size, taken, cost
@@ -113,7 +113,7 @@ def maximise_few(
     mu: float,
     step: float,
 ) -> tuple[float, float, float]:
-    """The best lam and mu, looked for from the given ones, and D there."""
+    """The best lam and mu, searched from the given ones, and D there."""
     if budget == math.inf:
         mu, dual, _ = _maximise_mu(start, value, f, g, size, 0.0, mu, step)
         return 0.0, mu, dual
@@ -157,17 +157,17 @@ def maximise_few(
 
 
 class Ascent(NamedTuple):
-    """How far the maximum of D has been found: the best multipliers so far, with the bound that they prove."""
+    """The state of the search for the maximum of D: the best multipliers so far, with the bound that they prove."""
 
     lam: float
     mu: float
     bound: float
-    #: The values in use, or none before the first call; the multipliers that are best for these, and their step.
+    #: The values in use (none before the first call), their best multipliers, and the step.
     held: Flags
     next_lam: float
     next_mu: float
     step: float
-    #: Whether the multipliers are the best of all.
+    #: Whether the multipliers are optimal.
     done: bool
 
 
@@ -180,11 +180,11 @@ def beginning(lam: float, mu: float) -> Ascent:
 def maximise(
     start: Ints, low: Ints, f: Floats, g: Floats, size: int, budget: float, known: Ints, work: int, so_far: Ascent
 ) -> tuple[float, float, float, Flags, float, float, float, bool]:
-    """Go on towards the multipliers lam and mu that maximise D over whole tables, until about `work` values were seen.
+    """Continue towards the lam and mu that maximise D over whole tables, until about `work` values were visited.
 
     Bin i has the values low[i], low[i] + 1, ... with objective and cost at start[i]..start[i + 1]; an infinite
-    objective marks a value that is not allowed. `known` is a feasible choice, or empty: with a finite budget there
-    must be one, lest the first few values have none and D no maximum. Returns the fields of `Ascent`.
+    objective marks a value that is not allowed. `known` is a feasible choice, or empty. With a finite budget one is
+    required: otherwise the first few values may allow none, and D has no maximum. Returns the fields of `Ascent`.
     """
     start, low, f, g = items(start), items(low), items(f), items(g)
     n = len(start) - 1
@@ -223,7 +223,7 @@ def maximise(
         best = least_sum - _ROUNDING * abs(least_sum)
         work -= len(f)
     is_held = items(held)
-    # Bins with one value only shift the size, the budget and D, so the few values are those of the others.
+    # Bins with a single value only shift the size, the budget and D, so only the other bins take part.
     free = fixed_value = 0
     fixed_f = fixed_g = 0.0
     for i in range(n):
@@ -280,7 +280,7 @@ def maximise(
         if lam > 0.0:
             dual -= lam * budget
             rounding += lam * abs(budget)
-        dual -= _ROUNDING * rounding  # a bound to be relied on
+        dual -= _ROUNDING * rounding  # so that the bound holds despite rounding
         if dual > best:
             best_lam, best_mu, best = lam, mu, dual
         done = not lacking or dual >= hoped - _CONVERGED * (1.0 + abs(hoped))

@@ -1,8 +1,8 @@
 """Exact answers to the three problems: LHO's by convex allocation, RO's and AO's by the knapsack search.
 
-The same search also answers the questions around them: the least quality loss that constraints leave, and the
-least quality loss at which a wanted privacy distance is met. A distance of the user's own is tabulated, so it need not
-be convex; for hide the search is then a dynamic program over bins and sizes.
+The same search also answers related questions: the least quality loss that the constraints allow, and the least
+quality loss that meets a wanted privacy distance. A user's own distance is tabulated, so it need not be convex; for
+hide the search is then a dynamic program over bins and sizes.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _MANY_BINS = 512
 
 
 def least_loss(problem: Problem, limits: Limits) -> Solution | None:
-    """The counts of least quality loss, whatever the limit on it; None if constraints leave none.
+    """The counts of least quality loss, ignoring the limit on it; None if the constraints are infeasible.
 
-    Time counts from the moment that some counts within the constraints are known. If the search cannot look at all
-    values, the solution is not closed.
+    The time limit applies only after some feasible counts are known. If the search cannot visit all values, the
+    solution is not closed.
     """
     bound, price = -math.inf, 0.0
     if problem.quality.distance.builtin:
@@ -46,11 +46,11 @@ def least_loss(problem: Problem, limits: Limits) -> Solution | None:
         choices = tabulate(problem, math.inf, limits, around=known)
     try:
         solution = _least_loss_of(problem, choices, limits, known)
-    except OutOfTime:  # then any counts will do
+    except OutOfTime:  # accept any feasible counts
         return _least_loss_of(problem, choices, Limits(math.inf, math.inf, limits.memory))
     if choices.whole or solution is None:
         return solution
-    # What holds for values that were not tabulated: the least loss if nothing were forbidden.
+    # A bound that also holds for values without tables: the least loss if nothing were forbidden.
     return solution._replace(bound=bound, dual_bound=bound, cost_multiplier=0.0, size_multiplier=price)
 
 
@@ -62,10 +62,11 @@ def _least_loss_of(problem: Problem, choices: Choices, limits: Limits, known: In
 
 
 def quick_counts(problem: Problem) -> Ints | None:
-    """Counts within all constraints but the limit on the quality loss, found without a search; None if none are.
+    """Counts that satisfy all constraints except the limit on the quality loss, without a search; None if none do.
 
-    A convex distance stands in for a function of the user's. Where these counts are forbidden, one count is moved: of
-    as many such neighbours as there are forbidden histograms, one at least is not among them.
+    A convex distance stands in for a user's function. If these counts are forbidden, one count is moved. As many
+    neighbours as there are forbidden histograms are tried. The counts themselves are one of these histograms, so at
+    least one neighbour is allowed.
     """
     quality = problem.quality.distance
     counts, _ = spread(problem, quality if quality.builtin else DISTANCES["squared-l2"])
@@ -85,7 +86,7 @@ def quick_counts(problem: Problem) -> Ints | None:
 def optimum(problem: Problem, choices: Choices, known: Ints, limits: Limits) -> Solution:
     """The counts nearest to the target (RO) or farthest from it (AO) within the quality limit.
 
-    `known` are counts within all constraints. An infinite objective is that of avoid at infinite distance.
+    `known` are feasible counts. An infinite objective means avoid at infinite distance.
     """
     unsure = False
     if problem.goal == "avoid" and np.isinf(choices.privacy).any():
@@ -123,10 +124,10 @@ def better(problem: Problem, solution: Solution, counts: Ints) -> Solution:
 
 
 def _sharpened(problem: Problem, tables: Tables, solution: Solution, limits: Limits) -> Solution:
-    """The solution found again without the values that are too bad for it, where rounding them drowns the rest.
+    """Search again without very bad values, if their rounding errors are larger than the differences that matter.
 
-    That happens when a target has tiny weights next to ordinary ones and terms divide by them. The dual bound stays
-    that of all values, so that it can be checked.
+    That happens if a target has tiny weights next to ordinary ones and terms divide by them. The dual bound stays that
+    of all values, so that it can be checked.
     """
     assert problem.privacy is not None
     narrow = tables
@@ -156,7 +157,7 @@ def _sharpened(problem: Problem, tables: Tables, solution: Solution, limits: Lim
 
 
 def figures(problem: Problem, counts: Ints) -> tuple[float, float | None]:
-    """The quality loss and the privacy distance of the counts, as the model has them but without its overhead."""
+    """The quality loss and the privacy distance of the counts, as in the model but without its overhead."""
     quality, privacy = problem.quality, problem.privacy
     if problem.tree is not None or problem.smoothed:
         return problem.quality_loss(counts), problem.privacy_distance(counts)
@@ -169,13 +170,13 @@ def figures(problem: Problem, counts: Ints) -> tuple[float, float | None]:
 
 def _total(measure: Measure, counts: Ints) -> float:
     kind = KINDS[measure.distance.name]
-    # Interpreted, the sum is a number of NumPy's.
+    # In interpreted mode the sum is a NumPy number.
     total = float(terms.total(kind, measure.reference, counts, measure.reference_size, measure.size))
     return measure.from_total(total)
 
 
 def bounded(problem: Problem, choices: Choices, counts: Ints, limits: Limits) -> Solution:
-    """The given counts, with the dual bound on what the best could be."""
+    """The given counts, with the dual bound on the optimum."""
     if problem.goal == "avoid" and (choices.within(problem.budget) & np.isinf(choices.privacy)).any():
         return Solution(counts, math.inf, -math.inf, -math.inf, 0.0, 0.0)
     solution = knapsack.bounded(_signed(problem, choices), problem.size, problem.budget, counts, limits)
@@ -196,7 +197,7 @@ def least(
 def cheapest(
     problem: Problem, choices: Choices, cost: Floats, budget: float, allowed: Flags, limits: Limits
 ) -> Ints | None:
-    """Counts whose cost fits the budget, namely those of least cost; None if there are none."""
+    """The counts of least cost if that fits the budget, else None."""
     found = least(problem, choices, cost, allowed, limits._replace(gap=0.0))
     if found is None or (found.closed and found.objective > budget):
         return None
@@ -241,7 +242,7 @@ def least_quality(
 
 
 def _signed(problem: Problem, choices: Choices) -> Tables:
-    """The tables of a target problem as a minimisation; values at infinite distance are out."""
+    """The tables of a target problem as a minimisation, without values at infinite distance."""
     assert problem.privacy is not None
     sign = -1.0 if problem.goal == "avoid" else 1.0
     if choices.budget == problem.budget and not problem.privacy.distance.unbounded:
@@ -297,14 +298,14 @@ def spread(problem: Problem, distance: Distance) -> tuple[Ints, float]:
 
 
 def _numbered(original: Ints, reference: Floats) -> Ints:
-    """Numbers that are equal where the reference is: the history's counts, unless the reference is a target."""
+    """One number per bin, equal for bins with equal references: the history's counts, unless there is a target."""
     if np.array_equal(original, reference):
         return original
     return np.unique(reference, return_inverse=True)[1].astype(np.int64)
 
 
 def ordered(problem: Problem, counts: Ints) -> Ints:
-    """Among locations that nothing but their name tells apart, the larger counts go to the names that sort first."""
+    """Among locations that differ only in their name, give larger counts to the names that sort first."""
     assert problem.privacy is not None
     if len(problem.forbidden):
         return counts

@@ -1,8 +1,8 @@
 """RH and AH, the paper's greedy heuristics, with the corrections that make them end (see `elsewhere.paper.heuristics`).
 
-A move takes k counts from a source bin to a destination bin. The move with the greatest gain in privacy distance per
-loss of quality is made, as long as one that gains anything fits the quality budget. This is BestMove of the paper,
-except that the best move of each pair of bins is remembered until one of the two changes or the budget forbids it.
+A move takes k counts from a source bin to a destination bin. Each step makes the move with the greatest gain in privacy
+distance per loss of quality, until no move with a gain fits the quality budget. This is BestMove of the paper, except
+that the best move of each pair of bins is remembered until one of the two changes or the budget forbids it.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import numpy as np
 from elsewhere.kernels.jit import kernel
 from elsewhere.model.arrays import Flags, Floats, Indices, Ints
 
-# Gains below this share of the terms that they are differences of are rounding, not gains: without it, moves whose
-# gains cancel exactly on paper could go round in circles.
+# Gains below this share of the terms that they are differences of count as rounding. Otherwise moves whose gains cancel
+# exactly on paper could cycle.
 _NOISE = 4.0 * float(np.finfo(np.float64).eps)
 
 
 class Bins(NamedTuple):
-    """What moves are chosen by: bin i has the values low[i], low[i] + 1, ... with terms at start[i]..start[i + 1]."""
+    """The input of the moves: bin i has the values low[i], low[i] + 1, ... with terms at start[i]..start[i + 1]."""
 
     start: Ints
     low: Ints
@@ -36,10 +36,10 @@ class Bins(NamedTuple):
 
 
 class Climb(NamedTuple):
-    """How far the moves have come: the counts, what remains of the budget, and the best move of each pair of bins.
+    """The state of the moves: the counts, what remains of the budget, and the best move of each pair of bins.
 
-    The best ratio of each pair, its counts, and where `to` a source's ratio is greatest are right unless one of the two
-    bins has `changed`: all have in the beginning.
+    The best ratio of each pair, its counts, and the best destination `to` of each source are valid unless one of the
+    two bins has `changed`. In the beginning all have.
     """
 
     x: Ints
@@ -48,7 +48,7 @@ class Climb(NamedTuple):
     counts: Indices
     to: Ints
     remaining: float
-    #: The source to be looked at next, and the best of those before it, or -1.
+    #: The next source to check, and the best source before it, or -1.
     source: int
     chosen: int
     #: Whether no move is left.
@@ -76,7 +76,7 @@ def _is_destination(x: int, target: float, avoid: bool) -> bool:
 
 @kernel
 def _greatest(ratios: Floats) -> int:
-    """Where the greatest ratio is, the first of equals."""
+    """The index of the greatest ratio, the first of equals."""
     at = 0
     for j in range(1, len(ratios)):
         if ratios[j] > ratios[at]:
@@ -86,7 +86,7 @@ def _greatest(ratios: Floats) -> int:
 
 @kernel
 def _loss(at_i: int, at_j: int, k: int, q: Floats) -> float:
-    """What moving k counts between two bins at these places of the tables costs in quality."""
+    """The quality loss of moving k counts between two bins at these indices of the tables."""
     return float((q[at_i - k] - q[at_i]) + (q[at_j + k] - q[at_j]))
 
 
@@ -94,10 +94,10 @@ def _loss(at_i: int, at_j: int, k: int, q: Floats) -> float:
 def _consider(
     at_i: int, least_i: int, at_j: int, most_j: int, p: Floats, q: Floats, sign: float, remaining: float, convex: bool
 ) -> tuple[float, int, int]:
-    """The best ratio of gain to loss of a move between two bins that are at places at_i and at_j of the tables.
+    """The best ratio of gain to loss of a move between two bins that are at indices at_i and at_j of the tables.
 
-    Returns with it how many counts are moved, and how many moves were tried. With convex terms the loss grows with k
-    once it exceeds the budget, so that larger moves need not be tried.
+    Also returns how many counts it moves, and how many moves were tried. With convex terms the loss grows with k once
+    it exceeds the budget, so larger moves need not be tried.
     """
     best = 0.0
     best_k = 0
@@ -121,10 +121,10 @@ def _consider(
 
 @kernel
 def climb(bins: Bins, so_far: Climb, work: int) -> tuple[float, int, int, bool]:
-    """Make the best moves until none is left or about `work` possible ones were compared: the arrays are changed.
+    """Make the best moves, in place, until none is left or about `work` possible ones were compared.
 
-    Where a call ends makes no difference to the moves. All counts on the way are within the budget. Returns the last
-    fields of `Climb`, those that are numbers.
+    The moves do not depend on where a call ends. All counts on the way are within the budget. Returns the last fields
+    of `Climb`, which are numbers.
     """
     x, changed, ratio, counts, to = so_far.x, so_far.changed, so_far.ratio, so_far.counts, so_far.to
     remaining, i, chosen = so_far.remaining, so_far.source, so_far.chosen
@@ -158,7 +158,7 @@ def climb(bins: Bins, so_far: Climb, work: int) -> tuple[float, int, int, bool]:
                     to[i] = _greatest(ratio[i])
                     work -= n
                 j = to[i]
-                # What does not fit the budget any more may do so with fewer counts.
+                # A move that no longer fits the budget may fit it with fewer counts.
                 while ratio[i, j] > 0.0 and not _loss(place[i], place[j], counts[i, j], q) <= remaining:
                     ratio[i, j], counts[i, j], tried = _consider(
                         place[i], start[i], place[j], start[j + 1] - 1, p, q, sign, remaining, convex
@@ -182,7 +182,7 @@ def climb(bins: Bins, so_far: Climb, work: int) -> tuple[float, int, int, bool]:
         x[j] += k
         place[chosen] -= k
         place[j] += k
-        changed[:] = loss < 0.0  # more budget: moves that did not fit may do so now
+        changed[:] = loss < 0.0  # more budget, so moves that did not fit may fit now
         changed[chosen] = changed[j] = True
         i, chosen = 0, -1
     return remaining, i, chosen, False

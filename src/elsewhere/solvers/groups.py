@@ -1,4 +1,4 @@
-"""Equal bins in groups, so that millions are allocated as thousands."""
+"""Group equal bins, so that allocating millions of bins takes as long as thousands."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from elsewhere.model.arrays import Ints
 def group(r: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints, Ints]:
     """Put equal bins into groups: each bin's group, each group's first bin, and each group's number of bins.
 
-    Histograms have few different counts, at most about the root of twice their size, so that a hash table in the
-    processor's cache beats sorting. The number of its slots is a power of two. Most bins are free to grow from a small
-    count of their own without end; their groups are looked up by that count.
+    Histograms have few distinct counts, at most about the square root of twice their size, so a hash table in the
+    processor's cache is faster than sorting. Its number of slots is a power of two. Most bins have a small count and no
+    upper bound; their groups are looked up by that count.
     """
     n = len(r)
     member = np.empty(n, np.int64)

@@ -1,6 +1,6 @@
-"""RH and AH on a problem: where to start from, and what to do when the sizes of histogram and target differ.
+"""RH and AH on a problem: where to start, and what to do if the sizes of histogram and target differ.
 
-Where counts are too many to tabulate, moves are of many counts at first, and of ever fewer up to single ones.
+If there are too many counts to tabulate, moves are of many counts at first, then of fewer, and of single counts last.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from elsewhere.solvers.choices import KINDS, Choices, tabulate, values_within
 from elsewhere.solvers.knapsack import Limits, SearchGaveUp
 
 _BYTES_PER_PAIR = 12
-#: Moves that are compared between two looks at the clock.
+#: Moves that are compared between two checks of the clock.
 _WORK_PER_CALL = 5_000_000
-#: Where values are many: how many of a bin are looked at together on either side, by how much moves become smaller, and
-#: the part of the budget that all but the smallest may use.
+#: If there are many values: how many values of a bin are considered on either side, the factor by which moves become
+#: smaller, and the share of the budget that all but the smallest moves may use.
 _GRID = 1024
 _REFINED = 2
 _SHARE = 0.5
 
 
 def heuristic(problem: Problem, choices: Choices, known: Ints, limits: Limits) -> Ints:
-    """Counts within all constraints that greedy moves lead to, until time is up, from `known`, which are such counts.
+    """Feasible counts that greedy moves reach from the feasible counts `known`, until time is up.
 
-    If the histogram has to change its size, the difference is one more, virtual bin that costs nothing, and moves start
-    from the histogram itself; should they not settle that bin, they start from `known` after all.
+    If the size must change, the difference is one more, virtual bin that costs nothing, and moves start from the
+    histogram itself. If they do not empty that bin, they start again from `known`.
     """
     original = problem.original
     missing = problem.size - int(original.sum())
@@ -60,7 +60,7 @@ def _climb(problem: Problem, choices: Choices, begin: Ints, missing: int, limits
 
 
 def _best_moves(bins: greedy.Bins, begin: Ints, budget: float, limits: Limits) -> Ints:
-    """The counts that the best moves lead to."""
+    """The counts that the best moves reach."""
     n = len(begin)
     if n * n * _BYTES_PER_PAIR > limits.memory:
         raise SearchGaveUp(
@@ -74,10 +74,10 @@ def _best_moves(bins: greedy.Bins, begin: Ints, budget: float, limits: Limits) -
 
 
 def in_steps(problem: Problem, known: Ints, limits: Limits) -> Ints:
-    """Counts that greedy moves lead to from `known`: first moves of many counts at once, then of fewer, up to one.
+    """Counts that greedy moves reach from `known`: first moves of many counts, then of fewer, and of one last.
 
-    For flat problems of built-in distances. Values of a bin lie on a grid, whose unit is the least that a move takes.
-    Moves of many counts may use only a part of the budget, lest small bins, which they cannot touch, find none left.
+    For flat problems with built-in distances. The values of a bin lie on a grid, whose unit is the smallest move. Moves
+    of many counts may use only a part of the budget, because they cannot touch small bins, which need the rest.
     """
     assert problem.privacy is not None
     low, number = values_within(problem, problem.budget)

@@ -21,12 +21,11 @@ def hide_many(
 ) -> tuple[Ints, Floats]:  # fmt: skip
     """The released counts of all bins and the quality loss of each user; the loss is NaN if no release is possible.
 
-    User u has the bins offset[u]..offset[u + 1], sorted by name, with at least one visit in all. The distance is a
-    built-in one, and nothing is asked but that sensitive bins end up at 0, and bins with a visit at `least` or more:
-    their original counts, or more if that leaves room for all. With `most`, bins end up between the two, which are any
-    bounds that leave room for all. As in `model.problem.hiding`, bins without a
-    visit stay at 0 if any other count is at an infinite distance there, and infinite terms of sensitive bins do not
-    count.
+    User u has the bins offset[u]..offset[u + 1], sorted by name, with at least one visit in all. The distance is
+    built-in. Sensitive bins become 0, and bins with a visit get `least` or more: their original counts, or more if that
+    is feasible. With `most`, bins end up between the two bounds, which must be feasible. As in `model.problem.hiding`,
+    bins without a visit stay at 0 if any other count has an infinite distance, and infinite terms of sensitive bins are
+    left out.
     """
     infinite = math.isinf(float(quality.terms(np.zeros(1), np.ones(1), 1.0, 1.0)[0]))
     closed = sensitive | (original == 0) if infinite else sensitive

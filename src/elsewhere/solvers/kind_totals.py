@@ -1,8 +1,8 @@
-"""Totals of kinds: where the privacy distance depends on those alone, the search is over them and not over locations.
+"""Totals of kinds: if the privacy distance depends only on them, search over kinds instead of locations.
 
-Of all splits of a kind's total the one of least quality loss is best. Quality terms are convex, so that each next visit
-goes where it costs least: the loss of a total is a sum of the smallest costs. So a kind is a bin of the flat problem,
-with the total as its value, and `exact` solves that. What it finds is split again at the end.
+The best split of a kind's total is the one of least quality loss. Quality terms are convex, so each next visit goes
+where it costs least, and the loss of a total is a sum of the smallest costs. So a kind is a bin of a flat problem, with
+the total as its value, and `exact` solves that problem. Its solution is split at the end.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from elsewhere.solvers.required_loss import flat_search
 class KindChoices(NamedTuple):
     """The totals of every kind that fit a budget when all other kinds are at their best, with their terms."""
 
-    #: The flat problem over kinds. Its quality terms are those in `totals`; its own measure is good only for the root.
+    #: The flat problem over kinds. Its quality terms are those in `totals`; use its own measure only for the root.
     problem: Problem
     totals: Choices
     #: The kind of each bin.
@@ -31,12 +31,12 @@ class KindChoices(NamedTuple):
 
     @property
     def short_of(self) -> choices.Shortage:
-        """What there was too little of for all totals."""
+        """The resource that did not suffice for all totals."""
         return self.totals.short_of
 
     @property
     def whole(self) -> bool:
-        """Whether all totals that fit the budget are there."""
+        """Whether the tables have all totals that fit the budget."""
         return self.totals.whole
 
     def of(self, counts: Ints) -> Ints:
@@ -49,28 +49,28 @@ class KindChoices(NamedTuple):
 
 
 def depends_on_totals(problem: Problem) -> bool:
-    """Whether the privacy distance is one of totals, and the best split of each can be found on its own."""
+    """Whether the privacy distance depends on totals only, and each total can be split independently."""
     tree, quality, privacy = problem.tree, problem.quality, problem.privacy
     if tree is None or privacy is None or not quality.distance.builtin or len(problem.forbidden):
         return False
     assert quality.weight is not None
     assert privacy.weight is not None
-    # Each location counts for itself in quality, and each top, a kind or a location of no kind, in privacy.
+    # The quality terms must be those of locations; the privacy terms those of kinds, or of locations without a kind.
     flat = np.concatenate((problem.is_location, np.zeros(len(tree.first), np.bool_)))
     return np.array_equal(quality.weight, flat) and np.array_equal(privacy.weight, tree.parent < 0)
 
 
 def tabulate(problem: Problem, budget: float, limits: Limits, around: Ints | None = None) -> KindChoices:
-    """The totals that fit a budget, for a problem that depends on them; `around` is what it is to the flat `tabulate`.
+    """The totals that fit a budget, for a problem that depends on them; `around` has the meaning of `choices.tabulate`.
 
-    If there is too little room for all values of locations, these are not all totals either, nor the best splits.
+    If memory does not suffice for all values of locations, some totals are missing, and splits may not be the best.
     """
     kind = _kinds(problem)
     single = choices.tabulate(problem.without_tree()._replace(privacy=None), budget, limits, around)
     over_kinds = _over_kinds(problem, kind, problem.original if around is None else around)
     low, rows = _rows(kind, single)
     least = np.array([row.min() for row in rows])
-    # A little more than the verifier leaves, so that it proves what the multipliers promise.
+    # A little more than the verifier's tolerance, so that it can prove the bound of the multipliers.
     room = budget - least.sum() + least + 2.0 * ROOM * (1.0 + abs(budget))
     for k, row in enumerate(rows):
         fits = np.flatnonzero((row <= room[k]) & (low[k] + np.arange(len(row)) <= problem.size))
@@ -84,7 +84,7 @@ def tabulate(problem: Problem, budget: float, limits: Limits, around: Ints | Non
 
 
 def least_loss_at(problem: Problem, wanted: float, limits: Limits, least: float) -> Solution | None:
-    """What `required_loss.required_loss` finds, for a problem that depends on totals."""
+    """`required_loss.required_loss` for a problem that depends on totals."""
     kind = _kinds(problem)
     of_kinds = _over_kinds(problem, kind, problem.original)
     search = flat_search(of_kinds)._replace(tabulate=lambda _, cap, limits: tabulate(problem, cap, limits).totals)
@@ -127,12 +127,12 @@ def _split(problem: Problem, kind: Ints, solution: Solution) -> Solution:
             quality=quality._replace(reference=quality.reference[bins], tree=None, weight=None),
         )  # fmt: skip
         counts[bins], _ = exact.spread(of_kind, quality.distance)
-    # Over a tree the multiplier for the size is not needed: its dynamic program keeps to the size.
+    # Over a tree no multiplier for the size is needed: the dynamic program fixes the size.
     return solution._replace(counts=counts, size_multiplier=0.0)
 
 
 def _over_kinds(problem: Problem, kind: Ints, known: Ints) -> Problem:
-    """The flat problem whose bins are the kinds. Its original is what is known, so that it has the right size."""
+    """The flat problem whose bins are the kinds. Its original counts are the known ones, so it has the right size."""
     quality, privacy = problem.quality, problem.privacy
     assert privacy is not None
     kinds = int(kind.max()) + 1
@@ -162,7 +162,7 @@ def _rows(kind: Ints, single: Choices) -> tuple[Ints, list[Floats]]:
     least = np.bincount(kind, np.minimum.reduceat(single.quality, single.start[:-1]))
     rows = []
     for lowest, costs in zip(least.tolist(), np.split(steps[order], ends[:-1]), strict=True):
-        # From where all bins are at their best, sums of positive costs alone: no digits are lost on either side.
+        # Starting where all bins are at their best, only positive costs are added, so no digits cancel.
         turn = int(np.searchsorted(costs, 0.0))
         down, up = np.cumsum(-costs[:turn][::-1])[::-1], np.cumsum(costs[turn:])
         rows.append(lowest + np.concatenate((down, [0.0], up)))

@@ -1,10 +1,10 @@
-"""One value a bin, given a size and a budget, at the least total objective: exactly, or as near as limits allow.
+"""One value per bin, given a size and a budget, at the least total objective: optimal, or as close as limits allow.
 
-This is the multiple-choice knapsack behind resemble and avoid (RO and AO in the paper). The steps: the dual bound and
-its multipliers; then rounds of label search, each among the values whose reduced cost fits a guessed gap between the
-dual bound and the optimum. A round that finds a solution within its gap has proven it optimal; one that does not has
-proven that the gap is larger, and the next guesses higher. What a round gives up for want of memory, it accounts for
-in the bound.
+This is the multiple-choice knapsack behind resemble and avoid (RO and AO in the paper). First come the dual bound and
+its multipliers. Then follow rounds of label search, each over the values whose reduced cost fits a guessed gap between
+the dual bound and the optimum. A round that finds a solution within its gap proves it optimal. A round that finds none
+proves that the gap is larger, and the next round guesses higher. If a round drops labels for lack of memory, its bound
+takes that into account.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from elsewhere.model.arrays import Floats, Ints
 from elsewhere.model.errors import InputError
 from elsewhere.solvers import dual, labels
 
-# Work between two looks at the clock: values of the tables, sums of completions, labels. Each takes some 50 ms.
+# Work between two checks of the clock: values of the tables, sums of completions, labels. Each takes about 50 ms.
 _DUAL_WORK = 20_000_000
 _COMPLETION_WORK = 10_000_000
 _LABEL_WORK = 1_000_000
-# Without a limit on time, a search may do so much work, in labels: some seconds' worth. Sums of completions take less.
+# Without a time limit, a search may do this much work, in labels: a few seconds. Sums of completions count less.
 _MOST_WORK = 100_000_000.0
 _SUMS_PER_LABEL = 10.0
 GROWTH = 4.0
@@ -33,14 +33,14 @@ BYTES_PER_LABEL = 12
 BYTES_PER_COLUMN = 64
 LABEL_SHARE = 8
 _WIDER = 8
-# A relative gap this small is worth only so much work, in labels times values: where it does not close then, it is
-# subset sum in disguise, and hardly ever closes at all. The first round is held to the same.
+# Once the relative gap is this small, only this much more work is done, in labels times values. If the gap does not
+# close by then, the problem is subset sum in disguise and hardly ever closes. The first round has the same limit.
 GOOD_ENOUGH = 1e-6
 GOOD_ENOUGH_WORK = 60_000_000
 
 
 class SearchGaveUp(InputError):
-    """A limit ended the search before it could tell whether there is any answer at all."""
+    """A limit ended the search before it knew whether there is any answer."""
 
 
 class OutOfTime(SearchGaveUp):
@@ -48,7 +48,7 @@ class OutOfTime(SearchGaveUp):
 
 
 class Tables(NamedTuple):
-    """What each value of each bin is worth: bin i has the values low[i], low[i] + 1, ... at start[i]..start[i + 1].
+    """The terms of each value of each bin: bin i has the values low[i], low[i] + 1, ... at start[i]..start[i + 1].
 
     A value with an infinite objective is not allowed; costs are finite.
     """
@@ -59,7 +59,7 @@ class Tables(NamedTuple):
     cost: Floats
 
     def at(self, counts: Ints) -> Ints:
-        """The places of the counts in the tables."""
+        """The indices of the counts in the tables."""
         return self.start[:-1] + counts - self.low
 
 
@@ -89,7 +89,7 @@ class Limits(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        """Whether time is up. Whoever wants the search cancelled is asked as well, and may raise."""
+        """Whether time is up. Raises if the search was cancelled."""
         check_cancelled()
         return self.deadline < math.inf and time.monotonic() >= self.deadline
 
@@ -97,7 +97,7 @@ class Limits(NamedTuple):
 class Solution(NamedTuple):
     """The best counts found, a proven bound on their objective, and the multipliers of the dual bound.
 
-    An infinite objective says nothing of the quality loss, so `proven` says whether that is the least.
+    If the objective is infinite, `proven` says whether the quality loss is the least.
     """
 
     counts: Ints
@@ -115,7 +115,7 @@ class Solution(NamedTuple):
 
 
 def _noise(objective: float) -> float:
-    """What floating point cannot tell apart near an objective."""
+    """The rounding error of sums near an objective."""
     return 1e-14 + 1e-13 * abs(objective) if abs(objective) < math.inf else 0.0
 
 
@@ -131,9 +131,9 @@ def solve(
 ) -> Solution | None:
     """The counts of least objective whose sum is `size` and whose costs sum to at most `budget`.
 
-    `known` is a feasible choice to start from, `forbidden` has whole choices as rows that must not come out, `guess` is
-    a pair of multipliers to start from. With a finite budget a choice must be known; without one the answer is None if
-    there is none, and `SearchGaveUp` is raised if a limit is reached before one is found.
+    `known` is a feasible choice to start from. The rows of `forbidden` are choices that must not be returned. `guess`
+    is a pair of multipliers to start from. With a finite budget `known` is required. Without one, the result is None if
+    there is no choice, and `SearchGaveUp` is raised if a limit is reached before one is found.
     """
     lam, mu, dual_bound = _dual(tables, size, budget, known, limits, guess)
     found = math.inf if known is None else float(tables.objective[tables.at(known)].sum())
@@ -147,9 +147,9 @@ def solve(
 
 
 class Effort:
-    """How much work a search may still do, in labels; with a limit on time only that ends it.
+    """How much work a search may still do, in labels. With a time limit, only the time ends it.
 
-    `enough` is what a gap that is good enough is worth.
+    `enough` is the work that is left once the gap is good enough.
     """
 
     def __init__(self, limits: Limits, enough: float = GOOD_ENOUGH_WORK) -> None:
@@ -157,7 +157,7 @@ class Effort:
         self.enough = enough
 
     def end_soon(self) -> None:
-        """Go on only for as long as a gap which is good enough is worth."""
+        """Continue only for the work that is allowed once the gap is good enough."""
         self.left = min(self.left, self.enough)
         self.enough = self.left
 
@@ -179,9 +179,9 @@ class Dual(NamedTuple):
 
 
 class Best(NamedTuple):
-    """The best counts known, if any are, their objective, and a bound on what there may be.
+    """The best counts known, if any, their objective, and a bound on the optimum.
 
-    `exhausted` says whether all that may be better has been looked at.
+    `exhausted` says whether everything that may be better has been searched.
     """
 
     counts: Ints | None
@@ -201,14 +201,14 @@ def improve(
     effort: Effort | None = None,
     widest: float = math.inf,
 ) -> Best:
-    """The best counts of the tables by rounds of label search, or those that are known if none are better.
+    """The best counts of the tables by rounds of label search, or the known ones if none are better.
 
-    What is more than `widest` above the dual bound is not looked at.
+    Choices that are more than `widest` above the dual bound are not searched.
     """
     (lam, mu, dual_bound), (counts, found, bound, _) = by, best
     if effort is None:
         effort = Effort(limits)
-        if counts is None:  # to find any at all is worth any effort
+        if counts is None:  # finding any counts at all is worth any effort
             effort.left = math.inf
     reduced, least, second, gap = labels.reduced_costs(tables.start, tables.low, tables.objective, tables.cost, lam, mu)
     # Labels multiply late if the bins whose second choice costs most come first.
@@ -220,7 +220,7 @@ def improve(
     while not limits.passed and not effort.spent and (counts is None or found - bound > limits.tolerance(found)):
         if tree is None:
             tree = labels.prefix_tree(np.ascontiguousarray(forbidden.T[order]))
-        now = limits if counts is not None else limits._replace(gap=0.0)  # a gap to nothing at all says nothing
+        now = limits if counts is not None else limits._replace(gap=0.0)  # without counts a gap means nothing
         gap = min(gap, found - dual_bound, widest)
         hope = min(found, dual_bound + gap + now.tolerance(dual_bound))
         layers = _select(tables, reduced, least, gap, order)
@@ -245,10 +245,10 @@ def improve(
         elif gap >= min(found - dual_bound, widest) or gap >= _span(tables, reduced, lam, budget) + 1e3 * _noise(
             dual_bound
         ):
-            exhausted = True  # whatever is better than what was found has been looked at
+            exhausted = True  # everything better than the best counts has been searched
             break
         else:
-            # Where a larger gap would let no more values in, there is no use in small steps.
+            # If a larger gap adds no more values, small steps are useless.
             next_gap = found - dual_bound
             all_in = np.count_nonzero(reduced <= next_gap) == len(layers.value)
             gap = next_gap if all_in else max(gap * GROWTH, 1e-12)
@@ -295,7 +295,7 @@ def dual_value(tables: Tables, size: int, budget: float, solution: Solution) -> 
 
 
 def _span(tables: Tables, reduced: Floats, lam: float, budget: float) -> float:
-    """More than any choice within the budget can have above the dual bound."""
+    """An upper bound on how far any choice within the budget is above the dual bound."""
     span = float(np.max(reduced, where=reduced < math.inf, initial=0.0)) * len(tables.low)
     if lam > 0.0:
         span += lam * (budget - float(np.minimum.reduceat(tables.cost, tables.start[:-1]).sum()))
@@ -308,13 +308,13 @@ def _select(tables: Tables, reduced: Floats, least: Floats, gap: float, order: I
 
 
 class _Outcome(NamedTuple):
-    """What a round found, if anything, and the bound that it has proven if it came to its end."""
+    """The solution of a round, if any, and the bound that it has proven if it finished."""
 
     counts: Ints | None
     objective: float
     bound: float
     labels: int
-    #: Whether labels were dropped for want of room, and whether the round came to its end.
+    #: Whether labels were dropped for lack of memory, and whether the round finished.
     gave_up: bool
     finished: bool
 
@@ -332,7 +332,7 @@ def _search(
 ) -> _Outcome:
     """Find the best solution in the layers if it is below `hope`, or at least one that is better than `found`.
 
-    `order` says which bin each layer is; no layer keeps more labels than `width`.
+    `order` maps layers to bins. No layer keeps more labels than `width`.
     """
     n = len(order)
     ended = _Outcome(None, found, -math.inf, 0, gave_up=True, finished=False)

@@ -1,13 +1,13 @@
-"""Label search over the layers of the paper's graph: one value a bin, of given sum and limited cost.
+"""Label search over the layers of the paper's graph: one value per bin, with a given sum and limited cost.
 
-A label is a choice for the first bins: its partial size s, cost g and objective f. Two things keep labels few. One of
-two labels with the same s is dropped when the other is no worse in g and f. And `complete` knows, for every layer and
-every size still to be placed, the least reduced cost, the least cost and the least objective with which the other
-bins can place it, so a label that cannot beat the incumbent within the budget is dropped at once. Completions also
-turn every label into a solution, so that the incumbent is good long before the last layer.
+A label is a choice for the first bins, with its partial size s, cost g and objective f. Two rules keep labels few.
+First, dominance: of two labels with the same s, one is dropped if the other is no worse in g and f. Second, bounds:
+`complete` computes, for every layer and every size still to be placed, the least reduced cost, the least cost and the
+least objective with which the other bins can place it. A label that cannot beat the incumbent within the budget is
+dropped at once. Completions also turn every label into a solution, so the incumbent is good long before the last layer.
 
 `complete` and `advance` do a bounded amount of work per call and return where they stopped, so that the caller can
-look at the clock in between. What comes out does not depend on where the calls are cut.
+check the clock in between. The result does not depend on where the calls stop.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from elsewhere.model.arrays import Floats, Indices, Ints, Number
 # and the cost along that completion; the least cost, with the objective along it; the least objective.
 REDUCED, REDUCED_F, REDUCED_G, COST, COST_F, OBJECTIVE = range(6)
 _BY_REDUCED, _BY_COST = 0, 1
-# What is remembered of the best solution: the objective; the layer and label that it extends, by which entry, and
-# the kind of completion from there; and the least bound of the labels that were given up for want of room.
+# The record of the best solution: the objective; the layer and label that it extends, by which entry, and the kind of
+# completion from there; and the least bound of the labels that were dropped for lack of memory.
 FOUND, LAYER, LABEL, ENTRY, KIND, GIVEN_UP = range(6)
 # Rows of a layer's labels, and of the steps by which all labels were reached: the label extended, the entry that
 # extended it, and the node in the prefix tree of the forbidden histograms (-1: none of them any more).
 COST_SO_FAR, OBJECTIVE_SO_FAR, BOUND = range(3)
 PARENT, VIA, NODE = range(3)
-# Rows of the values' terms, and of where the completions of a layer are in their table.
+# Rows of the values' terms, and of the positions of a layer's completions in their table.
 F, G, R = range(3)
 FIRST, WIDTH, POSITION = range(3)
-# Labels closer than this, relative to the sums at hand, are the same to floating point.
+# Labels closer than this, relative to their sums, count as equal because of rounding.
 _SAME = 1e-16
 
 
 class Layers(NamedTuple):
-    """The values that a round looks at: layer i, which is one bin, has those at start[i]..start[i + 1]."""
+    """The values of a round: layer i, which is one bin, has those at start[i]..start[i + 1]."""
 
     start: Ints
     value: Ints
@@ -51,10 +51,10 @@ class Layers(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What a round searches for: values that sum to `size`, at a cost within `budget`, whose objective is below `hope`.
+    """The goal of a round: values that sum to `size`, with a cost within `budget` and an objective below `hope`.
 
-    `lam` and `mu` are the multipliers of cost and size, `dual` the bound that they prove. Solutions that are better by
-    no more than `margin` are not looked for.
+    `lam` and `mu` are the multipliers of cost and size, and `dual` is the bound that they prove. Solutions that are
+    better by at most `margin` are ignored.
     """
 
     lam: float
@@ -67,17 +67,17 @@ class Task(NamedTuple):
 
 
 class Completions(NamedTuple):
-    """The completion table, as far as it has been made.
+    """The completion table, as far as it has been computed.
 
     Layer i can be left with the sizes where[FIRST, i], where[FIRST, i] + 1, ..., where[WIDTH, i] of them; they begin at
     column where[POSITION, i] of the table. `taken` holds the entry that each kind of completion takes first. In a
-    finished table the width of layer 0 is 0 when no completion is within the gap, and -1 when the table was given up.
+    finished table the width of layer 0 is 0 if no completion is within the gap, and -1 if the table was given up.
     """
 
     where: Ints
     table: Floats
     taken: Ints
-    #: Layers still to be done, from the last to the first; the next entry of the layer at work, or -1 before its first.
+    #: Layers still to do, from the last to the first; the next entry of the current layer, or -1 before its first.
     layers: int
     entry: int
     #: Columns in use.
@@ -85,10 +85,10 @@ class Completions(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """The labels of a layer, and those of the next one that have been made so far.
+    """The labels of a layer, and those of the next layer that have been made so far.
 
-    They lie in buckets of equal size, base, base + 1, ..., each sorted by cost; `offset` says where. `steps` remembers
-    every label of every layer.
+    There is one bucket for each partial size base, base + 1, ..., sorted by cost; `offset` has the starts of the
+    buckets. `steps` records every label of every layer.
     """
 
     layer: int
@@ -96,7 +96,7 @@ class Labels(NamedTuple):
     offset: Ints
     base: int
     steps: Indices
-    #: The next layer's: its labels, where its buckets end, how many labels and buckets are there.
+    #: The next layer: its labels, where its buckets end, and the numbers of labels and buckets.
     made: Floats
     made_offset: Ints
     made_labels: int
@@ -117,10 +117,10 @@ class Forbidden(NamedTuple):
 def reduced_costs(
     start: Ints, low: Ints, f: Floats, g: Floats, lam: float, mu: float
 ) -> tuple[Floats, Floats, Floats, float]:
-    """What each value costs above the best of its bin for these multipliers.
+    """The reduced cost of each value: how much it costs above the best of its bin for these multipliers.
 
-    Returns with them the bins' best, the reduced costs of the bins' second choices, and a first guess of how far the
-    best solution is above the dual: the gap that lets two dozen second choices in.
+    Also returns the bins' best, the reduced costs of the bins' second choices, and a first guess of the gap between the
+    dual and the optimum: the gap that admits two dozen second choices.
     """
     start, low, f, g = items(start), items(low), items(f), items(g)
     n = len(start) - 1
@@ -158,7 +158,7 @@ def reduced_costs(
 def select(
     start: Ints, low: Ints, f: Floats, g: Floats, reduced: Floats, limit: float, order: Ints, best: Floats
 ) -> tuple[Ints, Ints, Floats, Floats]:
-    """The values with a reduced cost of at most `limit`, bin by bin in the given order: what `Layers` is made of."""
+    """The values with a reduced cost of at most `limit`, bin by bin in the given order, as the fields of `Layers`."""
     total = 0
     for e in range(len(reduced)):
         if reduced[e] <= limit:
@@ -191,7 +191,7 @@ def _wider(table: NDArray[Number], columns: int) -> NDArray[Number]:
 
 
 def no_completions(layers: int) -> Completions:
-    """The completion table before its first call: after the last layer nothing is left to be placed."""
+    """The completion table before the first call: after the last layer, nothing is left to be placed."""
     where = np.zeros((3, layers + 1), np.int64)
     where[WIDTH, layers] = 1
     return Completions(where, np.zeros((6, 256)), np.zeros((2, 256), np.int64), layers, -1, 1)
@@ -201,10 +201,10 @@ def no_completions(layers: int) -> Completions:
 def complete(
     layers: Layers, size: int, limit: float, most: int, work: int, so_far: Completions
 ) -> tuple[Ints, Floats, Ints, int, int, int]:
-    """Go on with the completion table, from the last layer to the first, until about `work` sums were compared.
+    """Continue the completion table, from the last layer to the first, until about `work` sums were compared.
 
-    Returns the fields of `Completions`.
-    Completions with a reduced cost above `limit` are left out. The table is given up beyond `most` columns.
+    Completions with a reduced cost above `limit` are left out. The table is given up beyond `most` columns. Returns the
+    fields of `Completions`.
     """
     start, value = layers.start, layers.value
     f, g, reduced = layers.terms[F], layers.terms[G], layers.terms[R]
@@ -317,7 +317,7 @@ def _follow(nodes: Ints, values: Ints, layer: int, node: int, value: int) -> int
 
 @kernel
 def _settle(queue: Floats, head: Ints, stop: Ints, entry: Ints, lists: int, at: int) -> None:
-    """Sink list `at` of the queue to where its next label, by cost and then objective, comes after its parent's."""
+    """Move list `at` down the queue until its next label, by cost and then objective, comes after its parent's."""
     while 2 * at + 1 < lists:
         child = 2 * at + 1
         if child + 1 < lists and (
@@ -355,7 +355,7 @@ def advance(
     layer_at: Ints,
     best: Floats,
 ) -> tuple[int, Floats, Ints, int, Indices, Floats, Ints, int, int]:
-    """Extend the labels, layer by layer, until about `work` were looked at or a layer has over `keep` of them.
+    """Extend the labels, layer by layer, until about `work` were tried or a layer has over `keep` of them.
 
     The steps of the labels of layer i begin at layer_at[i]. Returns the fields of `Labels`.
     """
@@ -464,7 +464,7 @@ def advance(
 def trace(
     start: Ints, value: Ints, where: Ints, taken: Ints, size: int, steps: Indices, layer_at: Ints, best: Floats
 ) -> Ints:
-    """The incumbent's values, layer by layer: its label's back to the first, its completion's on to the last."""
+    """The incumbent's values, layer by layer: first those of its label, then those of its completion."""
     first, position = where[FIRST], where[POSITION]
     n = len(start) - 1
     chosen = np.empty(n, np.int64)
@@ -483,9 +483,9 @@ def trace(
 
 
 def thin(label: Floats, offset: Ints, steps: Indices, at: int, keep: int) -> tuple[Ints, float]:
-    """Keep the labels of a layer with the least bounds, evenly spread among equals, moving them up in place.
+    """Keep the labels of a layer with the least bounds, evenly spread among equals, in place.
 
-    Returns the new offsets and the least bound that was given up.
+    Returns the new offsets and the least bound of the dropped labels.
     """
     count = int(offset[-1])
     bound = label[BOUND, :count]

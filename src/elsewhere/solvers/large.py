@@ -1,10 +1,10 @@
-"""RO and AO where the counts of a bin are too many to tabulate: only those near the dual solution are.
+"""RO and AO if the counts of a bin are too many to tabulate: only those near the dual solution are tabulated.
 
-The dual needs no tables (`large_dual.py`). The search needs small ones: what is better than the counts known differs
-from the dual solution by less than the gap between the two, and that leaves few counts a bin.
+The dual needs no tables (`large_dual.py`). The search needs only small ones: any counts better than the known ones have
+reduced costs within the gap, and that leaves few counts per bin.
 
-In avoid the share may have two lowest counts far apart. Then the bin's counts are cut between them, and both halves
-are searched, each with multipliers of its own: branch and bound, in which one or two bins usually branch.
+In avoid, a bin's share of the dual may have two minima far apart. Then the bin's counts are split between them, and
+both halves are searched, each with its own multipliers. This is branch and bound; usually one or two bins branch.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from elsewhere.solvers.choices import BYTES_PER_ENTRY, KINDS, Shortage, table, v
 from elsewhere.solvers.knapsack import Best, Effort, Limits, SearchGaveUp, Solution, Tables
 from elsewhere.solvers.large_dual import Node, Shares
 
-#: From so many counts on, they are not tabulated; and so many are, at a time.
+#: From this many counts on, they are not all tabulated; and the number that is tabulated at a time.
 LARGE = 1 << 16
 _WINDOW = 1 << 17
 _LEAST_GAP = 1e-12
-#: What a bin takes of the memory, with its name, its bounds and the counts that are looked at.
+#: The memory of a bin in bytes, with its name, its bounds and the counts that are searched.
 _BYTES_PER_BIN = 900
-#: The work, in labels, that a small relative gap is worth, less than for small sizes: many never close; and that of a
-#: last try. A part's dual and windows cost as much as so many labels, and more for each bin.
+#: The work, in labels, that is done once the relative gap is small (less than for small sizes, because many gaps never
+#: close), and the work of a last try. The dual and the windows of a part count as this many labels, plus some per bin.
 _ENOUGH = 4e6
 _LAST_TRY = 20e6
 _WORK_PER_PART = 1e6
 _WORK_PER_BIN = 500.0
-#: The counts a bin of a first, cheap search.
+#: The counts per bin of a first, cheap search.
 _PROBE = 8
-#: A hole of so large a part of all counts, one in this many, is worth a cut; and a gap is not sought more exactly.
+#: A hole of at least one in this many counts is worth a cut; the search for a gap stops at this precision.
 _HOLE = 4.0
 _NEAR = 4.0
-#: With fewer counts a bin, all of them are searched even if the multipliers tell none apart.
+#: With fewer counts per bin, all of them are searched even if the multipliers hardly distinguish them.
 _MANY = 32
-#: Counts on either side that are looked at around counts that use up the budget, what must be gained to go on, and
-#: how such counts are found: by moving counts between so many bins.
+#: Around counts that use up the budget: how many counts on either side to search, the least gain to continue, and the
+#: number of bins between which counts are moved to find such counts.
 _CORE = 4
 _CORE_GAIN = 0.5
 _LARGEST_BINS = 8
@@ -50,7 +50,7 @@ _WIDER = 8.0
 
 
 class Window(NamedTuple):
-    """The counts first..last of each bin: among them all with a share of at most the gap above the bin's least."""
+    """The counts first..last of each bin. They include all whose share is within the gap of the bin's least."""
 
     gap: float
     first: Ints
@@ -58,9 +58,9 @@ class Window(NamedTuple):
 
 
 class LargeChoices(NamedTuple):
-    """Stands for the values of a problem that are too many to tabulate."""
+    """Stands in for `Choices` if the values of a problem are too many to tabulate."""
 
-    #: All values matter to the bound, whether the search looked at them or not.
+    #: The bound holds for all values, whether the search visited them or not.
     whole: bool = True
     short_of: Shortage = ""
 
@@ -89,7 +89,7 @@ def optimum(problem: Problem, known: Ints, limits: Limits) -> Solution:
 
 
 def bounded(problem: Problem, counts: Ints, limits: Limits) -> Solution:
-    """The given counts, with the dual bound on what the best could be."""
+    """The given counts, with the dual bound on the optimum."""
     search = _Search(problem, counts, limits)
     by = search.shares.root(counts, search.found).by
     return Solution(counts, search.found, min(by.bound, search.found), by.bound, by.lam, by.mu)
@@ -127,7 +127,7 @@ class _Search:
         root = self.shares.root(self.counts, self.found)
         flat = self.is_flat(root)
         queue = [] if flat else [(root.by.bound, 0, root)]
-        done = root.by.bound if flat else math.inf  # the least bound of the parts that are done with
+        done = root.by.bound if flat else math.inf  # the least bound of the finished parts
         made = 1
         while queue and not self.limits.passed and not self.effort.spent:
             bound, _, node = heapq.heappop(queue)
@@ -137,7 +137,7 @@ class _Search:
             self.effort.spend(_WORK_PER_PART + _WORK_PER_BIN * len(node.low))
             proven, parts = self.explore(node)
             done = min(done, max(bound, proven))
-            for part in parts:  # what holds for the whole holds for its parts
+            for part in parts:  # the bound of the whole also holds for its parts
                 heapq.heappush(queue, (max(bound, part.by.bound), made, part))
                 made += 1
         bound = min([done, self.found, *(bound for bound, _, _ in queue)])
@@ -148,15 +148,15 @@ class _Search:
         return Solution(self.counts, self.found, bound, min(by.bound, bound), by.lam, by.mu)
 
     def is_flat(self, node: Node) -> bool:
-        """Whether the multipliers tell hardly any counts apart."""
+        """Whether the multipliers hardly distinguish any counts."""
         first, last, hole, hole_end = self.shares.within(node, _LEAST_GAP * (1.0 + abs(node.by.bound)))
         alike = float((last - first - (hole_end - hole)).sum(dtype=np.float64))
         every = float((node.high - node.low).sum(dtype=np.float64))
         return alike > 0.5 * every and every > _MANY * len(first)
 
     def explore(self, node: Node) -> tuple[float, list[Node]]:
-        """Search a part around its dual solution. Returns a bound on it, and its halves if it has to be cut."""
-        # First of all, better counts: the nearer they are, the less there is to search.
+        """Search a part around its dual solution. Returns a bound on it, and its halves if it must be split."""
+        # Look for better counts first: a smaller gap leaves less to search.
         self.go((self.dual_solution(node) - self.counts).astype(np.float64))
         if self.found - node.by.bound <= self.tolerance:
             return min(node.by.bound, self.found), []
@@ -181,7 +181,7 @@ class _Search:
         bound = min(node.by.bound, self.found)
         if window is None or self.found - bound <= self.tolerance:
             return bound
-        # What the bins themselves take is not left for labels; of little memory a quarter is, whatever they take.
+        # Labels get the memory that the bins leave, but at least a quarter of it.
         memory = self.limits.memory
         memory = max(memory - _BYTES_PER_BIN * len(self.counts), memory // 4)
         best = knapsack.improve(
@@ -195,9 +195,9 @@ class _Search:
         return min(best.bound, node.by.bound + window.gap)
 
     def window(self, node: Node, most: int) -> tuple[Window | None, float]:
-        """The counts within the gap of the best counts known, or else within a gap that leaves about `most` of them.
+        """The counts within the gap of the best known counts, or within a smaller gap that leaves about `most` counts.
 
-        None if none does. Also returns a gap that leaves too many, which is infinite if all that matter are there.
+        None if no gap does. Also returns a gap that leaves too many; it is infinite if the window has all that matter.
         """
         widest = self.found - node.by.bound
         narrowest = min(_LEAST_GAP * (1.0 + abs(node.by.bound)), widest)
@@ -221,7 +221,7 @@ class _Search:
         return found, too_wide
 
     def halves(self, node: Node, gap: float) -> list[Node] | None:
-        """The part cut in two where a bin has two lowest counts far apart; None if no bin has."""
+        """The part split in two at a bin that has two minima far apart; None if no bin has."""
         begin, end, hole, hole_end = self.shares.within(node, gap)
         at = int(np.argmax(hole_end - hole))
         if _HOLE * float(hole_end[at] - hole[at]) <= float((end - begin).sum(dtype=np.float64)) + len(begin):
@@ -244,10 +244,10 @@ class _Search:
         return Tables(start, begin, objective, table(self.quality, begin, start, self.limits))
 
     def search_core(self, node: Node) -> float:
-        """Look for better counts where the multipliers tell none apart: around counts that use up the budget.
+        """Look for better counts around counts that use up the budget, if the multipliers distinguish none.
 
-        Returns a bound, which is the dual one unless these are all counts. This is subset sum in disguise, and a close
-        hit must do.
+        Returns a bound, which is the dual bound unless the search covered all counts. This is subset sum in disguise,
+        so a close solution is good enough.
         """
         self.go((self.dual_solution(node) - self.counts).astype(np.float64))
         self.use_up_budget()
@@ -265,7 +265,7 @@ class _Search:
         return bound
 
     def use_up_budget(self) -> None:
-        """Take better counts that a straight way leads to: towards the target, or from one large bin to another."""
+        """Take better counts on a straight line: towards the target, or from one large bin to another."""
         low, high = self.problem.lower, self.problem.upper
         if self.sign > 0.0:
             p_peak = self.privacy.reference * (self.privacy.size / self.privacy.reference_size)
@@ -282,7 +282,7 @@ class _Search:
                     self.go(way, start)
 
     def go(self, way: Floats, start: Ints | None = None) -> None:
-        """Take the counts that are as far on the way as the budget allows, if they are better."""
+        """Take the counts as far along the line as the budget allows, if they are better."""
         start = self.counts if start is None else start
         quality = self.quality
         kind = KINDS[quality.distance.name]
@@ -290,7 +290,7 @@ class _Search:
         # Until the next step is a fraction of a visit.
         for _ in range(2 + int(np.abs(way).max()).bit_length()):
             counts = start + _rounded(share * way, 0)
-            inside = bool((counts >= self.problem.lower).all())  # elsewhere terms may have no value at all
+            inside = bool((counts >= self.problem.lower).all())  # outside the bounds, terms may be undefined
             cost = math.inf
             if inside:
                 cost = terms.total(kind, quality.reference, counts, quality.reference_size, quality.size)
@@ -303,7 +303,7 @@ class _Search:
             self.counts, self.found = counts, self.objective(counts)
 
     def dual_solution(self, node: Node) -> Ints:
-        """Counts of the right size, the share of each of which is nearly the bin's least."""
+        """Counts of the right size whose shares are close to the bins' least."""
         gap = _LEAST_GAP * (1.0 + abs(node.by.bound))
         while True:
             first, last, _, _ = self.shares.within(node, gap)
@@ -317,7 +317,7 @@ class _Search:
 
 
 def _rounded(parts: Floats, total: int) -> Ints:
-    """Whole numbers near the parts that sum to `total`, as these nearly do."""
+    """Integers near the given numbers that sum to `total`, as the numbers nearly do."""
     sums = np.floor(np.cumsum(parts) + 0.5).astype(np.int64)
     sums[-1] = total
     whole: Ints = np.diff(sums, prepend=0)

@@ -1,7 +1,7 @@
-"""The Lagrangian dual where the counts of a bin are too many to tabulate.
+"""The Lagrangian dual if the counts of a bin are too many to tabulate.
 
-For given multipliers, the share of a bin in the dual bound is a formula, and its least is found by bisection. The dual
-of a few counts of each bin gives multipliers, these lead to counts that were lacking, and so on: column generation.
+For given multipliers, the share of a bin in the dual bound is a formula, and bisection finds its minimum. The dual of a
+few counts of each bin gives multipliers, and these show which counts are missing. This is column generation.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from elsewhere.solvers import dual, terms
 from elsewhere.solvers.choices import KINDS, values_within
 from elsewhere.solvers.knapsack import Dual, Limits
 
-#: Points between the two peaks of a bin with which its dual begins.
+#: Points between the two peaks of a bin with which its dual starts.
 _FIRST_SHARES = (0.0, 0.02, 0.1, 0.25, 0.5, 0.75, 1.0)
 _ROUNDS = 60
 _CONVERGED = 1e-14
@@ -28,7 +28,7 @@ _MANY_BINS = 512
 
 
 class Groups(NamedTuple):
-    """Bins in groups of equal ones: a bin of each group, the group of each bin, and how many bins a group has."""
+    """Groups of equal bins: one bin of each group, the group of each bin, and the number of bins in each group."""
 
     first: Ints
     member: Ints
@@ -36,7 +36,7 @@ class Groups(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A part of the problem: the counts low..high of each bin, the dual of it, and the bins' least shares."""
+    """A part of the problem: the counts low..high of each bin, the dual, and the bins' least shares."""
 
     low: Ints
     high: Ints
@@ -44,7 +44,7 @@ class Node(NamedTuple):
     least: Floats
     #: Where the shares are least.
     at: Ints
-    #: Bins that are alike.
+    #: Groups of equal bins.
     groups: Groups
     #: Counts that the dual was found with: those of the bins of group of[k] are columns[k].
     of: Ints
@@ -52,7 +52,7 @@ class Node(NamedTuple):
 
 
 class Shares:
-    """What the counts of a problem add to the dual bound, for any multipliers."""
+    """The shares of counts in the dual bound of a problem, for any multipliers."""
 
     def __init__(self, problem: Problem, limits: Limits) -> None:
         assert problem.privacy is not None
@@ -81,7 +81,7 @@ class Shares:
             return None
         groups = self.alike(low, high)
         first, every = groups.first, np.arange(len(groups.first))
-        # Each group begins with the counts of the group of the node that its bins are from.
+        # Each group starts with the counts of the node's group that its bins come from.
         order = np.argsort(node.of, kind="stable")
         start = np.searchsorted(node.of[order], np.arange(len(node.groups.first) + 1))
         before = node.groups.member[first]
@@ -103,12 +103,12 @@ class Shares:
         limit = node.least + gap + _ROUNDING * (np.abs(node.least) + abs(node.by.mu) * node.at)
         lagrangian = self.lagrangian(node.by.lam, node.by.mu, first)
         terms.near_least(lagrangian, node.low[first], node.high[first], limit[first], begin, end, hole, hole_end)
-        # The least share may be known only as a bound from below.
+        # The least share may be known only as a lower bound.
         begin, end = np.minimum(begin[member], node.at), np.maximum(end[member], node.at)
         return begin, end, hole[member], hole_end[member]
 
     def alike(self, low: Ints, high: Ints) -> Groups:
-        """Bins in groups of equal ones, if they are many; else each is a group."""
+        """Groups of equal bins if there are many bins; else each bin is a group."""
         if len(low) < _MANY_BINS:
             every = np.arange(len(low))
             return Groups(every, every, np.ones(len(low), np.int64))
@@ -122,10 +122,10 @@ class Shares:
     def dual(
         self, low: Ints, high: Ints, groups: Groups, of: Ints, columns: Ints, guess: tuple[float, float], enough: float
     ) -> Node:
-        """The dual of a part by column generation: that of a few counts, until no other count would change it.
+        """The dual of a part by column generation: add counts until no other count would change it.
 
-        Bins that are alike have the same best counts, so that a group is a bin whose counts and terms are multiplied. A
-        bound above `enough` need not be the best one.
+        Equal bins have the same best counts, so a group acts as one bin whose counts and terms are multiplied. If the
+        bound exceeds `enough`, the search may stop early.
         """
         first, member, copies = groups
         every = np.arange(len(first))
@@ -164,14 +164,14 @@ class Shares:
     def dual_value(
         self, low: Ints, high: Ints, groups: Groups, lam: float, mu: float
     ) -> tuple[float, float, Floats, Ints]:
-        """The dual bound for all counts, rounded down, and by how much; the groups' least shares and where they are."""
+        """The dual bound for all counts, rounded down, and by how much; the groups' least shares and their counts."""
         first, _, copies = groups
         least, at = np.empty(len(low)), np.empty(len(low), np.int64)
         lagrangian = self.lagrangian(lam, mu, first)
         done, work = 0, _WORK_PER_CALL
         while done < len(low):
             reached = terms.least_reduced(lagrangian, low, high, done, work, least, at)
-            work = _WORK_PER_CALL if reached > done else 2 * work  # a bin begins anew in each call
+            work = _WORK_PER_CALL if reached > done else 2 * work  # each call starts its bin from the beginning
             done = reached
         budgeted = lam * self.budget if lam > 0.0 else 0.0
         value = float((copies * least).sum()) - budgeted + mu * self.size

@@ -1,8 +1,8 @@
-"""resemble and avoid in one compiled call: RO's and AO's answer from a problem's arrays, without a step in Python.
+"""resemble and avoid (RO and AO) in one compiled call on a problem's arrays, without a step in Python.
 
 The kernel does what `searches`, `choices`, `exact` and `knapsack` do for a problem with flat built-in distances, in the
-same order and with the same kernels, so that counts and certificates are the same to the last bit. It has little room,
-though, and no clock: what does not close within it is left to these modules.
+same order and with the same kernels, so counts and certificates are the same to the last bit. It has little memory and
+no clock. If its search does not finish, the caller uses those modules instead.
 
 The kernels that it calls are in other files, so its cache depends on those, too (`jit.kernel_over`).
 """
@@ -32,16 +32,16 @@ from elsewhere.solvers.knapsack import (
     Solution,
 )
 
-# The room of a call: values in the tables, and work in the dual, the completions and the labels. It takes some ms.
+# The limits of a call: values in the tables, and work in the dual, the completions and the labels. It takes some ms.
 _MOST_VALUES = 1 << 16
 _DUAL_WORK = 4_000_000
 _COMPLETION_WORK = 2_000_000
 _LABEL_WORK = 200_000
-# Rows of what a call reaches: the sums of the terms, and the numbers of the certificate.
+# Rows of the results of a call: the sums of the terms, and the numbers of the certificate.
 QUALITY, PRIVACY, DUAL_BOUND, COST_MULTIPLIER, SIZE_MULTIPLIER = range(5)
 # From this many bins on, equal ones are grouped before counts are allocated, which is left to `exact.spread`.
 _MANY_BINS = 512
-#: Above this a count has no float of its own.
+#: Above this, not every count is a distinct float.
 _LARGEST_SIZE = 1 << 53
 _EPSILON = float(np.finfo(np.float64).eps)
 
@@ -54,7 +54,7 @@ def attempt(problem: Problem, limits: Limits) -> Solution | None:
 
 
 def attempts(problem: Problem, budgets: list[float], limits: Limits) -> list[Solution | None]:
-    """What `attempt` says for each of these budgets in place of the problem's own, from the largest to the smallest."""
+    """`attempt` for each of these budgets instead of the problem's own, from the largest to the smallest."""
     quality, privacy = problem.quality, problem.privacy
     assert privacy is not None
     flat = problem.tree is None and not problem.smoothed and quality.distance.builtin and privacy.distance.builtin
@@ -77,7 +77,7 @@ def attempts(problem: Problem, budgets: list[float], limits: Limits) -> list[Sol
 
 
 def targeting(goal: Goal, quality: Distance, privacy: Distance, budget: float, memory: int) -> Targeting:
-    """What is asked, as the kernel has it."""
+    """The question in the kernel's form."""
     sign = -1.0 if goal == "avoid" else 1.0
     return Targeting(
         KINDS[quality.name], KINDS[privacy.name], sign, privacy.unbounded, budget, memory,
@@ -88,7 +88,7 @@ def targeting(goal: Goal, quality: Distance, privacy: Distance, budget: float, m
 def answers(asked: Targeting, users: Bins) -> tuple[Ints, Floats]:
     """The counts of all bins, and the rows QUALITY to SIZE_MULTIPLIER with a number for each user.
 
-    These numbers are NaN, and the counts mean nothing, where a call was not enough.
+    If the search of a user did not finish, its numbers are NaN and its counts mean nothing.
     """
     counts, reached = np.zeros_like(users.original), np.full((5, len(users.size)), math.nan)
     _answer(asked, np.array([asked.budget]), users, counts[np.newaxis], reached[np.newaxis])
@@ -96,10 +96,10 @@ def answers(asked: Targeting, users: Bins) -> tuple[Ints, Floats]:
 
 
 class Targeting(NamedTuple):
-    """What is asked of every user alike: kinds of the distances, 1 for resemble or -1 for avoid, bytes of memory.
+    """The question that all users share: kinds of the distances, 1 for resemble or -1 for avoid, bytes of memory.
 
-    `budget` limits the sum of the quality terms; `unbounded` says whether the privacy distance may be infinite.
-    The rest is the room of the call. It is not a constant of the kernel, which would compile others for it anew.
+    `budget` limits the sum of the quality terms; `unbounded` says whether the privacy distance may be infinite. The
+    rest are the limits of the call. They are arguments, because changing a constant would compile the kernel again.
     """
 
     q_kind: int
@@ -131,13 +131,13 @@ class Bins(NamedTuple):
 
 @kernel
 def _noise(objective: float) -> float:
-    """What floating point cannot tell apart near an objective, as in `knapsack`."""
+    """The rounding error of sums near an objective, as in `knapsack`."""
     return 1e-14 + 1e-13 * abs(objective)
 
 
 @kernel
 def numpy_sum(x: Floats) -> float:
-    """The sum of the numbers, to the last bit as NumPy has it: more than 128 are halved, others added by the eight."""
+    """The sum, equal to NumPy's to the last bit: more than 128 numbers are halved, others are added in eights."""
     end = np.empty(64, np.int64)
     end[0] = len(x)
     halves = np.empty(64)
@@ -177,7 +177,7 @@ def numpy_sum(x: Floats) -> float:
 
 @kernel
 def _sort(order: Ints, key: Floats) -> None:
-    """Sort numbers of bins by the key of each, from small to large; equal ones stay in their order."""
+    """Sort bin numbers by their keys in ascending order; the sort is stable."""
     n = len(order)
     other = np.empty_like(order)
     width = 1
@@ -201,7 +201,7 @@ def _sort(order: Ints, key: Floats) -> None:
 
 @kernel
 def _order_ties(original: Ints, reference: Floats, lower: Ints, upper: Ints, counts: Ints) -> None:
-    """Among bins that nothing but their place tells apart, larger counts come first, as in `exact.ordered`."""
+    """Among bins that differ only in their position, put larger counts first, as in `exact.ordered`."""
     n = len(counts)
     free = 0
     order = np.empty(n, np.int64)
@@ -248,9 +248,9 @@ def _order_ties(original: Ints, reference: Floats, lower: Ints, upper: Ints, cou
 def _start(
     q_kind: int, reference: Floats, original: Ints, lower: Ints, upper: Ints, size: int, q_size: float
 ) -> tuple[Ints, float]:
-    """Counts within the bounds to start from: the original, or else those of least quality loss; empty if none.
+    """Feasible counts to start from: the original, or else those of least quality loss; empty if there are none.
 
-    Also returns the least budget that they are known to be within.
+    Also returns the least budget that they are known to fit.
     """
     n = len(original)
     held = least = 0
@@ -277,13 +277,13 @@ def _start(
         if left > 0 and chosen[i]:
             counts[i] += 1
             left -= 1
-    # Near the limit the last digit of a sum decides, and whoever reports on it adds up in another order.
+    # Near the limit the last digit of a sum decides, and the report adds up in another order.
     return counts, terms.total(q_kind, reference, counts, q_size, float(size)) / (1.0 - 1e-9)
 
 
 @kernel
 def _drowns(start: Ints, f: Floats, objective: float) -> bool:
-    """Whether rounding of values that are far too bad may drown the rest, which `exact._sharpened` then sees to."""
+    """Whether very bad values have rounding errors that matter. `exact._sharpened` handles this case."""
     sum_ = 0.0
     for i in range(len(start) - 1):
         greatest = 0.0
@@ -296,7 +296,7 @@ def _drowns(start: Ints, f: Floats, objective: float) -> bool:
 
 @kernel
 def _span(start: Ints, reduced: Floats, g: Floats, lam: float, budget: float) -> float:
-    """More than any choice within the budget can have above the dual bound, as in `knapsack`."""
+    """An upper bound on how far any choice within the budget is above the dual bound, as in `knapsack`."""
     start, reduced, g = items(start), items(reduced), items(g)
     n = len(start) - 1
     greatest = 0.0
@@ -315,10 +315,10 @@ def _span(start: Ints, reduced: Floats, g: Floats, lam: float, budget: float) ->
 def _pass_fixed(
     f: Floats, g: Floats, passed: Floats, task: labels.Task, where: Ints, table: Floats, entries: Ints, best: Floats
 ) -> tuple[bool, float, float]:
-    """What `labels.advance` makes of first layers that have one value each, 0: whether a label is left, its cost and f.
+    """`labels.advance` for the first layers if their only value is 0: whether a label is left, its cost and its f.
 
-    Of each layer only the completions that place everything matter. Those of the layer after the last of these are
-    given; theirs follow, from the last to the first, with the sums in the order in which `labels.complete` makes them.
+    Only the completions that place everything matter here. Those of the layer after these layers are given. The others
+    follow from the last to the first, with the sums in the same order as in `labels.complete`.
     """
     number = len(f)
     column = where[labels.POSITION, 0] + task.size - where[labels.FIRST, 0]
@@ -355,9 +355,9 @@ def _pass_fixed(
 def _search(
     asked: Targeting, budget: float, start: Ints, low: Ints, f: Floats, g: Floats, size: int, known: Ints
 ) -> tuple[bool, Ints, float, float, float, float]:
-    """`knapsack.solve` without a clock, in little room.
+    """`knapsack.solve` without a clock and with little memory.
 
-    Returns whether that was enough; the counts and their objective; the dual bound, lam and mu.
+    Returns whether the search finished; the counts and their objective; the dual bound, lam and mu.
     """
     n, work = len(low), asked.dual_work
     ascent = dual.Ascent(0.0, 0.0, -math.inf, np.zeros(0, np.bool_), -1.0, 0.0, 0.0, False)
@@ -370,7 +370,7 @@ def _search(
     reduced, least, second, gap = labels.reduced_costs(start, low, f, g, lam, mu)
     order = np.arange(n)
     _sort(order, -second)
-    # The bins with one value come first. If that is 0 wherever they are, they need no layers.
+    # Bins with one value come first. If that value is 0 for all of them, they need no layers.
     fixed = 0
     while fixed < n and second[order[fixed]] == math.inf and start[order[fixed] + 1] == start[order[fixed]] + 1:
         fixed += 1
@@ -442,9 +442,9 @@ def _search(
 def _tabulate(
     asked: Targeting, reference: Floats, target: Floats, start: Ints, low: Ints, sizes: tuple[float, float, float]
 ) -> tuple[Floats, Floats]:
-    """What each value adds to the objective and to the quality loss.
+    """The objective and the quality loss of each value.
 
-    There are none if one is infinitely far from what is to be avoided.
+    The tables are empty if a value is infinitely far from the target to avoid.
     """
     q_size, p_size, x_size = sizes
     length = start[-1]
@@ -465,7 +465,7 @@ def _tabulate(
 def _ranges(
     asked: Targeting, budget: float, reference: Floats, lower: Ints, upper: Ints, q_size: float, x_size: float
 ) -> tuple[Ints, Ints]:
-    """Where the values of each bin that fit the budget begin in the tables, and the least; no values if too many."""
+    """The start of each bin's values in the tables, and its least value; no values if there are too many."""
     n = len(reference)
     weight = np.empty(n)
     for i in range(n):
@@ -483,7 +483,7 @@ def _ranges(
 def _narrowed(
     wide_start: Ints, wide_low: Ints, wide_f: Floats, wide_g: Floats, start: Ints, low: Ints
 ) -> tuple[Floats, Floats]:
-    """The part of the tables of a larger budget that a smaller one needs; nothing if it is not all there."""
+    """The part of the tables of a larger budget that a smaller one needs; empty if they do not contain it all."""
     f, g = np.empty(start[-1]), np.empty(start[-1])
     for i in range(len(low)):
         shift = wide_start[i] + low[i] - wide_low[i] - start[i]
@@ -496,9 +496,9 @@ def _narrowed(
 
 @kernel
 def _answer(asked: Targeting, budgets: Floats, users: Bins, counts: Ints, reached: Floats) -> None:
-    """Put the best counts of each user into `counts`, and what is said of them into `reached`, where that is proven.
+    """Put the optimal counts of each user into `counts` and their figures into `reached`, if optimality is proven.
 
-    Both have a row for each budget. The largest comes first: its tables have those of the others in them.
+    Both have one row per budget. The largest budget comes first, because its tables contain those of the others.
     """
     offset, all_original, all_target = items(users.offset), users.original, users.target
     all_lower, all_upper = users.lower, users.upper

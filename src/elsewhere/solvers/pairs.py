@@ -1,9 +1,9 @@
-"""One histogram for two users: the counts of least total quality loss, and which pairs can have any.
+"""One histogram for two users: the counts of least total quality loss, and which pairs have a feasible one.
 
-Both losses compare shares, so that the two histories may have different sizes. The weighted sum of the losses is a sum
-of convex functions of single counts: where no move of one visit from a bin to another lowers it, it is least. With
-the weight in the middle that is the least total. If it breaks one of the two limits, other weights are tried: each
-gives counts, and a bound on what any counts can have.
+Both losses compare shares, so the two histories may have different sizes. The weighted sum of the losses is a sum of
+convex functions of single counts, so it is minimal if no move of one visit from a bin to another lowers it. Equal
+weights give the least total loss. If that breaks one of the two limits, other weights are tried. Each gives counts, and
+a bound on the total of any counts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from elsewhere.model.arrays import Flags, Floats, Ints
 
 #: Distances of shares that are never infinite, by number.
 KINDS = {"js": 0, "variational": 1}
-#: What is known about a pair: the least total is within both limits; some counts are; none are; or neither is known.
+#: The status of a pair: the least total satisfies both limits; some counts do; no counts do; or unknown.
 LEAST, WITHIN, NONE, UNKNOWN = 0, 1, 2, 3
 
 _GAIN = 1e-14
@@ -28,10 +28,10 @@ _WEIGHTS = 14
 def bounds(
     kind: int, offset: Ints, place: Ints, count: Ints, closed: Flags, first: Ints, second: Ints, limit: float
 ) -> Floats:
-    """A lower bound on the total loss of each pair of one user of either kind; infinite if a limit must break.
+    """A lower bound on the total loss of each pair of one user of either kind; infinite if a limit must be broken.
 
-    The roots of js, and variational itself, are metrics, bin by bin: for terms t(a, x) + t(c, x) >= t(a, c) / 2, or
-    t(a, c). At a closed place, where x is 0, the terms are what they are.
+    The square root of js, and variational itself, are metrics in each bin: t(a, x) + t(c, x) >= t(a, c) / 2 for js, and
+    >= t(a, c) for variational. At a closed place x is 0, so the terms are known.
     """
     found = np.empty((len(first), len(second)))
     size = np.zeros(len(offset) - 1)
@@ -88,7 +88,7 @@ def weigh(
     kind: int, offset: Ints, place: Ints, count: Ints, closed: Flags, held: Flags, first: Ints, second: Ints,
     limit: float,
 ) -> tuple[Ints, Floats, Floats]:  # fmt: skip
-    """What is known about each of some pairs, the total loss of the counts found, and a lower bound on any."""
+    """The status of each pair, the total loss of the counts found, and a lower bound on any total loss."""
     state = np.empty(len(first), np.int64)
     total, lower = np.empty(len(first)), np.empty(len(first))
     for at in range(len(first)):
@@ -103,7 +103,7 @@ def weigh(
 def joined(
     offset: Ints, place: Ints, count: Ints, closed: Flags, held: Flags, u: int, v: int
 ) -> tuple[Ints, Floats, Floats, Ints, int]:
-    """The places of two users, their shares there, the most that a release may have, and the size of the release."""
+    """The places of two users, their shares, the upper bounds of the release, and its size."""
     return _joined(offset, place, count, closed, held, u, v)
 
 
@@ -136,9 +136,9 @@ def _joined(
 
 @kernel
 def release(kind: int, a: Floats, c: Floats, most: Ints, size: int, limit: float) -> tuple[int, float, Ints]:
-    """What is known about a pair, a lower bound on its total loss, and the best counts found.
+    """The status of a pair, a lower bound on its total loss, and the best counts found.
 
-    Swapping the users changes nothing: weights are halves of halves, and the two terms of a bin are added.
+    Swapping the users does not change the result: weights are binary fractions, and the two terms of a bin are added.
     """
     counts = _start(a, c, most, size)
     if counts.sum() > size or not _fill(kind, a, c, most, size, 0.5, counts):
@@ -150,7 +150,7 @@ def release(kind: int, a: Floats, c: Floats, most: Ints, size: int, limit: float
     if lower > 2.0 * limit:
         return NONE, math.inf, counts
     breaks_a = loss_a > limit
-    # The weight of the loss that was too great, from a half up to 1.
+    # The weight of the loss that was too large, from a half up to 1.
     low, high = 0.5, 1.0
     best, best_total = counts.copy(), math.inf
     for _ in range(_WEIGHTS):
@@ -161,7 +161,7 @@ def release(kind: int, a: Floats, c: Floats, most: Ints, size: int, limit: float
         weighted = weight * great + (1.0 - weight) * other
         if weighted > limit + _GAIN:
             return NONE, math.inf, counts
-        # Of all counts within the limit, by the multiplier (2 weight - 1) / (1 - weight) of the limit.
+        # A bound for all counts within the limit, with the multiplier (2 weight - 1) / (1 - weight) of the limit.
         lower = max(lower, (weighted - (2.0 * weight - 1.0) * limit) / (1.0 - weight))
         if great > limit:
             low = weight
@@ -174,7 +174,7 @@ def release(kind: int, a: Floats, c: Floats, most: Ints, size: int, limit: float
 
 @kernel
 def losses(kind: int, a: Floats, c: Floats, counts: Ints) -> tuple[float, float]:
-    """The quality losses of two users whose shares these are."""
+    """The quality losses of two users with the given shares."""
     size, loss_a, loss_c = max(counts.sum(), 1), 0.0, 0.0
     for i in range(len(a)):
         x = counts[i] / size
@@ -198,9 +198,9 @@ def _start(a: Floats, c: Floats, most: Ints, size: int) -> Ints:
 
 @kernel
 def _fill(kind: int, a: Floats, c: Floats, most: Ints, size: int, weight: float, counts: Ints) -> bool:
-    """Give out what is left of the size, then move visits to where they cost less, until no move does; in place.
+    """Place the rest of the size, then move visits to where they cost less until no move helps; in place.
 
-    Steps are large first, and one visit at last. Returns whether there is room for the size.
+    Steps are large first, and single visits last. Returns whether the bounds leave room for the size.
     """
     n = len(a)
     left = size - counts.sum()
@@ -240,7 +240,7 @@ def _steps(
     kind: int, a: Floats, c: Floats, most: Ints, size: int, weight: float, counts: Ints, step: int, i: int,
     up: Floats, down: Floats,
 ) -> None:  # fmt: skip
-    """What a step up costs at a bin, and what a step down saves."""
+    """The cost of a step up at each bin, and the saving of a step down."""
     x = counts[i]
     here = weight * _term(kind, a[i], x / size) + (1.0 - weight) * _term(kind, c[i], x / size)
     up[i], down[i] = math.inf, -math.inf
@@ -264,7 +264,7 @@ def _term(kind: int, a: float, b: float) -> float:
 
 @kernel
 def terms(kind: int, a: Floats, b: Floats) -> Floats:
-    """The terms of shares a in a history and b in a release."""
+    """The terms for shares a in a history and b in a release."""
     found = np.empty(len(a))
     for i in range(len(a)):
         found[i] = _term(kind, a[i], b[i])

@@ -1,7 +1,7 @@
-"""The least quality loss at which a wanted privacy distance is met.
+"""The least quality loss that meets a wanted privacy distance.
 
-This is the search of resemble and avoid with quality and privacy swapped, among values that fit a guessed loss; if
-none of those does, the next guess is higher.
+This is the search of resemble and avoid with quality and privacy swapped, over values that fit a guessed loss. If none
+of these meets the distance, the next guess is higher.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from elsewhere.solvers.knapsack import Limits, OutOfTime, Solution
 
 _FIRST_GUESS = 1e-6
 _GROWTH = 4.0
-#: With so many values or fewer, all are looked at for a bound on the loss; the loss itself is seldom far above it.
+#: With at most this many values, a bound on the loss is computed over all of them. The loss is seldom far above it.
 FEW = 1 << 18
 _ABOVE_BOUND = 1.5
 
 
 class Search(NamedTuple):
-    """How a kind of problem is searched: `exact`'s functions or those of the same names for trees."""
+    """The functions that search one kind of problem: those of `exact`, or those of the same names for trees."""
 
-    #: Gives the values that fit a loss.
+    #: Returns the values that fit a loss.
     tabulate: Callable[[Problem, float, Limits], Any]
     cheapest: Callable[..., Any]
     least_quality: Callable[..., Solution | None]
-    #: How many values there are for any loss.
+    #: The number of values for any loss.
     entries: int
-    #: Gives a bound on the least loss without a search; None if it takes too long.
+    #: Returns a bound on the least loss without a search; None if it takes too long.
     bounded: Callable[..., float] | None = None
 
 
@@ -45,15 +45,15 @@ def flat_search(problem: Problem) -> Search:
 
 
 def entries_of(problem: Problem) -> int:
-    """How many values the bins have."""
+    """The number of values of all bins."""
     return int((problem.upper - problem.lower + 1).sum(dtype=np.float64))
 
 
 def required_loss(problem: Problem, wanted: float, limits: Limits, least: float, search: Search) -> Solution | None:
     """The counts of least quality loss whose privacy distance is at most (resemble) or at least (avoid) `wanted`.
 
-    None if there are none. `least` is a sum of quality terms from which on some counts satisfy the constraints.
-    `SearchGaveUp` is raised if a limit is reached before any counts are found.
+    None if there are none. `least` is the least sum of quality terms that satisfies the constraints. `SearchGaveUp` is
+    raised if a limit is reached before any counts are found.
     """
     asked = problem.swapped(wanted)
     cap = max(2.0 * least, _FIRST_GUESS)
@@ -91,6 +91,6 @@ def required_loss(problem: Problem, wanted: float, limits: Limits, least: float,
 
 
 def unproven(problem: Problem, counts: Ints) -> Solution:
-    """Counts that may have more loss than needed: nothing is proven but that a built-in distance is not negative."""
+    """Counts that may have more loss than needed: the only bound is that a built-in distance is not negative."""
     bound = 0.0 if problem.quality.distance.builtin else -math.inf
     return Solution(counts, math.inf, bound, -math.inf, 0.0, 0.0, proven=False)

@@ -1,10 +1,11 @@
-"""Answers with proven bounds when a distance smooths the histograms, and so couples the bins.
+"""Answers with proven bounds if a distance smooths the histograms, and so couples the bins.
 
 1. The fractional optimum gives a tangent, and with it a bound (`smooth_relaxation`).
 2. Rounding it and moving single visits gives counts (`smooth_moves`).
-3. Around the tangent a quadratic form is a better bound for whole counts (`smooth_minorant`). The better the counts
-   that are known, the narrower the region where the form must hold, and the better the form.
-4. All counts that the form leaves are tried (`smooth_search`). If that ends in time, the best of them are optimal.
+3. Around the tangent, a quadratic form is a better bound for integer counts (`smooth_minorant`). Better known counts
+   make the region smaller where the form must hold, and so the form itself better.
+4. All counts that the form does not rule out are tried (`smooth_search`). If that finishes, the best of them are
+   optimal.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ from elsewhere.solvers.smooth_moves import Moves, figures
 from elsewhere.solvers.smooth_relaxation import Coupled, Tangent, relax
 from elsewhere.solvers.smooth_search import enumeration
 
-#: Matrices with an entry for each pair of bins that are held at a time.
+#: How many matrices with an entry for each pair of bins are in memory at a time.
 _MATRICES = 8
-#: The form is computed anew once the distance to the bound has shrunk to this share.
+#: The form is computed again once the gap has shrunk to this share.
 _SHRUNK = 0.8
 _ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
 
 
 class SmoothSolution(NamedTuple):
-    """A solution, and what else its certificate needs: the point of the tangent, and the form's diagonal."""
+    """A solution, with the other parts of its certificate: the point of the tangent, and the form's diagonal."""
 
     solution: Solution
     point: Floats
@@ -46,7 +47,7 @@ class _View(NamedTuple):
     free: Ints
     #: The counts of the others.
     counts: Ints
-    #: What the rows without free bins add to the objective.
+    #: The objective of the rows without free bins.
     constant: float
 
     def whole(self, x: Ints) -> Ints:
@@ -58,8 +59,7 @@ class _View(NamedTuple):
 def optimum(problem: Problem, known: Ints | None, limits: Limits, search: bool = True) -> SmoothSolution:
     """The counts of least privacy distance within the budget, or of least quality loss in hide.
 
-    `known` are counts within all constraints, unless there is no budget. Without the `search` only steps 1 to 3 are
-    done.
+    `known` are feasible counts, which are needed only with a budget. Without `search`, only steps 1 to 3 are done.
     """
     if problem.privacy is None:
         return _minimise(_view(problem, problem.quality, None, limits), known, limits, search, -math.inf)
@@ -123,10 +123,10 @@ def _solution(
         certified, size_price, diagonal = min(lower.bound, found), lower.size_price, lower.diagonal
     point, spread = view.counts.astype(np.float64), np.zeros(len(view.counts))
     point[view.free], spread[view.free] = tangent.point, diagonal
-    # No distance is negative, and what was found may be below the bound by rounding.
+    # No distance is negative, and because of rounding the objective found may be below the bound.
     objective, dual = found + view.constant, max(certified + view.constant, 0.0)
     bound = min(max(proven + view.constant, dual), objective)
-    # Where hardly any counts are feasible, prices are high, and their rounding matters to a certificate.
+    # If hardly any counts are feasible, prices are high, and their rounding errors matter in a certificate.
     paid = tangent.price * (1.0 + abs(view.problem.budget)) if tangent.price > 0.0 else 0.0
     dual = max(dual - _ROUNDING * (paid + abs(size_price) * view.problem.size), 0.0)
     return SmoothSolution(Solution(view.whole(x), objective, bound, dual, tangent.price, size_price), point, spread)
@@ -135,9 +135,9 @@ def _solution(
 def _searched(
     problem: Coupled, lower: Minorant, moves: Moves, x: Ints, found: float, limits: Limits
 ) -> tuple[Ints, float, bool]:
-    """The best counts found, x if none are better, and whether all that could be better have been tried.
+    """The best counts found, or x if none are better, and whether all that could be better have been tried.
 
-    It returns early once a better form is worth its while.
+    Returns early once it pays to compute a better form.
     """
     if lower.empty:
         return x, found, True

@@ -1,4 +1,4 @@
-"""What whole counts cost at least when a distance couples the bins: a quadratic form below the objective.
+"""A lower bound on the objective of integer counts if a distance couples the bins: a quadratic form.
 
 At a point near the fractional optimum the objective is at least its tangent plus the Bregman divergence of every row.
 Counts that are better than known ones have small divergences, so their rows stay near those of the point. There each
@@ -6,8 +6,8 @@ divergence is at least c / 2 times the square of the row's change, with c as bel
 
     objective(x) >= bound + reduced @ v + v' Q v / 2,     Q = sum over the rows a of c a a'
 
-A diagonal D that Q can spare (Q - D is positive semidefinite) is separable. With it, every bin pays for being a whole
-number, and the best whole counts are found bin by bin.
+A diagonal D such that Q - D is positive semidefinite gives a separable bound. With it, every bin pays for being an
+integer, and the best integer counts are found bin by bin.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.rows import Rows
 from elsewhere.solvers.smooth_relaxation import Coupled, Tangent
 
-#: Rounds of raising D, and the share of the possible that each raises it by.
+#: Rounds of raising D, and the share of the possible increase that each round takes.
 _ROUNDS = 4
 _RAISE = 0.5
-#: D stays below what Q can spare by this share, for rounding.
+#: D stays below its maximum by this share, because of rounding.
 _SPARE = 1e-6
 #: What is added to a form to invert it, relative to its largest entry.
 _SOLID = 1e-12
-#: Halvings in the search for the end of a row.
+#: Bisection steps in the search for the end of a row.
 _HALVINGS = 60
-#: A radius below this is drowned in the rounding of divergences. A larger one is always right.
+#: A smaller radius would be below the rounding errors of divergences. A larger radius is always valid.
 _LEAST_RADIUS = 1e-11
 
 
@@ -37,7 +37,7 @@ class Minorant(NamedTuple):
     """A lower bound on the objective of all counts that are better than the known ones."""
 
     tangent: Tangent
-    #: The greatest distance from the tangent's bound that better counts may have.
+    #: The greatest gap to the tangent's bound that better counts may have.
     radius: float
     quadratic: Floats
     diagonal: Floats
@@ -49,12 +49,12 @@ class Minorant(NamedTuple):
 
     @property
     def empty(self) -> bool:
-        """Whether no counts are left."""
+        """Whether no counts remain."""
         return bool((self.low > self.high).any())
 
     @property
     def open(self) -> Flags:
-        """The bins that may have several counts, or one that is not the point's."""
+        """The bins that may have several counts, or a single one that differs from the point."""
         return np.asarray((self.low < self.high) | (self.low != self.tangent.point))
 
 
@@ -83,7 +83,7 @@ def minorant(problem: Coupled, tangent: Tangent, known: float) -> Minorant | Non
 
 
 def _form(rows: Rows, problem: Coupled, tangent: Tangent, weight: float, radius: float) -> Floats:
-    """The part of Q that a sum of rows has: c of each is the least that its divergence within the radius allows."""
+    """The part of Q that comes from a sum of rows, with the least c that each row's divergence allows."""
     y = rows.sums(tangent.point)
     slope, term = rows.slopes(y), rows.terms(y)
     end = rows.sums(problem.upper.astype(np.float64))
@@ -98,7 +98,7 @@ def _form(rows: Rows, problem: Coupled, tangent: Tangent, weight: float, radius:
         middle = 0.5 * (inner + outer)
         beyond = divergence(middle) > radius
         inner, outer = np.where(beyond, inner, middle), np.where(beyond, middle, outer)
-    # 2 D / change^2 shrinks as a row grows, because second derivatives do.
+    # 2 D / change^2 decreases as a row grows, because second derivatives do.
     change = outer - y
     most = np.maximum(divergence(outer), 0.0)
     curvature = np.divide(2.0 * most, change**2, out=np.zeros(len(y)), where=change > 1e-100)
@@ -121,7 +121,7 @@ def _fraction(point: Floats) -> Floats:
 
 
 def _spared(quadratic: Floats, weight: Floats, radius: float, spread: float) -> tuple[Floats, Floats]:
-    """A diagonal that the form can spare, large where the weight is, and how far each bin may be from the point.
+    """A diagonal D as described above, large where the weight is, and how far each bin may be from the point.
 
     `spread` is more than the square of any change.
     """
@@ -149,14 +149,14 @@ def _spared(quadratic: Floats, weight: Floats, radius: float, spread: float) -> 
 
 
 def _least(problem: Coupled, tangent: Tangent, diagonal: Floats) -> tuple[float, float]:
-    """The least of the separable part over whole counts of the right sum: the price of a visit, and the bound.
+    """The minimum of the separable part over integer counts of the right sum: the price of a visit, and the bound.
 
-    The greedy allocation is exact for convex costs; its last price proves that it is.
+    The greedy allocation is optimal for convex costs, and its last price proves it.
     """
     lower, upper = problem.lower, problem.upper
 
     def counts(price: float) -> Ints:
-        """The best count of each bin at a price: where one more would cost at least the price."""
+        """The best count of each bin at a price: the count at which one more would cost at least the price."""
         slope = tangent.reduced - price
         with np.errstate(divide="ignore", invalid="ignore"):
             best = np.ceil(tangent.point - slope / diagonal - 0.5)

@@ -1,4 +1,4 @@
-"""Good whole counts when a distance couples the bins: the fractional optimum rounded, then visits moved one by one."""
+"""Good integer counts if a distance couples the bins: round the fractional optimum, then move visits one by one."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from elsewhere.model.arrays import Floats, Ints
 from elsewhere.solvers.knapsack import Limits
 from elsewhere.solvers.smooth_relaxation import Coupled, Tangent
 
-#: Moves of a visit that are looked at closely in each step.
+#: Moves of a visit that are computed exactly in each step.
 _MOVES = 200
-#: Prices of the budget that are tried, relative to that of the fractional optimum: whole counts cost more.
+#: Prices of the budget to try, relative to that of the fractional optimum: integer counts cost more.
 _PRICES = (1.0, 1.25, 1.6, 2.5, 6.0, 30.0)
 #: A gain below this is rounding.
 _NOTICEABLE = 1e-15
@@ -25,7 +25,7 @@ def figures(problem: Coupled, x: Ints) -> tuple[float, float]:
 
 
 class Moves:
-    """Moves of single visits between bins, ranked by first and second derivatives; the best are then computed."""
+    """Moves of single visits between bins, ranked by first and second derivatives; the best are computed exactly."""
 
     def __init__(self, problem: Coupled, tangent: Tangent, limits: Limits) -> None:
         self._problem, self._tangent, self._limits = problem, tangent, limits
@@ -54,7 +54,7 @@ class Moves:
         return self.improved(self._best)
 
     def improved(self, x: Ints) -> tuple[Ints, float]:
-        """Counts within the budget, as x is, that none of the moves tried improves, and their objective."""
+        """Counts within the budget that none of the tried moves improves, and their objective; x is within it, too."""
         self._best, self._least = x, figures(self._problem, x)[0]
         while not self._limits.passed:
             before = self._least
@@ -64,7 +64,7 @@ class Moves:
         return self._best, self._least
 
     def _settled(self, x: Ints, price: float) -> Ints:
-        """Counts at which objective + price * cost is least among the moves tried."""
+        """Counts that none of the tried moves improves in objective + price * cost."""
         objective, cost = figures(self._problem, x)
         merit = objective + price * cost
         while not self._limits.passed:
@@ -77,7 +77,7 @@ class Moves:
         return x
 
     def _tried(self, x: Ints, price: float) -> tuple[Ints, Floats, Floats]:
-        """The most promising moves, with objective and cost; the best within the budget is kept."""
+        """The most promising moves, with objective and cost; the best within the budget is recorded."""
         up, down = np.flatnonzero(x < self._problem.upper), np.flatnonzero(x > self._problem.lower)
         slope = self._slopes(x, price)
         change = slope[up, None] - slope[down] + self._second[np.ix_(up, down)]
@@ -101,7 +101,7 @@ class Moves:
             self._best, self._least = x, objective
 
     def _slopes(self, x: Ints, price: float) -> Floats:
-        """Slopes at x, or a little above where a row has no visits: a slope may be infinite there."""
+        """Slopes at x, or slightly above it if a row has no visits, because its slope may be infinite."""
         total = np.zeros(len(x))
         for rows, weight in ((self._problem.objective, 1.0), (self._problem.cost, price)):
             if rows is not None and weight > 0.0:
@@ -119,7 +119,7 @@ def _all_figures(problem: Coupled, x: Floats) -> tuple[Floats, Floats]:
 
 
 def _rounded(problem: Coupled, point: Floats) -> Ints:
-    """Whole counts near the point that sum to the size."""
+    """Integer counts near the point that sum to the size."""
     x = np.clip(np.floor(point + 1e-9).astype(np.int64), problem.lower, problem.upper)
     order = np.argsort(x - point, kind="stable")
     while missing := problem.size - int(x.sum()):

@@ -1,9 +1,9 @@
-"""The best fractional counts when a distance couples the bins: a primal-dual interior-point method.
+"""The best fractional counts if a distance couples the bins: a primal-dual interior-point method.
 
     minimise p(x)   subject to   q(x) <= budget,   sum of x = size,   lower <= x <= upper
 
-p and q are convex sums over rows. The point that comes out is where bounds start from. They hold for any point, so
-rounding errors here cost tightness and nothing else.
+p and q are convex sums over rows. Bounds are computed at the resulting point. They hold at any point, so rounding
+errors here make them less tight but never wrong.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from elsewhere.model.rows import Rows
 from elsewhere.solvers.knapsack import Limits
 
 _MOST_STEPS = 60
-#: The distance to the bound at which a point is near enough, relative to the objective.
+#: The gap to the bound at which a point is good enough, relative to the objective.
 _NEAR = 1e-12
 #: Steps without a better bound after which rounding has taken over.
 _PATIENCE = 6
@@ -38,7 +38,7 @@ class Coupled(NamedTuple):
 
 
 class Tangent(NamedTuple):
-    """A point, the price of the budget, and what follows: no counts have an objective below `bound`.
+    """A point, the price of the budget, and the bound that they prove: no counts have an objective below `bound`.
 
     For counts x the Lagrangian is at least bound + reduced @ (x - point) + slack, with the slack of each bin at the
     nearer of its bounds, because the Lagrangian is convex.
@@ -57,7 +57,7 @@ class Tangent(NamedTuple):
 def tangent(problem: Coupled, point: Floats, price: float) -> Tangent:
     """The bound that a point and a price prove."""
     value, slope = 0.0, np.zeros(len(point))
-    with np.errstate(invalid="ignore"):  # a slope may be infinite where a row has no visits; then nothing is proven
+    with np.errstate(invalid="ignore"):  # a slope may be infinite if a row has no visits; then nothing is proven
         for rows, weight, limit in ((problem.objective, 1.0, 0.0), (problem.cost, price, problem.budget)):
             if rows is not None and weight > 0.0:
                 y = rows.sums(point)
@@ -78,7 +78,7 @@ def _tangent(problem: Coupled, point: Floats, price: float, value: float, slope:
 
 
 def relax(problem: Coupled, limits: Limits) -> Tangent:
-    """The tangent of the best bound that was found; time may end the search for it early."""
+    """The tangent with the best bound found; the time limit may end the search early."""
     low, high = problem.lower.astype(np.float64), problem.upper.astype(np.float64)
     x = low + (high - low) * ((problem.size - low.sum()) / (high - low).sum())
     barrier = max(float(problem.objective.totals(problem.objective.sums(x))), 1e-9) / len(x)
@@ -162,14 +162,14 @@ def _curved(rows: Rows, y: Floats) -> Floats:
 
 
 def _longest(distance: Floats | float, step: Floats | float) -> float:
-    """How much of a step towards 0 is possible."""
+    """The largest possible share of a step before a value reaches 0."""
     distance, step = np.atleast_1d(distance), np.atleast_1d(step)
     shrinks = step < 0.0
     return float(min(1.0, (_SHARE * distance[shrinks] / -step[shrinks]).min(initial=1.0)))
 
 
 def _at_bounds(problem: Coupled, found: Tangent) -> Tangent:
-    """The same with counts exactly at the bounds that hold them, and exactly the right sum, if that is no worse."""
+    """The tangent with counts exactly at their active bounds and exactly the right sum, if that is no worse."""
     low, high = problem.lower, problem.upper
     near = 1e-3 * np.minimum(1.0, high - low)
     held = np.abs(found.reduced) * near > 1e3 * max(found.value - found.bound, 0.0) / len(low)

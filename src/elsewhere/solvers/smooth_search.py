@@ -1,8 +1,8 @@
-"""All whole counts below a quadratic form, depth first: the search that closes gaps when a distance couples the bins.
+"""Enumerate all integer counts below a quadratic form, depth first, to close gaps if a distance couples the bins.
 
 The form is v' E v / 2 + sum of separable costs, v = x - point. With E = R' R and R triangular, each bin that is decided
-adds the square of one sum over the bins decided before. What the other bins cost at least is the separable part: a
-table over bins and sums that a dynamic program fills.
+adds the square of one sum over the bins decided before. The separable part bounds the cost of the other bins: a dynamic
+program fills a table of it over bins and sums.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from elsewhere.model.arrays import Floats, Ints
 from elsewhere.solvers.knapsack import Limits
 from elsewhere.solvers.smooth_minorant import Minorant
 
-#: Bins decided between two looks at the clock; some 50 ms.
+#: Bins decided between two checks of the clock; about 50 ms.
 _WORK = 200_000
 _MORE, _LEAF, _DONE = 0, 1, 2
 
 
 class _Form(NamedTuple):
-    """The form over the open bins, those that are decided last first."""
+    """The form over the open bins. The bins that are decided last come first."""
 
     root: Floats
     point: Floats
     low: Ints
-    #: The separable cost of each count of each bin, and the least one of the first k bins with a given sum above low.
+    #: The separable cost of each count of each bin, and the least cost of the first k bins with a given sum above low.
     own: Floats
     least: Floats
     size: int
 
 
 class _Stack(NamedTuple):
-    """Where the depth-first search is: for each level its count above low, its children, and what led to it."""
+    """The state of the depth-first search: for each level its count above low, its children, and the sums so far."""
 
     x: Ints
     kids: Ints
@@ -46,7 +46,7 @@ class _Stack(NamedTuple):
 
 
 class Enumeration:
-    """A search through all counts that a lower bound leaves; it can be continued with a lower threshold."""
+    """A search through all counts that a lower bound does not rule out; the threshold can be lowered on the way."""
 
     def __init__(self, lower: Minorant, form: _Form, order: Ints) -> None:
         self._value, self._counts, self._form, self._order = lower.tangent.value, lower.low.copy(), form, order
@@ -59,7 +59,7 @@ class Enumeration:
         self.finished = False
 
     def next(self, threshold: float, limits: Limits) -> Ints | None:
-        """The next counts whose lower bound is below the threshold; None when there are no more, or time is up."""
+        """The next counts whose lower bound is below the threshold; None if there are no more, or if time is up."""
         while not self.finished and not limits.passed:
             status, self._level, self._enter = descend(
                 self._form, self._stack, threshold - self._value, self._level, self._enter, _WORK
@@ -73,15 +73,15 @@ class Enumeration:
 
 
 def enumeration(lower: Minorant, size: int, limits: Limits) -> Enumeration | None:
-    """The search through the counts that are left; None if memory or precision does not suffice for it."""
+    """The search through the remaining counts; None if memory or precision does not suffice."""
     opened = np.flatnonzero(lower.open)
     own = lower.quadratic.diagonal()
-    # What is decided first should leave few counts: the bins where a visit costs most.
+    # Decide the bins first where a visit costs most, because they leave the fewest counts.
     order = opened[np.argsort(own[opened], kind="stable")]
     width, total = int((lower.high - lower.low).max(initial=0)) + 1, size - int(lower.low.sum())
     if not len(order) or total < 0 or 8 * len(order) * (total + 2 * width + len(order)) > limits.memory:
         return None
-    # A root needs a form that is definite beyond rounding; the separable part gives what is added.
+    # A Cholesky root needs a form that is definite despite rounding; what is added is taken from the separable part.
     shift = 1e-12 * float(own.max())
     form = lower.quadratic[np.ix_(order, order)] + np.diag(shift - lower.diagonal[order])
     try:
@@ -113,7 +113,7 @@ def table(costs: Floats, most: int) -> Floats:
 
 @kernel
 def descend(form: _Form, stack: _Stack, threshold: float, level: int, enter: bool, work: int) -> tuple[int, int, bool]:
-    """Go on to the next leaf, to the end, or until the work is done; `enter` if a level has no children yet."""
+    """Continue to the next leaf, to the end, or until the work is done; `enter` if a level has no children yet."""
     root, point, low, own, least, size = form
     x, kids, kid_costs, places, cost, total = stack
     m, width = kids.shape

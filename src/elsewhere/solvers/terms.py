@@ -1,8 +1,8 @@
 """One bin's term of each built-in distance, compiled, and the kernels that evaluate it.
 
-`term` repeats the formulas of ``elsewhere.model.distances`` for single numbers. Every built-in term is convex in
-x, and the kernels here live off that: `allocate` spreads counts at the least total, `ranges` finds the values of a
-bin that a budget leaves, `fill` tabulates them for the search, `least_reduced` bounds those that are not tabulated.
+`term` repeats the formulas of ``elsewhere.model.distances`` for single numbers. The kernels here use that every
+built-in term is convex in x: `allocate` spreads counts at the least total, `ranges` finds the values of a bin that fit
+a budget, `fill` tabulates them for the search, and `least_reduced` bounds those without tables.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from elsewhere.model.problem import ROOM
 
 JS, JEFFREYS, VARIATIONAL, SQUARED_L2, PEARSON, NEYMAN = range(6)
 _HALF_PER_LN2 = 0.5 / math.log(2.0)
-# Ranges of counts up to this long are looked at one by one, and differences below this share are rounding.
+# In ranges up to this long, counts are checked one by one; differences below this share are rounding.
 _SCANNED = 16
 _FLAT = 1e-15
-# Ranges of a bin that are looked at for its counts near the least.
+# The most ranges of a bin that are searched for its counts near the least.
 _LOOKS = 1 << 9
 
 
@@ -51,17 +51,17 @@ def term(kind: int, r: float, x: float, r_size: float, x_size: float) -> float:
     if a == 0.0 or b == 0.0:
         return 0.5 * (a + b)
     skew = (b - a) / (a + b)
-    if abs(skew) < 0.5:  # exact to the last digits where the two logarithms nearly cancel
+    if abs(skew) < 0.5:  # accurate to the last digits if the two logarithms nearly cancel
         return max(0.0, _HALF_PER_LN2 * (a * math.log1p(-skew) + b * math.log1p(skew)))
     return _HALF_PER_LN2 * (a * math.log(2.0 * a / (a + b)) + b * math.log(2.0 * b / (a + b)))
 
 
 @kernel
 def marginal(kind: int, r: float, x: float, r_size: float, x_size: float) -> float:
-    """What one more count costs: term(x + 1) - term(x), of which neither is infinite.
+    """The cost of one more count: term(x + 1) - term(x), both of which are finite.
 
-    In closed form: the difference of two large terms would lose the digits that tell one bin from another, and costs
-    that are equal on paper would differ, so that rounding and not the documented rule would break ties.
+    This is a closed form. The difference of two large terms would lose the digits that distinguish bins. Costs that are
+    equal on paper would differ, and rounding instead of the documented rule would break ties.
     """
     if kind == SQUARED_L2:
         return 2.0 * (x - r) + 1.0
@@ -89,7 +89,7 @@ def marginal(kind: int, r: float, x: float, r_size: float, x_size: float) -> flo
 
 @kernel
 def _count_at(kind: int, r: float, x: int, low: int, high: int, r_size: float, x_size: float, price: float) -> int:
-    """The largest count in low..high whose last unit costs at most `price`, looked for from x outwards."""
+    """The largest count in low..high whose last unit costs at most `price`, searched from x outwards."""
     step = 1
     if x < high and marginal(kind, r, float(x), r_size, x_size) <= price:
         low = x + 1
@@ -147,11 +147,11 @@ def _sift_up(heap: Ints, at: int, cost: Floats, added: Ints) -> None:
 
 @kernel
 def _bulk(kind: int, r: Floats, low: Ints, high: Ints, copies: Ints, r_size: float, x_size: float, total: int) -> Ints:
-    """A prefix of the greedy order that leaves few steps to be made one by one, about two a group.
+    """A prefix of the greedy order that leaves few single steps, about two per group.
 
-    Two prices are looked for: buying every unit up to the one stays within `total`, up to the other does not, and few
-    units lie between. Where many units cost exactly the same, those of the bins that were given least come first, so
-    a level is looked for as well.
+    Bisection finds two prices: buying every unit up to the first stays within `total`, up to the second does not, and
+    few units lie between. If many units cost exactly the same, those of the bins that were given least come first, so
+    the level of such units is bisected as well.
     """
     groups = len(r)
     x = low.copy()
@@ -162,7 +162,7 @@ def _bulk(kind: int, r: Floats, low: Ints, high: Ints, copies: Ints, r_size: flo
     if total - spent <= few:
         return x
     scale = total / spent if spent > 0 else 2.0
-    # Large bins tell best what a count costs when all grow in proportion.
+    # Large bins are the best estimate of the cost of a count if all bins grow in proportion.
     price = 0.0
     weight = 1e-300
     for i in range(groups):
@@ -242,10 +242,9 @@ def allocate(
 ) -> tuple[Ints, Ints, int, float]:
     """Spread `total` counts over groups of equal bins so that the sum of terms is least.
 
-    Each next count goes to the bin where it costs least (of those, to the one that was given least so far).
-    Returns the counts of a bin of each group; the last step where it must be split, as the groups that tie for
-    it and how many counts are left for their bins; and the price of the last count, which is a size multiplier that
-    proves the sum least.
+    Each next count goes to the bin where it costs least; ties go to the bin that was given least so far. Returns the
+    counts of a bin of each group; the last step if it must be split, as the groups that tie for it and the number of
+    counts left for their bins; and the price of the last count, which is a size multiplier that proves optimality.
     """
     x = _bulk(kind, r, low, high, copies, r_size, x_size, total)
     left = total
@@ -297,7 +296,7 @@ def allocate(
 
 @kernel
 def _furthest(kind: int, r: float, x: int, end: int, r_size: float, x_size: float, room: float) -> int:
-    """The count furthest from x, on the way to `end`, whose term is at most `room`; x itself is taken to fit."""
+    """The count furthest from x towards `end` whose term is at most `room`; x itself is assumed to fit."""
     way = 1 if end >= x else -1
     step = 1
     fits, length = 0, abs(end - x)
@@ -316,7 +315,7 @@ def _furthest(kind: int, r: float, x: int, end: int, r_size: float, x_size: floa
 
 @kernel
 def total(kind: int, r: Floats, x: Ints, r_size: float, x_size: float) -> float:
-    """The sum of the terms of one count a bin."""
+    """The sum of the terms of one count per bin."""
     sum_ = 0.0
     for i in range(len(r)):
         sum_ += term(kind, r[i], float(x[i]), r_size, x_size)
@@ -330,11 +329,10 @@ def hide_many(
 ) -> None:  # fmt: skip
     """hide for many users, each as `allocate` does it for one: user u has the bins offset[u]..offset[u + 1].
 
-    The bins of a user are sorted by name; those that are closed end up at 0, the others at `least` or more, and at
-    `most` or less, which leaves room for all of them. If `most` is empty any number will do, and `least` is not below
-    the original counts. A negative `redistribute` stands for as
-    many counts as were in the closed bins. What comes out goes into `released` and, summed up, into `loss`; a loss that
-    is NaN says that nothing can receive the counts.
+    The bins of a user are sorted by name. Closed bins become 0, and the others get between `least` and `most`, which
+    must be feasible. If `most` is empty there is no upper bound, and `least` is not below the original counts. A
+    negative `redistribute` stands for the counts of the closed bins. The counts go into `released` and their loss into
+    `loss`, which is NaN if no bin can receive the counts.
     """
     for u in range(len(offset) - 1):
         first, last = offset[u], offset[u + 1]
@@ -417,7 +415,7 @@ def fill(
 
 
 class Lagrangian(NamedTuple):
-    """What the count x of a bin adds to the dual bound: sign * p(x) + lam * q(x) - mu * x.
+    """The share of the count x of a bin in the dual bound: sign * p(x) + lam * q(x) - mu * x.
 
     p and q are the privacy and quality terms, of these kinds, references and sizes of the reference; sign is 1 for
     resemble and -1 for avoid.
@@ -435,9 +433,9 @@ class Lagrangian(NamedTuple):
     mu: float
 
 
-# How a bin's share runs over a range of counts, as far as that is known.
+# The shape of a bin's share over a range of counts, as far as it is known.
 _BENT, _CONVEX, _CONCAVE = range(3)
-# What one bin's share depends on: the two kinds, each with reference and reference's size, the size, sign, lam and mu.
+# The parameters of a bin's share: the two kinds, each with reference and reference's size, the size, sign, lam and mu.
 _Share: TypeAlias = tuple[int, float, float, int, float, float, float, float, float, float]
 
 
@@ -451,7 +449,7 @@ def _share(of: _Share, x: int) -> float:
 
 @kernel
 def _curvature(kind: int, r: float, x: float, r_size: float, x_size: float) -> float:
-    """The second derivative of a term at x, which never grows with x; without the kink of `variational`."""
+    """The second derivative of a term at x, without the kink of `variational`; it never increases with x."""
     if kind == SQUARED_L2:
         return 2.0
     if r == 0.0 or kind == VARIATIONAL:
@@ -476,7 +474,7 @@ def _kinked(kind: int, r: float, a: int, b: int, r_size: float, x_size: float) -
 
 @kernel
 def _shape(of: _Share, a: int, b: int) -> int:
-    """How the share runs over the counts a..b."""
+    """The shape of the share over the counts a..b."""
     p_kind, p_r, p_size, q_kind, q_r, q_size, x_size, sign, lam, _ = of
     if sign > 0.0:
         return _CONVEX
@@ -531,9 +529,9 @@ def _highest(of: _Share, a: int, b: int) -> int:
 
 @kernel
 def _cut(of: _Share, a: int, b: int) -> tuple[int, float]:
-    """Where to cut a range over which the share of avoid is bent, and a bound on the share from below.
+    """Where to cut a range over which the share of avoid is neither convex nor concave, and a lower bound on the share.
 
-    The chord of p, above which p never is, makes a convex function that bounds the share.
+    p never exceeds its chord, so replacing p by the chord gives a convex function that bounds the share.
     """
     p_kind, p_r, p_size, q_kind, q_r, q_size, x_size, _, lam, mu = of
     p_a, p_b = term(p_kind, p_r, float(a), p_size, x_size), term(p_kind, p_r, float(b), p_size, x_size)
@@ -545,11 +543,11 @@ def _cut(of: _Share, a: int, b: int) -> tuple[int, float]:
 
 @kernel
 def least_reduced(terms: Lagrangian, low: Ints, high: Ints, first: int, work: int, least: Floats, at: Ints) -> int:
-    """Put the least that each bin adds into `least`, from bin `first` on, until about `work` terms were computed.
+    """Put the least share of each bin into `least`, from bin `first` on, until about `work` terms were computed.
 
-    Returns the bin to go on with; `at` gets the counts of the least. In resemble the share of a bin is convex. In avoid
-    it may be bent: there the counts are cut into ranges, until each is convex or concave or its bound is no less than
-    what was found.
+    Returns the bin to continue with; `at` gets the counts of the minima. In resemble the share of a bin is convex. In
+    avoid it may be neither convex nor concave. Then the counts are cut into ranges, until each range is convex or
+    concave, or its bound is no less than the minimum so far.
     """
     p_reference, q_reference = terms.p_reference, terms.q_reference
     begin = np.empty(256, np.int64)
@@ -574,7 +572,7 @@ def least_reduced(terms: Lagrangian, low: Ints, high: Ints, first: int, work: in
             shape = _shape(of, a, b)
             work -= 8
             if shape == _CONCAVE:
-                continue  # least at an end, and these were looked at
+                continue  # the minimum is at an end, and both ends have been checked
             if shape == _CONVEX:
                 m = _lowest(of, a, b)
                 work -= 64
@@ -608,7 +606,7 @@ def least_reduced(terms: Lagrangian, low: Ints, high: Ints, first: int, work: in
 
 @kernel
 def _edge(of: _Share, inside: int, outside: int, limit: float) -> int:
-    """The count furthest from `inside`, on the way to `outside`, up to which the share is within the limit."""
+    """The count furthest from `inside` towards `outside` up to which the share is within the limit."""
     if _share(of, outside) <= limit:
         return outside
     while abs(outside - inside) > 1:
@@ -633,10 +631,11 @@ def _join(i: int, first: int, last: int, begin: Ints, end: Ints, hole_begin: Int
 def near_least(
     terms: Lagrangian, low: Ints, high: Ints, limit: Floats, begin: Ints, end: Ints, hole_begin: Ints, hole_end: Ints
 ) -> None:
-    """Find the counts of each bin that add at most `limit`: the first and the last of them go into `begin` and `end`.
+    """Find the counts of each bin whose share is at most `limit`: the first and the last go into `begin` and `end`.
 
-    The widest range between them without any goes into `hole_begin` and `hole_end`; it is empty if they are equal. A
-    bin without any count has its end before its beginning. A range that would take too long is taken as a whole.
+    The widest range between them without such counts goes into `hole_begin` and `hole_end`; if these are equal, it is
+    empty. If a bin has no such count, its end is before its beginning. A range that would take too long is included as
+    a whole.
     """
     p_reference, q_reference = terms.p_reference, terms.q_reference
     left = np.empty(256, np.int64)
@@ -680,7 +679,7 @@ def near_least(
                     continue
             else:
                 cut, bound = _cut(of, a, b)
-                if bound <= limit[i]:  # the lower range is looked at first
+                if bound <= limit[i]:  # the lower range comes first
                     left[ranges], right[ranges], left[ranges + 1], right[ranges + 1] = cut, b, a, cut
                     ranges += 2
                 continue
@@ -697,10 +696,10 @@ def terms_of(kind: int, r: Floats, bins: Ints, x: Ints, r_size: float, x_size: f
 
 
 class Nodes(NamedTuple):
-    """A tree: its first nodes are the bins, parents come after their children, the last is the root above all.
+    """A tree: the first nodes are the bins, parents come after their children, and the last node is the root.
 
-    The root is its own parent and has no term. The children of a node play a knock-out tournament: that of node v is at
-    the places base[v]..base[v + 1], its winner at base[v] + 1, and child c enters it at slot[c].
+    The root is its own parent and has no term. The children of a node form a tournament tree: that of node v is at the
+    indices base[v]..base[v + 1], its winner is at base[v] + 1, and child c enters it at slot[c].
     """
 
     kind: int
@@ -714,7 +713,7 @@ class Nodes(NamedTuple):
 
 
 class Greedy(NamedTuple):
-    """How far `give` has come: counts of the nodes, counts added to the bins, and at each place a bin and its cost."""
+    """The state of `give`: counts of the nodes, counts added to the bins, and a bin with its cost at each index."""
 
     x: Ints
     added: Ints
@@ -724,7 +723,7 @@ class Greedy(NamedTuple):
 
 @kernel
 def _play(a: int, b: int, into: int, cost: Floats, who: Ints, added: Ints) -> None:
-    """Put the winner of two places into another: the less cost, then fewer counts added so far, then the first bin."""
+    """Put the winner of two indices into a third: least cost, then fewest counts added so far, then first bin."""
     first, second = who[a], who[b]
     wins = cost[a] < cost[b]
     if cost[a] == cost[b]:
@@ -737,9 +736,8 @@ def _play(a: int, b: int, into: int, cost: Floats, who: Ints, added: Ints) -> No
 def give(nodes: Nodes, low: Ints, high: Ints, so_far: Greedy, steps: int) -> None:
     """Give each of the next `steps` counts to the bin where it costs least, summed over the bin and the nodes above it.
 
-    That sum is laminar convex in the counts, so they are the best of their size in the end, if those of `low` are the
-    least counts. Ties go to the bin that was given least so far. `so_far` is changed; before the first call its arrays
-    are zero.
+    That sum is laminar convex in the counts. So the result is the best of its size, if `low` has the least counts. Ties
+    go to the bin that was given least so far. `so_far` is changed in place; before the first call its arrays are zero.
     """
     kind, parent, weight, r, base, slot = (
         nodes.kind,

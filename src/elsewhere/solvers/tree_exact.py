@@ -1,4 +1,4 @@
-"""Exact answers when a distance sums over the nodes of a tree: the problems of `exact`, put to `tree_search`."""
+"""Exact answers if a distance sums over the nodes of a tree: the problems of `exact`, solved by `tree_search`."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from elsewhere.solvers.knapsack import Limits, SearchGaveUp, Solution, nothing_f
 from elsewhere.solvers.required_loss import Search
 from elsewhere.solvers.tree_tables import TreeChoices, tabulate
 
-#: As many forbidden histograms are told apart: one bit each.
+#: The most forbidden histograms: each takes one bit.
 _MOST_FORBIDDEN = 62
 
 
 def least_loss(problem: Problem, limits: Limits) -> Solution | None:
-    """The counts of least quality loss, whatever the limit on it; None if constraints leave none."""
+    """The counts of least quality loss, ignoring the limit on it; None if the constraints are infeasible."""
     counts, loss = None, -math.inf
     if problem.quality.distance.builtin:
         counts = tree_hide.spread(problem)
         loss = problem.quality.to_total(problem.quality_loss(counts))
         if problem.allows(counts):
             return Solution(counts, loss, loss, loss, 0.0, 0.0)
-    elif problem.is_location.all():  # the quality distance is flat, and the tree is the privacy distance's
+    elif problem.is_location.all():  # the quality distance is flat; only the privacy distance uses the tree
         return exact.least_loss(problem.without_tree(), limits)
     else:
         counts = exact.quick_counts(problem)
-    limits = limits.without_deadline()  # without any counts there is no answer at all
+    limits = limits.without_deadline()  # without any counts there would be no answer at all
     choices = tabulate(problem, math.inf, limits, around=counts)
     allowed = choices.quality < math.inf
     if problem.goal == "resemble":
@@ -44,7 +44,7 @@ def least_loss(problem: Problem, limits: Limits) -> Solution | None:
 def optimum(problem: Problem, choices: TreeChoices, known: Ints, limits: Limits) -> Solution:
     """The counts nearest to the target or farthest from it within the quality limit.
 
-    `known` are counts within all constraints. An infinite objective is that of avoid at infinite distance.
+    `known` are feasible counts. An infinite objective means avoid at infinite distance.
     """
     assert problem.privacy is not None
     unsure = False
@@ -85,7 +85,7 @@ def least(
 def cheapest(
     problem: Problem, choices: TreeChoices, cost: Floats, budget: float, allowed: Flags, limits: Limits
 ) -> Ints | None:
-    """Counts whose cost fits the budget, namely those of least cost; None if there are none."""
+    """The counts of least cost if that fits the budget, else None."""
     found = least(problem, choices, cost, allowed, limits._replace(gap=0.0))
     if found is None or (found.closed and found.objective > budget):
         return None
@@ -107,7 +107,7 @@ def least_quality(
 
 
 def required_loss_search(problem: Problem) -> Search:
-    """How the least quality loss at a wanted privacy distance is searched for over a tree."""
+    """The functions that search for the least quality loss at a wanted privacy distance over a tree."""
     return Search(tabulate, cheapest, least_quality, tree_tables.entries(problem))
 
 
@@ -153,7 +153,7 @@ def _at_infinity(problem: Problem, choices: TreeChoices, known: Ints, limits: Li
 
 
 def ordered(problem: Problem, counts: Ints) -> Ints:
-    """Among locations that nothing but their name tells apart, the larger counts go to the names that sort first."""
+    """Among locations that differ only in their name, give larger counts to the names that sort first."""
     quality, privacy, tree = problem.quality, problem.privacy, problem.tree
     assert privacy is not None
     assert tree is not None

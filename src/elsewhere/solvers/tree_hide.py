@@ -1,8 +1,8 @@
-"""LHO over a tree: the counts of least quality loss when the loss sums over the nodes of a taxonomy.
+"""LHO over a tree: the counts of least quality loss if the loss sums over the nodes of a taxonomy.
 
 The loss is laminar convex: a sum of convex functions, each of the count below one node. For such a sum the greedy rule
-of flat distances holds as well: each next count goes to the location where it costs least, where the cost of a count is
-the sum over the location and all nodes above it.
+of flat distances is optimal, too: each next count goes to the location where it costs least. The cost of a count is the
+sum over the location and all nodes above it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from elsewhere.model.problem import Problem
 from elsewhere.solvers import terms
 from elsewhere.solvers.choices import KINDS
 
-#: Counts given between two looks at whether somebody still waits.
+#: Counts given between two checks for cancellation.
 _STEPS_PER_CALL = 100_000
 
 
 def spread(problem: Problem) -> Ints:
-    """The counts of least quality loss within the bounds, whatever is forbidden."""
+    """The counts of least quality loss within the bounds, ignoring forbidden histograms."""
     nodes = _nodes(problem)
     low, high = problem.lower, problem.upper
     places = int(nodes.base[-1])
@@ -48,7 +48,7 @@ def _nodes(problem: Problem) -> terms.Nodes:
     parent = np.append(np.where(tree.parent < 0, root, tree.parent), root)
     children = np.bincount(parent[:-1], minlength=root + 1)
     base = np.append(0, np.cumsum(2 * children))
-    # A child's place is behind the inner places of its tournament: how many of its siblings come before it?
+    # A child's index in its tournament comes after the inner indices: count the siblings before it.
     by_parent = np.argsort(parent[:-1], kind="stable")
     rank = np.empty(root, np.int64)
     rank[by_parent] = np.arange(root) - (np.cumsum(children) - children)[parent[by_parent]]

@@ -1,8 +1,8 @@
 """Kernels of the search over a tree: Lagrangian bounds by convex merging, and labels merged along the tree.
 
-The tree is binary here: a node with many children is a cascade of mergers. Merger u has the values low[u], low[u] + 1,
-... at start[u]..start[u + 1] of every table. Its value is the sum of the values of its two children; a merger without
-children is a bin. Children come before their parents, and the last merger is the root.
+The tree is binary here: a node with many children becomes a cascade of mergers. Merger u has the values low[u],
+low[u] + 1, ... at start[u]..start[u + 1] of every table. Its value is the sum of the values of its two children; a
+merger without children is a bin. Children come before their parents, and the last merger is the root.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 from elsewhere.kernels.jit import kernel
 from elsewhere.model.arrays import Floats, Ints
 
-#: Pairs of labels that are tried for one value, for each label that it may keep.
+#: Pairs of labels to try for one value, per label that it may keep.
 _MOST_TRIED = 1_000
 
 
 class Mergers(NamedTuple):
-    """The binary tree with what each value of each merger is worth; an infinite objective is not allowed."""
+    """The binary tree with the terms of each value of each merger; an infinite objective marks a forbidden value."""
 
     left: Ints
     right: Ints
@@ -42,7 +42,7 @@ def tighten(left: Ints, right: Ints, low: Ints, high: Ints) -> bool:
     for u in range(len(low) - 1, -1, -1):
         one, two = left[u], right[u]
         if one >= 0:
-            # The bounds of both before either is changed: neither makes the other's tighter.
+            # Both bounds are computed before either changes: neither tightens the other.
             one_low, one_high = max(low[one], low[u] - high[two]), min(high[one], high[u] - low[two])
             two_low, two_high = max(low[two], low[u] - high[one]), min(high[two], high[u] - low[one])
             low[one], high[one], low[two], high[two] = one_low, one_high, two_low, two_high
@@ -61,9 +61,9 @@ def totals(left: Ints, right: Ints, counts: Ints) -> Ints:
 
 @kernel
 def _envelope(value: Floats, objective: Floats, cost: Floats, hull: Ints) -> None:
-    """Replace a function by its lower convex envelope, and carry the two parts of its values along.
+    """Replace a function by its lower convex envelope, together with the two parts of its values.
 
-    The first and the last value are finite. `hull` is room for indices.
+    The first and the last value are finite. `hull` is a work array for indices.
     """
     n = len(value)
     convex = True
@@ -97,11 +97,11 @@ def _envelope(value: Floats, objective: Floats, cost: Floats, hull: Ints) -> Non
 def inside(
     mergers: Mergers, weight: float, multiplier: float, inner: Floats, own: Floats, objective: Floats, cost: Floats
 ) -> None:
-    """The least of weight * objective + multiplier * cost below every merger for each of its values, or less.
+    """A lower bound on weight * objective + multiplier * cost below every merger, for each of its values.
 
-    That goes into `inner`, its two parts into `objective` and `cost`, and what the merger itself adds into `own`. Every
-    function is replaced by its convex envelope, so that two of them are merged by the order of their slopes. Of convex
-    terms the least is exact.
+    The bound goes into `inner`, its two parts into `objective` and `cost`, and the merger's own part into `own`. Every
+    function is replaced by its convex envelope, so that two of them are merged by sorting their slopes. For convex
+    terms the bound is exact.
     """
     left, right, low, start = mergers.left, mergers.right, mergers.low, mergers.start
     widest = 0
@@ -141,7 +141,7 @@ def inside(
 
 @kernel
 def outside(mergers: Mergers, inner: Floats, own: Floats, outer: Floats) -> None:
-    """The least of everything not below a merger for each of its values, given what `inside` has found."""
+    """A lower bound on everything that is not below a merger, for each of its values, given the bounds of `inside`."""
     left, right, low, start = mergers.left, mergers.right, mergers.low, mergers.start
     root = len(low) - 1
     outer[start[root] : start[root + 1]] = 0.0
@@ -150,7 +150,7 @@ def outside(mergers: Mergers, inner: Floats, own: Floats, outer: Floats) -> None
             continue
         first, n = start[u], start[u + 1] - start[u]
         for child, sibling in ((left[u], right[u]), (right[u], left[u])):
-            # The least over b of inner(b) + rest(a + b), for a rising: b falls, or a + b rises.
+            # The minimum over b of inner(b) + rest(a + b), for increasing a: b decreases, or a + b increases.
             begin, end = start[child], start[child + 1]
             b, k = start[sibling + 1] - 1, 0
             a = low[u] - (low[sibling] + b - start[sibling]) - low[child]
@@ -174,7 +174,7 @@ def outside(mergers: Mergers, inner: Floats, own: Floats, outer: Floats) -> None
 def sharpen(mergers: Mergers, multiplier: float, hope: float, inner: Floats, outer: Floats, work: int) -> bool:
     """Replace the bounds of `inside` and `outside` by exact ones over the values that fit `hope`; others are infinite.
 
-    Of terms that are not convex the envelopes are too low. Returns whether that was done with at most `work` sums.
+    For terms that are not convex, the envelopes are too low. Returns whether at most `work` sums were enough.
     """
     left, right, low, start, p, q = mergers
     places = np.flatnonzero((inner + outer <= hope) & (p < math.inf))
@@ -217,7 +217,7 @@ def sharpen(mergers: Mergers, multiplier: float, hope: float, inner: Floats, out
 
 @kernel
 def trace(mergers: Mergers, inner: Floats) -> Ints:
-    """The values of all mergers where the bounds of `inside` are attained, from the root down."""
+    """The values of all mergers that attain the bounds of `inside`, from the root down."""
     left, right, low, start = mergers.left, mergers.right, mergers.low, mergers.start
     values = np.empty(len(low), np.int64)
     values[-1] = low[-1]
@@ -237,7 +237,7 @@ def trace(mergers: Mergers, inner: Floats) -> Ints:
 
 
 class Bounds(NamedTuple):
-    """What rules labels out: two bounds on what is outside each value, and what the sums with them may come to.
+    """The bounds that rule labels out: two lower bounds on what is outside each value, and the limits on the sums.
 
     A label stays if objective + multiplier * cost + outer <= hope, and cost + outer_cost <= budget.
     """
@@ -251,9 +251,9 @@ class Bounds(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """Ways to choose the values below a merger that no other way of the same value beats in objective and cost.
+    """Choices of the values below a merger that no other choice of the same value dominates in objective and cost.
 
-    Those of the value at place e of the tables are at group[e]..group[e + 1]. `rank` is what they are sorted by:
+    Those of the value at index e of the tables are at group[e]..group[e + 1]. They are sorted by `rank`, which is
     objective + multiplier * cost. `of_left` and `of_right` say which labels were merged. `towards` has a bit for each
     forbidden choice that agrees with all values chosen below the merger.
     """
@@ -268,7 +268,7 @@ class Labels(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Labels of one value in the making, without what the merger itself adds."""
+    """Unfinished labels of one value, without the merger's own term."""
 
     objective: Floats
     cost: Floats
@@ -279,10 +279,10 @@ class Candidates(NamedTuple):
 
 @kernel
 def _thin(candidates: Candidates, number: int, multiplier: float, width: int) -> tuple[int, float]:
-    """Keep candidates that none other beats, sorted by rank; returns how many, and the least rank dropped.
+    """Keep candidates that no other dominates, sorted by rank; return how many, and the least rank dropped.
 
-    If they are too many, half of those kept are the best by rank, and half are spread over all costs: where ranks tie,
-    some must leave the rest of the budget to others. A candidate on the way to a forbidden choice beats no other, and
+    If there are too many, half of those kept are the best by rank, and half are spread over all costs: if ranks tie,
+    some candidates must leave budget to the rest. A candidate on the way to a forbidden choice dominates no other, and
     there is only one for every such choice.
     """
     p, q, towards = candidates.objective, candidates.cost, candidates.towards
@@ -322,7 +322,7 @@ def _combine(
     labels: Labels, at_left: int, at_right: int, splits: int, most_rank: float, most_cost: float, multiplier: float,
     candidates: Candidates, width: int,
 ) -> tuple[int, float, int]:  # fmt: skip
-    """Merge labels of two children, for each of the splits of a value into theirs, that the bounds do not rule out.
+    """Merge the labels of two children that the bounds do not rule out, for each split of a value into theirs.
 
     The splits are at at_left, at_left + 1, ... and at_right, at_right - 1, ... of the tables. Returns how many
     candidates are left, the least rank of those dropped (-inf if pairs were not tried), and how many pairs were tried.
@@ -337,7 +337,7 @@ def _combine(
         first, last = group[at_right - split], group[at_right - split + 1]
         if first == last:
             continue
-        enough = tried + share  # whatever others have used up
+        enough = tried + share  # each split gets its own share of the work
         for i in range(group[at_left + split], group[at_left + split + 1]):
             if rank[i] + rank[first] > most_rank:
                 break
@@ -364,11 +364,11 @@ def _combine(
 def advance(
     mergers: Mergers, bounds: Bounds, labels: Labels, bits: Ints, place: int, width: int, work: int
 ) -> tuple[int, float, bool, int]:
-    """Make the labels of all values from `place` on, until all are made, about `work` were tried, or room runs out.
+    """Make the labels of all values from index `place` on, until done, about `work` were tried, or memory is full.
 
-    `bits` has for each place of a bin the forbidden choices that have its value. A value keeps at most `width` labels.
-    Returns the place to go on with, the least that a label which was dropped for that may lead to (on the scale of
-    `hope`), whether room ran out, and how many were tried.
+    `bits` has, for each index of a bin, the forbidden choices that have its value. A value keeps at most `width`
+    labels. Returns the index to continue with, a lower bound for the labels dropped because of `width` (on the scale of
+    `hope`), whether memory is full, and how many pairs were tried.
     """
     left, right, low, start = mergers.left, mergers.right, mergers.low, mergers.start
     own_p, own_q, lam = mergers.objective, mergers.cost, bounds.multiplier
@@ -404,7 +404,7 @@ def advance(
                     most_rank, most_cost, lam, candidates, width,
                 )  # fmt: skip
                 tried += pairs + last - a
-                # What was not even tried can be no better than the value's own bound.
+                # Pairs that were not tried are no better than the value's own bound.
                 given_up = min(given_up, max(dropped + bounds.hope - most_rank, inner[e] + outer[e]))
             elif most_rank < 0.0 or most_cost < 0.0:
                 continue

@@ -1,10 +1,11 @@
-"""One value a bin of a tree, given a size and a budget, at the least total objective: exact, or with a proven gap.
+"""One value per bin of a tree, given a size and a budget, at the least total objective: optimal, or with a proven gap.
 
-This is RO and AO over a taxonomy: objective and cost are sums over the nodes of a tree. The steps: the Lagrangian dual
-with one multiplier for the budget, whose value the tree's own dynamic program finds (it keeps to the size exactly);
-then rounds of labels that are merged along the tree, each among the values that fit a guessed gap between the dual
-bound and the optimum. A round that finds a solution within its gap has proven it optimal; one that does not has proven
-that the gap is larger, and the next guesses higher. What a round drops for want of room, it accounts for in the bound.
+This is RO and AO over a taxonomy: objective and cost are sums over the nodes of a tree. First comes the Lagrangian dual
+with one multiplier for the budget; a dynamic program over the tree evaluates it and fixes the size exactly. Then follow
+rounds in which labels are merged along the tree, each over the values that fit a guessed gap between the dual bound and
+the optimum. A round that finds a solution within its gap proves it optimal. A round that finds none proves that the gap
+is larger, and the next round guesses higher. If a round drops labels for lack of memory, its bound takes that into
+account.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ from elsewhere.solvers.tree_labels import Bounds, Labels, Mergers
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 _MOST_DUAL_STEPS = 100
 _TILT = 1e-7
-# The first guess of the gap: a share of the gap to the best that is known, or of the bound.
+# The first guess of the gap: a share of the gap to the best known counts, or of the bound.
 _FIRST_SHARE = 1.0 / 64.0
 _FIRST_GAP = 1e-5
 _GROWTH = 4.0
-# Labels of one value, at first and at most; labels of all values at first; and what each takes.
+# Labels of one value, at first and at most; labels of all values at first; and the bytes of a label.
 _FIRST_WIDTH = 200
 _MOST_WIDTH = 100_000
 _WIDER = 2
 _FIRST_ROOM = 20_000
 _BYTES_PER_LABEL = 48
-# Pairs of labels that are tried between two looks at the clock. A relative gap this small is worth only so many.
+# Pairs of labels between two checks of the clock. Once the relative gap is this small, only this many more are tried.
 _WORK = 10_000_000
 _SHARPEN_WORK = 200_000_000
 _GOOD_ENOUGH = 1e-4
@@ -41,7 +42,7 @@ _MOST_WORK = 1_000_000_000
 
 
 class _Dual(NamedTuple):
-    """The best multiplier, the bound that it proves, and bounds on what is below and outside each value."""
+    """The best multiplier, the bound that it proves, and lower bounds on what is below and outside each value."""
 
     multiplier: float
     bound: float
@@ -51,7 +52,7 @@ class _Dual(NamedTuple):
     outer_cost: Floats
     #: Whether all terms are convex at that multiplier, so that the bounds are exact.
     convex: bool
-    #: The values of all mergers at a multiplier that keeps them within the budget, more or less.
+    #: The values of all mergers at a multiplier that keeps them roughly within the budget.
     values: Ints
 
 
@@ -65,14 +66,14 @@ class _Best(NamedTuple):
 def solve(mergers: Mergers, budget: float, *, known: Ints | None, bits: Ints, limits: Limits) -> Solution | None:
     """The counts of least objective whose costs sum to at most `budget`; None if there are none.
 
-    `known` are such counts to start from. `bits` has the forbidden choices that each place of a bin agrees with.
+    `known` are such counts to start from. `bits` has the forbidden choices that each index of a bin agrees with.
     `SearchGaveUp` is raised if a limit is reached before any counts are found.
     """
     best = _Best(None, math.inf)
     if known is not None:
         values = tree_labels.totals(mergers.left, mergers.right, known)
         best = _Best(known, _sum(mergers, mergers.objective, values))
-        budget = max(budget, _sum(mergers, mergers.cost, values))  # it fits; sums vary by rounding
+        budget = max(budget, _sum(mergers, mergers.cost, values))  # known counts fit the budget; sums vary by rounding
     dual = _dual(mergers, budget)
     if dual is None:
         return None
@@ -87,7 +88,7 @@ def solve(mergers: Mergers, budget: float, *, known: Ints | None, bits: Ints, li
         hope = hope if hope - dual.bound < span else math.inf
         view = dual if dual.convex else _sharpened(mergers, dual, budget, hope)
         if not sharp and view.bound <= hope:
-            # Here the sharp bound is found, which small steps are to be made from.
+            # The sharp bound is found here, and small steps start from it.
             sharp, step, bound = True, first_step, max(bound, min(view.bound, best.objective))
             continue
         outcome = _round(mergers, budget, view, hope, bits, width, limits)
@@ -114,17 +115,17 @@ def solve(mergers: Mergers, budget: float, *, known: Ints | None, bits: Ints, li
 
 
 def _near(best: _Best, bound: float, limits: Limits) -> bool:
-    """Whether the best is as near to the bound as was asked for, or nothing is left to be found."""
+    """Whether the best counts are within the allowed gap of the bound, or nothing better is left."""
     return best.objective - bound <= limits.tolerance(best.objective) if best.counts is not None else bound == math.inf
 
 
 def _first_step(dual: _Dual, best: _Best) -> float:
-    """A guess of the gap that is rather too small: a round with too large a gap has far too many labels."""
+    """A cautious guess of the gap: a round with too large a gap has far too many labels."""
     return max(min(_FIRST_SHARE * (best.objective - dual.bound), _FIRST_GAP * abs(dual.bound)), 1e-9)
 
 
 def _sharpened(mergers: Mergers, dual: _Dual, budget: float, hope: float) -> _Dual:
-    """The same multiplier with exact bounds for all that is no worse than `hope`, unless that takes too long."""
+    """The same multiplier with exact bounds for everything no worse than `hope`, unless that takes too long."""
     spent = _spent(dual.multiplier, budget)
     inner, outer = dual.inner.copy(), dual.outer.copy()
     if not tree_labels.sharpen(mergers, dual.multiplier, hope + spent, inner, outer, _SHARPEN_WORK):
@@ -139,7 +140,7 @@ def _spent(multiplier: float, budget: float) -> float:
 
 
 def _span(mergers: Mergers, dual: _Dual) -> float:
-    """More than any choice can have above the dual bound."""
+    """An upper bound on how far any choice is above the dual bound."""
     finite = np.where(mergers.objective < math.inf, mergers.objective, 0.0)
     return float(np.maximum.reduceat(finite, mergers.start[:-1]).sum()) - dual.bound + 1.0
 
@@ -149,7 +150,7 @@ def _sum(mergers: Mergers, table: Floats, values: Ints) -> float:
 
 
 def _better(best: _Best, mergers: Mergers, budget: float, bits: Ints, values: Ints) -> _Best:
-    """The best, or the values if these are better and allowed."""
+    """The best counts, or the given values if they are better and allowed."""
     bins = int(np.count_nonzero(mergers.left < 0))
     objective = _sum(mergers, mergers.objective, values)
     allowed = _sum(mergers, mergers.cost, values) <= budget
@@ -200,16 +201,16 @@ def _dual(mergers: Mergers, budget: float) -> _Dual | None:
 
 
 def _level(mergers: Mergers, own: Floats) -> bool:
-    """Whether the multiplier makes all values alike, as if cost and objective were one: subset sum in disguise.
+    """Whether the multiplier makes all values equal, as if cost and objective were the same: subset sum in disguise.
 
-    Then a slightly larger one puts those that leave most of the budget first.
+    Then a slightly larger multiplier prefers values that leave most of the budget.
     """
     finite = mergers.objective < math.inf
     return float(np.abs(own[finite]).max()) <= 1e-9 * float(np.abs(mergers.objective[finite]).max())
 
 
 class _Outcome(NamedTuple):
-    """What a round found, the least objective that it may have missed for want of room, and its work."""
+    """The solution of a round, the least objective that it may have missed for lack of memory, and its work."""
 
     best: _Best
     given_up: float
@@ -218,7 +219,7 @@ class _Outcome(NamedTuple):
 
 
 def _room_for(room: int, group: Ints, labels: Labels | None = None) -> Labels:
-    """Room for so many labels, with those made so far."""
+    """Memory for this many labels, with those made so far."""
     floats, ints = np.empty((3, room)), np.empty((3, room), np.int64)
     if labels is not None:
         floats[:, : len(labels.cost)] = labels.objective, labels.cost, labels.rank
@@ -232,7 +233,7 @@ def _round(
     """Find the best solution if its objective is at most `hope`; no value keeps more labels than `width`."""
     room = _FIRST_ROOM + 2 * width
     spent = _spent(dual.multiplier, budget)
-    # Sums vary by rounding: what exceeds the budget by no more is found out in the end.
+    # Sums vary by rounding: a choice that exceeds the budget by no more than that is checked at the end.
     most_cost = budget + _ROUNDING * abs(budget) if budget < math.inf else budget
     bounds = Bounds(dual.multiplier, hope + spent, most_cost, dual.inner, dual.outer, dual.outer_cost)
     labels = _room_for(room, np.zeros(len(mergers.cost) + 1, np.int64))

@@ -1,6 +1,6 @@
-"""What a search over a tree chooses from: the values of every merger that fit a budget, with their terms.
+"""The values of every merger that fit a budget, with their terms: the input of a search over a tree.
 
-A merger adds up two children. The children of a node are merged two by two; the last merger of a node has its term.
+A merger adds up two children. The children of a node are merged in pairs; the last merger of a node has its term.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class TreeChoices(NamedTuple):
     start: Ints
     quality: Floats
     privacy: Floats
-    #: What there was too little of for all these values; then only the nearest to some known counts are there.
+    #: The resource that did not suffice for all these values; then the tables have those nearest to some known counts.
     short_of: Shortage
 
     @property
     def whole(self) -> bool:
-        """Whether all values that fit the budget are there."""
+        """Whether the tables have all values that fit the budget."""
         return not self.short_of
 
     def within(self, budget: float) -> Flags:
@@ -53,7 +53,7 @@ class TreeChoices(NamedTuple):
         return (self.quality <= np.repeat(room, np.diff(self.start))) & (self.quality < math.inf)
 
     def mergers(self, objective: Floats, cost: Floats, allowed: Flags) -> Mergers | None:
-        """What `tree_search` takes, with the allowed values only; None if no choice of them has the right size."""
+        """The input of `tree_search`, with the allowed values only; None if no choice of them has the right size."""
         at = np.arange(len(allowed))
         offset = self.start[:-1] - self.low
         within = allowed
@@ -64,7 +64,7 @@ class TreeChoices(NamedTuple):
                 return None
             if allowed[low + offset].all() and allowed[high + offset].all():
                 break
-            # A range now ends at a value that is not allowed, as a user's own function may have them in between.
+            # A range now ends at a value that is not allowed: a user's own function may have such values in between.
             number = np.diff(self.start)
             within = allowed & (at >= np.repeat(low + offset, number)) & (at <= np.repeat(high + offset, number))
         number = high - low + 1
@@ -77,7 +77,7 @@ class TreeChoices(NamedTuple):
         )  # fmt: skip
 
     def bits(self, mergers: Mergers, forbidden: Ints) -> Ints:
-        """For each place of a bin the forbidden rows that have its value there, one bit each."""
+        """For each index of a bin, the forbidden rows that have its value, one bit each."""
         bits = np.zeros(len(mergers.cost), np.int64)
         bins = np.arange(forbidden.shape[1])
         for number, row in enumerate(forbidden):
@@ -89,7 +89,7 @@ class TreeChoices(NamedTuple):
 def tabulate(problem: Problem, budget: float, limits: Limits, around: Ints | None = None) -> TreeChoices:
     """The terms of every value that fits the budget when all other nodes are at their best.
 
-    If memory does not suffice for that, the values nearest to the counts `around` must do. Without such counts
+    If memory does not suffice, only the values nearest to the counts `around` are tabulated. Without such counts,
     `SearchGaveUp` is raised.
     """
     left, right, node, low, high = _fitting(problem, budget)
@@ -116,7 +116,7 @@ def tabulate(problem: Problem, budget: float, limits: Limits, around: Ints | Non
 
 
 def entries(problem: Problem) -> int:
-    """How many values there are if any loss is allowed."""
+    """The number of values if any loss is allowed."""
     *_, low, high = _fitting(problem, math.inf)
     return int((high - low + 1).sum())
 
@@ -174,7 +174,7 @@ def _ranges(problem: Problem, tree: Tree, node: Ints, budget: float) -> tuple[In
 
 
 def _table(measure: Measure, left_out: Flags, node: Ints, low: Ints, start: Ints) -> Floats:
-    """The term of every value of every merger, with its weight; 0 for those that have none."""
+    """The weighted term of every value of every merger; 0 for mergers without a term."""
     assert measure.tree is not None
     assert measure.weight is not None
     weight = np.where(node < 0, 0.0, np.where(left_out, 0.0, measure.weight)[node])

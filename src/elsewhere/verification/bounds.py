@@ -1,7 +1,7 @@
-"""Bounds on the best possible objective, in plain NumPy and without a line of any solver.
+"""Bounds on the best possible objective, in plain NumPy and without any solver code.
 
-`dual_bound` recomputes a certificate's bound in one pass over the bins. `better_exists` goes further and looks for a
-better histogram among all those that the multipliers do not rule out: if there is none, the result is optimal.
+`dual_bound` recomputes a certificate's bound in one pass over the bins. `better_exists` goes further and searches for a
+better histogram among all those that the multipliers do not rule out. If there is none, the result is optimal.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from elsewhere.model.distances import Measure
 from elsewhere.model.problem import ROOM, Problem
 from elsewhere.verification.ranges import Cost, Terms, cheap_counts, least_costs
 
-#: More counts than these are looked at by the range.
+#: With more counts than this, ranges of counts are checked instead of single ones.
 _TABULATED = 1 << 16
-#: The bits of a count whose terms are told from those of the next one.
+#: Up to this many bits, the terms of a count can be distinguished from those of the next.
 _DIGITS = 40
-#: Labels after which the search for a better histogram is given up.
+#: The search for a better histogram gives up after this many labels.
 _MOST_LABELS = 10_000_000
-#: As many forbidden histograms are told apart: one bit each.
+#: The most forbidden histograms: each takes one bit.
 _MOST_FORBIDDEN = 62
 
 
 class Multipliers:
-    """A problem seen through a certificate's multipliers: what each count of each bin adds to the dual bound.
+    """A problem with a certificate's multipliers: what each count of each bin adds to the dual bound.
 
-    Counts that no histogram with an objective of at most `most` has are left out.
+    Counts that no histogram with an objective of at most `most` can have are left out.
     """
 
     def __init__(self, problem: Problem, quality: float, size: float, most: float = math.inf) -> None:
@@ -48,9 +48,9 @@ class Multipliers:
             self.room = self._keep_within(problem.quality, problem.budget)
 
     def _keep_within(self, measure: Measure, budget: float) -> Floats:
-        """What a bin may add to a sum within the budget when all others are at their best.
+        """The most that a bin may add to a sum within the budget if all others are at their best.
 
-        The counts of convex terms that add more are left out at once.
+        For convex terms, counts that add more are left out at once.
         """
         if not measure.distance.builtin:
             least = np.array([measure.row(i, self._counts(i)).min() for i in range(len(self.low))])
@@ -70,21 +70,21 @@ class Multipliers:
 
     @property
     def number(self) -> float:
-        """How many counts there are."""
+        """The number of counts."""
         return float((self.high - self.low).sum(dtype=np.float64)) + len(self.low)
 
     @property
     def _many(self) -> bool:
-        """Whether counts are too many to look at one by one."""
+        """Whether there are too many counts to check one by one."""
         return self.number > _TABULATED and not self.own
 
     def narrow(self, most: Floats) -> None:
-        """Leave out counts that cost more than `most`, if they are many."""
+        """Leave out counts that cost more than `most`, if there are many counts."""
         if self._many:
             self.low, self.high = cheap_counts(self._convex(), *self._finite(), most)
 
     def _convex(self) -> Cost:
-        """What counts cost, as a difference of convex functions."""
+        """The cost of counts as a difference of convex functions."""
         quality, privacy = self.problem.quality, self.problem.privacy
         if privacy is None:
             kept = np.where(self.problem.left_out, 0.0, 1.0)
@@ -93,7 +93,7 @@ class Multipliers:
         if self.problem.goal != "avoid":
             costs, gains = _weighted(quality, weight), _weighted(privacy, np.ones_like(weight))
             return Cost(lambda bins, x: costs(bins, x) + gains(bins, x), _nothing, self.size)
-        # Of equal terms only the difference counts: the two would bound it badly.
+        # For equal terms, use their difference directly: separate bounds on the two would be weak.
         equal = (quality.reference == privacy.reference) & (quality.distance == privacy.distance)
         equal &= quality.reference_size == privacy.reference_size
         falling = np.where(equal, np.maximum(1.0 - weight, 0.0), 1.0)
@@ -101,7 +101,7 @@ class Multipliers:
         return Cost(_weighted(quality, rising), _weighted(privacy, falling), self.size)
 
     def _finite(self) -> tuple[Ints, Ints]:
-        """The first and the last count of each bin whose terms are finite: of convex terms only the ends are not."""
+        """The first and the last count of each bin with finite terms; convex terms are infinite only at the ends."""
         finite = [np.isfinite(self._cost(end)) for end in (self.low, self.high)]
         low = np.where(finite[0], self.low, self._next(self.low))
         return low, np.where(finite[1], self.high, low)
@@ -119,7 +119,7 @@ class Multipliers:
         return np.arange(self.low[bin_], self.high[bin_] + 1, dtype=np.float64)
 
     def _cost(self, x: Ints) -> Floats:
-        """f + lambda q - mu x for one count a bin."""
+        """f + lambda q - mu x for one count per bin."""
         quality = self._q(x)
         if self.problem.privacy is None:
             return quality - self.size * x
@@ -141,8 +141,8 @@ class Multipliers:
     def least(self, released: Ints) -> Floats:
         """The least cost of each bin.
 
-        A sum of convex terms is bisected. Where it is so flat that rounding leads the bisection astray, the released
-        count is a second point to look at.
+        A sum of convex terms is minimised by bisection. If it is so flat that rounding misleads the bisection, the
+        released count is a second candidate.
         """
         if self.problem.goal != "avoid" and not self.own:
             near = self._cost(np.clip(released, self.low, self.high))
@@ -158,7 +158,7 @@ class Multipliers:
         return least
 
     def dual_bound(self, least: Floats) -> float:
-        """The bound on the sum of the terms that is minimised."""
+        """The bound on the sum of the minimised terms."""
         spent = self.quality * self.problem.budget if self.quality > 0.0 else 0.0
         return float(least.sum()) - spent + self.size * self.problem.size
 
@@ -169,7 +169,7 @@ class Multipliers:
 
 
 def _step(x: Ints) -> Ints:
-    """What leads from a count to the next that floating point can tell from it."""
+    """The step from a count to the next one that floating point can distinguish."""
     step: Ints = np.maximum(x >> _DIGITS, 1)
     return step
 
@@ -191,14 +191,14 @@ def _weighted(measure: Measure, weight: Floats) -> Terms:
 
 
 class View(Protocol):
-    """What `better_exists` needs to know of a problem seen through multipliers."""
+    """The interface that `better_exists` needs."""
 
     problem: Problem
     quality: float
     size: float
 
     @property
-    def number(self) -> float: ...  # how many counts there are
+    def number(self) -> float: ...  # the number of counts
 
     def narrow(self, most: Floats) -> None: ...  # leave out counts that cost more
 
@@ -210,9 +210,9 @@ class View(Protocol):
 def better_exists(view: View, least: Floats, objective: float, tolerance: float) -> bool | None:
     """Whether some histogram within the constraints has an objective below `objective` by more than `tolerance`.
 
-    All choices of a count a bin are built up bin by bin; those that the multipliers rule out are dropped, and of two
-    with the same size so far, both on the way to the same forbidden histograms, the one that is worse in objective and
-    quality. None if they become too many.
+    All choices of one count per bin are built up bin by bin. Choices that the multipliers rule out are dropped. Of two
+    choices with the same size so far, on the way to the same forbidden histograms, the one that is worse in objective
+    and quality is dropped. None if there are too many choices.
     """
     problem = view.problem
     allowance = objective - tolerance - view.dual_bound(least)
@@ -259,13 +259,13 @@ def better_exists(view: View, least: Floats, objective: float, tolerance: float)
 
 
 def undominated(size: Ints, towards: Ints, quality: Floats, objective: Floats) -> Ints:
-    """The choices for which no other of the same size, towards the same histograms, is at least as good in both."""
+    """The choices that no other choice of the same size and towards the same histograms dominates."""
     if len(size) == 0:
         return np.zeros(0, np.int64)
     order = np.lexsort((objective, quality, towards, size))
     size, towards, objective = size[order], towards[order], objective[order]
     group = np.cumsum(np.append(0, (np.diff(size) > 0) | (np.diff(towards) != 0)))
-    # A running minimum that starts anew in each group: every group lies below all of the one before.
+    # A running minimum that restarts in each group, because every group lies below all groups before it.
     lowered = objective - group * (np.ptp(objective) + 1.0)
     before = np.append(math.inf, np.minimum.accumulate(lowered)[:-1])
     kept: Ints = order[(lowered < before) | np.append(True, np.diff(group) > 0)]
@@ -273,7 +273,7 @@ def undominated(size: Ints, towards: Ints, quality: Floats, objective: Floats) -
 
 
 def first_count(low: Ints, high: Ints, holds: Callable[[Ints], Flags]) -> Ints:
-    """For every bin the least count in low..high from which a condition holds, or `high`: by bisection."""
+    """For every bin, the least count in low..high from which on a condition holds, or `high`; by bisection."""
     low, high = low.copy(), high.copy()
     while (low < high).any():
         middle = low + (high - low) // 2

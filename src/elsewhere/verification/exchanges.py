@@ -1,4 +1,4 @@
-"""Is a loss that sums over the nodes of a tree the least possible? Exchanges of one count tell, without any solver."""
+"""Check that a loss over the nodes of a tree is minimal, by exchanges of one count and without any solver code."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from elsewhere.model.problem import Problem
 
 #: A gain below this, relative to the costs that it is the difference of, is rounding.
 _ROUNDING = 1e-9
-#: How far a term may be off, relative to the largest.
+#: The rounding error of a term, relative to the largest.
 _ROUNDED_TERM = 64.0 * float(np.finfo(np.float64).eps)
 
 
-#: Moves that are made at most to find a better histogram.
+#: The most moves to find a better histogram.
 _MOST_MOVES = 1000
 
 
 def loss_after_exchanges(problem: Problem, counts: Ints) -> float:
-    """The quality loss after exchanges that lower it: the least one, unless that takes too many."""
+    """The quality loss after exchanges that lower it: the minimum, unless that takes too many exchanges."""
     counts = counts.copy()
     for _ in range(_MOST_MOVES):
         move = best_exchange(problem, counts)
@@ -33,8 +33,8 @@ def loss_after_exchanges(problem: Problem, counts: Ints) -> float:
 def best_exchange(problem: Problem, counts: Ints) -> tuple[int, int] | None:
     """Bins between which moving one count lowers the quality loss; None if there are none.
 
-    The loss is a sum of convex functions of the counts below the nodes. Such a sum is least where no exchange of one
-    count lowers it (M-convexity). An exchange changes the nodes above one of its two bins, not those above both.
+    The loss is a sum of convex functions of the counts below the nodes. Such a sum is minimal if no exchange of one
+    count lowers it (M-convexity). An exchange changes the nodes above one of its two bins, but not those above both.
     """
     tree = problem.tree
     assert tree is not None
@@ -44,7 +44,7 @@ def best_exchange(problem: Problem, counts: Ints) -> tuple[int, int] | None:
     more[:bins][counts >= problem.upper] = math.inf
     fewer[:bins][counts <= problem.lower] = math.inf
     parent = np.append(np.where(tree.parent < 0, len(nodes), tree.parent), -1).tolist()
-    # At each node the two children below which one count more costs least, and those below which one fewer does.
+    # At each node, the two children where one more count costs least, and the two where one fewer costs least.
     give = [[(math.inf, -1, -1)] * 2 for _ in parent]
     take = [[(math.inf, -1, -1)] * 2 for _ in parent]
     own_more, own_fewer = more.tolist(), fewer.tolist()
@@ -64,7 +64,7 @@ def best_exchange(problem: Problem, counts: Ints) -> tuple[int, int] | None:
 
 
 def _change(problem: Problem, nodes: Ints, x: Ints, step: int) -> Floats:
-    """What a step adds to the term of every node; 0 for terms that do not count."""
+    """The change of every node's term in a step; 0 for terms that do not count."""
     terms, moved = (problem.quality.node_terms(nodes, at.astype(np.float64)) for at in (x, np.maximum(x + step, 0)))
     change = np.zeros(len(nodes))
     counted = ~problem.left_out

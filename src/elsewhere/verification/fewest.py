@@ -1,10 +1,10 @@
-r"""Whether fewer added visits would have met a privacy distance, in plain NumPy and without a line of any solver.
+r"""Check whether fewer added visits would have met a privacy distance, in plain NumPy and without any solver code.
 
-Sizes are looked at by the range, and ranges are halved until each is ruled out or a single size is left. At sizes A..B
-the share of a bin with count x is one of x/B..x/A. For any price :math:`\nu` of the shares, which sum to 1, no distance
-is below the sum of the least :math:`f_i(s) - \nu s`, plus :math:`\nu` (or above that of the greatest, for avoid). The
-bound is concave (convex) in the price, so that its best price is found by golden section. At a single size the bound of
-resemble is the least distance itself, and so is that of avoid unless upper bounds are in the way.
+Ranges of sizes are checked, and halved until each is ruled out or a single size is left. At sizes A..B the share of a
+bin with count x is in x/B..x/A. For any price :math:`\nu` of the shares, which sum to 1, no distance is below
+:math:`\nu` plus the sum of the minima of :math:`f_i(s) - \nu s` (for avoid, above the sum with the maxima). The bound
+is concave (convex) in the price, so golden section finds its best price. At a single size the bound of resemble is the
+least distance itself. The same holds for avoid, unless there are upper bounds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from elsewhere.model.arrays import Floats
 from elsewhere.model.problem import Problem
 
-#: Ranges of sizes that are looked at before the check is given up.
+#: The check gives up after this many ranges of sizes.
 _MOST_RANGES = 4_000
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 #: Prices are the hyperbolic sines of -45..45: from tiny ones to those of 64 bits.
@@ -45,7 +45,7 @@ class Ranges:
         return self.distance.terms(self.target, shares, 1.0, 1.0)
 
     def bound(self, first: int, last: int, price: float) -> float:
-        """What no histogram of these sizes falls below, signed so that less is better."""
+        """A lower bound for all histograms of these sizes, signed so that less is better."""
         if self.sign < 0.0:
             return self._bound_far(first, last, price)
         assert self.distance.ratio is not None
@@ -58,14 +58,14 @@ class Ranges:
         # The next shares on both sides that some count has at some size; rounding may only widen them.
         over = np.clip(np.ceil(lowest * first * (1.0 - 1e-12)), self.low, high)
         under = np.clip(np.floor(lowest * last * (1.0 + 1e-12)), self.low, high)
-        # A count that may be exactly there leaves the lowest point itself.
+        # If a count can have exactly this share, the minimum itself is possible.
         left = np.where(under >= over, lowest, np.minimum(under / first, lowest))
         right = np.where(under >= over, lowest, np.maximum(over / last, lowest))
         least = np.minimum(self._terms(left) - price * left, self._terms(right) - price * right)
         return float(least.sum()) + price
 
     def _bound_far(self, first: int, last: int, price: float) -> float:
-        """The same for avoid: a convex term minus a line is greatest at an end."""
+        """The bound for avoid: a convex term minus a line is greatest at an end."""
         start = self.low / last
         room = max(1.0 - float(start.sum()), 0.0)
         end = np.maximum(np.minimum(np.minimum(self.high, last) / first, start + room), start)
@@ -80,7 +80,7 @@ class Ranges:
 
 
 def fewer_suffice(problem: Problem, wanted: float, sizes: range, tolerance: float) -> int | None:
-    """The smallest of these sizes at which the distance is met, or 0 if none is; None if that is not clear."""
+    """The smallest of these sizes that meets the distance, or 0 if none does; None if that is not clear."""
     ranges = Ranges(problem, wanted, tolerance)
     open_ = [(sizes.start, sizes.stop - 1)] if sizes else []
     partly = np.maximum(ranges.high - ranges.low, 0)
@@ -104,7 +104,7 @@ def fewer_suffice(problem: Problem, wanted: float, sizes: range, tolerance: floa
 
 
 def _greatest(function: Callable[[float], float], enough: float) -> float:
-    """The greatest value of a function with a single hill, or any that is above `enough`."""
+    """The maximum of a unimodal function, or any value above `enough`."""
     left, right = -_WIDEST, _WIDEST
     inner = [right - _GOLDEN * (right - left), left + _GOLDEN * (right - left)]
     values = [function(at) for at in inner]

@@ -1,8 +1,7 @@
-"""Bounds where privacy is a matter of the totals of kinds and quality one of locations: each kind is a bin.
+"""Bounds if privacy depends on the totals of kinds and quality on locations: each kind is a bin.
 
-Of all splits of a total the one of least quality loss is best. Quality terms are convex, so that its loss is a sum of
-the smallest steps. So many smallest steps never sum to more than the loss of a split, whatever the terms are: a bound
-holds in any case.
+The best split of a total is the one of least quality loss. Quality terms are convex, so its loss is a sum of the
+smallest steps. That many smallest steps never sum to more than the loss of any split, so the bound holds for any terms.
 """
 
 from __future__ import annotations
@@ -15,20 +14,20 @@ from elsewhere.model.arrays import Floats, Ints
 from elsewhere.model.problem import ROOM, Problem
 from elsewhere.verification.bounds import better_exists, first_count
 
-#: With more counts, or larger ones, there are no such bounds: of larger ones rounding hides the steps.
+#: With more counts, or larger ones, there are no such bounds: rounding hides the steps of larger counts.
 _MOST_COUNTS = 20_000_000
 _LARGEST = 1 << 40
-#: So many sums are tried for the best bound.
+#: The most sums to try for the best bound.
 _MOST_SUMS = 4_000_000
-#: How the price of a visit is looked for: in steps that grow, and then by so many of another kind.
+#: The search for the price of a visit: growing steps, from the first to the largest, then this many finer ones.
 _FIRST_STEP, _LARGEST_STEP = 1e-6, 1e12
 _STEPS = 60
 
 
 class KindMultipliers:
-    """A problem of totals seen through a certificate's multiplier: what each total of each kind adds to the bound.
+    """A problem of totals with a certificate's multiplier: what each total of each kind adds to the bound.
 
-    The multiplier of the size is one that fits it best.
+    The multiplier of the size is the one with the best bound.
     """
 
     def __init__(self, problem: Problem, quality: float, low: Ints, high: Ints, top: Ints) -> None:
@@ -51,9 +50,9 @@ class KindMultipliers:
         return least
 
     def _best_price(self) -> float:
-        """The multiplier of the size with the best bound. All hold, so it need not be found exactly.
+        """The multiplier of the size with the best bound. Any multiplier is valid, so it need not be exact.
 
-        The bound is concave in it, and made of straight lines: a step is to where the lines at two sides meet.
+        The bound is concave and piecewise linear in it: each step goes to where the lines on both sides meet.
         """
 
         def line(price: float) -> tuple[float, float, int]:
@@ -83,7 +82,7 @@ class KindMultipliers:
 
     @staticmethod
     def of(problem: Problem, quality: float) -> KindMultipliers | None:
-        """The view of a problem; None if it does not depend on totals, or has too many counts."""
+        """The view of a problem; None if it does not depend on totals, or if it has too many counts."""
         top = _tops(problem)
         if top is None or not problem.size < _LARGEST:
             return None
@@ -95,7 +94,7 @@ class KindMultipliers:
     def bound(self, most: float) -> float:
         """No histogram within the constraints has a sum of the minimised terms below this, if any has at most `most`.
 
-        This is the best bound for the multiplier of quality unless that takes too many sums.
+        This is the best bound for the multiplier of quality, unless that takes too many sums.
         """
         dual = self.dual_bound(self._least)
         allowance = most - dual
@@ -118,11 +117,11 @@ class KindMultipliers:
 
     @property
     def number(self) -> float:
-        """How many totals there are."""
+        """The number of totals."""
         return float(len(self._total))
 
     def narrow(self, most: Floats) -> None:
-        """Leave out nothing: all totals are at hand."""
+        """Nothing to leave out: all totals are tabulated."""
 
     def row(self, kind: int) -> tuple[Ints, Floats, Floats]:
         """The totals that a kind may have, with their objective and quality terms."""
@@ -131,7 +130,7 @@ class KindMultipliers:
         return self._total[own][fits], self._objective[own][fits], self._loss[own][fits]
 
     def dual_bound(self, least: Floats) -> float:
-        """The bound on the sum of the terms that is minimised, of the kinds' least costs."""
+        """The bound on the sum of the minimised terms, from the kinds' least costs."""
         spent = self.quality * self.problem.budget if self.quality > 0.0 else 0.0
         return float(least.sum()) - spent + self.size * self.problem.size
 
@@ -141,7 +140,7 @@ class KindMultipliers:
 
 
 def _tops(problem: Problem) -> Ints | None:
-    """The kind of each bin, a node at the top; None if the problem does not depend on totals of such kinds."""
+    """The kind of each bin, which is a top node; None if the problem does not depend on totals of such kinds."""
     tree, quality, privacy = problem.tree, problem.quality, problem.privacy
     if tree is None or privacy is None or len(problem.forbidden) or problem.budget == math.inf:
         return None
@@ -183,7 +182,7 @@ def _within_budget(problem: Problem) -> tuple[Ints, Ints] | None:
 
 
 def _least_losses(problem: Problem, low: Ints, high: Ints, top: Ints) -> tuple[list[Ints], list[Floats]]:
-    """For each kind the totals that fit the budget when all other kinds are at their best, and the least loss of each.
+    """For each kind, the totals that fit the budget if all other kinds are at their best, and the least loss of each.
 
     The bins may have the counts low..high.
     """
@@ -194,7 +193,7 @@ def _least_losses(problem: Problem, low: Ints, high: Ints, top: Ints) -> tuple[l
     losses = _losses(problem, np.repeat(order, number), counts)
     steps = np.diff(losses)
     within = np.ones(len(losses), np.bool_)
-    within[start[:-1]] = False  # a step leads to each count but a bin's first
+    within[start[:-1]] = False  # a step leads to each count except a bin's first
     first = np.searchsorted(top[order], np.unique(top))
     totals, rows = np.add.reduceat(low, first), []
     base = np.add.reduceat(losses[start[:-1]], first)

@@ -1,8 +1,8 @@
-"""Check the results of many users at once, in plain NumPy and without a line of any solver.
+"""Check the results of many users at once, in plain NumPy and without any solver code.
 
-All constraints, figures and bounds are recomputed, for whole arrays of bins. Whether `hide` is optimal follows from its
-terms being convex: then it is enough that no single count is better placed elsewhere. In resemble and avoid the bound
-that the certificate's multipliers prove is recomputed; what a search has proven beyond it is not searched for again.
+All constraints, figures and bounds are recomputed, for whole arrays of bins. The terms of `hide` are convex, so it is
+optimal if moving a single count never lowers the loss. For resemble and avoid, the bound of the certificate's
+multipliers is recomputed; the part of a bound that only a search has proven is not checked again.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from elsewhere.model.result import Certificate, Sanitized
 from elsewhere.verification.bounds import first_count
 from elsewhere.verification.verify import TOLERANCE, check_release
 
-#: Counts that are looked at together in avoid. Where a user has more, the certificate's bound is taken on trust.
+#: The most counts of a user to check in avoid. If a user has more, the certificate's bound is not checked.
 _MOST_COUNTS = 1 << 20
-#: From here on a single count is lost in the rounding of the terms.
+#: From this size on, a single count is smaller than the rounding errors of the terms.
 _LARGEST_COUNTED = 2.0**52
 _EPSILON = float(np.finfo(np.float64).eps)
 _ALL = slice(None)
@@ -32,7 +32,7 @@ _NO_CERTIFICATE = Certificate(0.0, 0.0, math.nan)
 
 #: Numbers of bins, or all of them.
 _Which: TypeAlias = Ints | slice
-#: A number for each of some bins at given counts.
+#: A function that returns a number for each of some bins at given counts.
 _Function: TypeAlias = Callable[[_Which, Ints], Floats]
 
 
@@ -45,7 +45,7 @@ class Bins(NamedTuple):
     lower: Ints
     upper: Ints
     sensitive: Flags
-    #: What the release of each user must add up to.
+    #: The size that the release of each user must have.
     size: Ints
 
     def of(self, users: Flags) -> Bins:
@@ -68,7 +68,7 @@ class Bins(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """What limits each user: the quality loss, with some slack; the sum of its terms; the privacy parameter, or NaN."""
+    """The limits of each user: quality loss, with some slack; the sum of its terms; privacy parameter, or NaN."""
 
     quality_loss: Floats
     budget: Floats
@@ -76,7 +76,7 @@ class Limit(NamedTuple):
 
 
 class Claims(NamedTuple):
-    """What is said of results: a number for each user."""
+    """The claims of results: one number per user each."""
 
     quality_loss: Floats
     privacy_distance: Floats
@@ -91,7 +91,7 @@ class Claims(NamedTuple):
 
 
 class Problems:
-    """A sentence for each user whose result is wrong, on the first thing that is."""
+    """A sentence about the first problem of each user whose result is wrong."""
 
     def __init__(self, users: int) -> None:
         self._number = np.zeros(users, np.int64)
@@ -103,12 +103,12 @@ class Problems:
 
     @property
     def none(self) -> Flags:
-        """The users for whom nothing was found so far."""
+        """The users without a problem so far."""
         flags: Flags = self._number == 0
         return flags
 
     def items(self) -> Iterator[tuple[int, str]]:
-        """The number of each user whose result is wrong, and why it is."""
+        """The number of each user whose result is wrong, and the problem."""
         for user in np.flatnonzero(self._number).tolist():
             yield user, self._sentences[self._number[user] - 1]
 
@@ -130,7 +130,7 @@ class _Measure(NamedTuple):
 
 
 class _Measures(NamedTuple):
-    """What is limited, what is optimized, and -1 if that is to be as large as can be."""
+    """The limited measure, the optimised measure, and the sign: -1 if it is maximised."""
 
     quality: _Measure
     privacy: _Measure
@@ -138,16 +138,16 @@ class _Measures(NamedTuple):
 
 
 def check_hidden(bins: Bins, distance: Distance, quality_loss: Floats) -> Problems:
-    """Check releases of hide that are all said to be optimal, with no constraint but to hide, or to continue others.
+    """Check releases of hide that all claim to be optimal, with no constraint but to hide or to continue earlier ones.
 
-    Such a bin's `lower` is the original count, or that of an earlier release if it is larger, and its `upper` 0 where
-    it is sensitive.
+    The `lower` of a bin is the original count, or that of an earlier release if it is larger. The `upper` of a
+    sensitive bin is 0.
     """
     problems = Problems(len(bins.size))
     _check_constraints(bins, problems)
     before = bins.total(bins.original)
     changed = bins.any(bins.released != bins.original) | (bins.size != before)
-    # A built-in distance between equals is 0, and none is below.
+    # A built-in distance between equal histograms is 0, and none is negative.
     problems.add(~changed & (quality_loss != 0.0), "the quality loss is wrong")
     if changed.any():
         some = bins.of(changed)
@@ -163,9 +163,9 @@ def check_hidden(bins: Bins, distance: Distance, quality_loss: Floats) -> Proble
 
 
 def check_results(results: Sequence[Sanitized]) -> dict[int, str]:
-    """Check results of one goal, each against the question that it answers: what is wrong, by number of the result.
+    """Check results of one goal, each against its question; return the problems by number of the result.
 
-    Those whose distances sum over a tree, or that have the least quality loss at a privacy distance, are checked one by
+    Results whose distances sum over a tree, or with the least quality loss at a privacy distance, are checked one by
     one.
     """
     found: dict[int, str] = {}
@@ -184,7 +184,7 @@ def check_targeted(
     goal: Goal, bins: Bins, distances: tuple[Distance, Distance], target: Floats, target_size: Floats, limit: Limit,
     claims: Claims,
 ) -> Problems:  # fmt: skip
-    """Check releases of resemble or avoid, nothing forbidden; `target` has each bin's weight, scaled as it is compared.
+    """Check releases of resemble or avoid without forbidden histograms; `target` has the scaled weight of each bin.
 
     The distances are those of quality and privacy.
     """
@@ -227,7 +227,7 @@ def _check_flat(results: Sequence[Sanitized]) -> Problems:
 
 
 def _check_loss(bins: Bins, distance: Distance, terms: Floats, limit: Limit, claims: Claims, found: Problems) -> Floats:
-    """The quality loss of each user, which is compared with what is claimed and with its limit."""
+    """The quality loss of each user, compared with the claim and with the limit."""
     loss = _distance(bins, distance, terms)
     found.add(_differs(claims.quality_loss, loss), "the quality loss is wrong")
     found.add(loss > limit.quality_loss, "the quality loss is above the limit")
@@ -237,7 +237,7 @@ def _check_loss(bins: Bins, distance: Distance, terms: Floats, limit: Limit, cla
 def _check_distances(
     goal: Goal, bins: Bins, measures: _Measures, limit: Limit, claims: Claims, found: Problems
 ) -> None:
-    """Both distances of resemble or avoid, what is claimed of them, and the certificates."""
+    """Check both distances of resemble or avoid, the claims about them, and the certificates."""
     quality, privacy = measures.quality, measures.privacy
     _check_loss(bins, quality.distance, quality.terms(_ALL, bins.released), limit, claims, found)
     reached = _distance(bins, privacy.distance, privacy.terms(_ALL, bins.released))
@@ -247,7 +247,7 @@ def _check_distances(
         missed = [not (math.isnan(most) or meets_distance(goal, at, most)) for at, most in wanted]
         found.add(np.array(missed), "the wanted privacy distance is missed")
     _check_claims(claims, claims.privacy_distance, reached, measures.sign, found)
-    with np.errstate(all="ignore"):  # absurd multipliers give an absurd bound, which is then a problem
+    with np.errstate(all="ignore"):  # absurd multipliers give an absurd bound, which is reported as a problem
         _check_certificates(claims, limit.budget, bins, measures, found)
 
 
@@ -268,7 +268,7 @@ def _claims(results: Sequence[Sanitized]) -> Claims:
 
 
 def _bins(results: Sequence[Sanitized], asked: Sequence[Problem], found: Problems) -> Bins:
-    """The problems, one after the other, with the counts that were released; a count elsewhere is a problem."""
+    """The bins of the problems, one after the other, with the released counts; a count elsewhere is a problem."""
     released: list[int] = []
     for at, (result, problem) in enumerate(zip(results, asked, strict=True)):
         given = dict(zip(result.histogram.locations, result.histogram.counts.tolist(), strict=True))
@@ -304,8 +304,8 @@ def _privacy(bins: Bins, asked: Sequence[Problem]) -> _Measure:
 
 
 def _hide_terms(bins: Bins, measure: _Measure) -> Floats:
-    """The quality terms of hide: one that is infinite because a location is sensitive does not count."""
-    # Where neither count nor size has changed the term of a built-in distance is 0.
+    """The quality terms of hide; a term that is infinite because a location is sensitive does not count."""
+    # If neither count nor size has changed, the term of a built-in distance is 0.
     changed = np.flatnonzero((bins.released != bins.original) | (measure.reference_size != measure.size))
     terms = np.zeros(len(bins.original))
     terms[changed] = measure.terms(changed, bins.released[changed])
@@ -319,14 +319,14 @@ def _distance(bins: Bins, distance: Distance, terms: Floats) -> Floats:
 
 
 def _is_least(bins: Bins, measure: _Measure, terms: Floats) -> Flags:
-    """Whether no single count costs less elsewhere, so that the sum of convex terms is as small as it can be."""
+    """Whether no single count costs less elsewhere, which makes the sum of convex terms minimal."""
     grows, shrinks = np.flatnonzero(bins.released < bins.upper), np.flatnonzero(bins.released > bins.lower)
     costs, saves = np.full(len(terms), math.inf), np.full(len(terms), -math.inf)
     with np.errstate(invalid="ignore"):
         costs[grows] = measure.terms(grows, bins.released[grows] + 1) - terms[grows]
         saves[shrinks] = terms[shrinks] - measure.terms(shrinks, bins.released[shrinks] - 1)
         gain = np.maximum.reduceat(saves, bins.offset[:-1]) - np.minimum.reduceat(costs, bins.offset[:-1])
-    # Even if all counts that may be placed anywhere gained as much, it would be rounding.
+    # Even if all movable counts gained this much, it would be within rounding.
     moves = np.maximum(bins.size - bins.total(bins.lower), 1)
     rounding = 8.0 * _EPSILON * (1.0 + np.maximum.reduceat(terms, bins.offset[:-1]))
     allowed = TOLERANCE * (1.0 + bins.total(terms)) / moves + rounding
@@ -334,7 +334,7 @@ def _is_least(bins: Bins, measure: _Measure, terms: Floats) -> Flags:
 
 
 def _check_claims(claims: Claims, claimed: Floats, objective: Floats, sign: float, problems: Problems) -> None:
-    """The bound and the gap, as far as they need no proof."""
+    """Check the bound and the gap, as far as they need no proof."""
     bound, gap = claims.bound, claims.gap
     with np.errstate(invalid="ignore"):
         apart = np.where(bound == claimed, 0.0, np.abs(claimed - bound))
@@ -344,7 +344,7 @@ def _check_claims(claims: Claims, claimed: Floats, objective: Floats, sign: floa
 
 
 def _check_certificates(claims: Claims, budget: Floats, bins: Bins, measures: _Measures, problems: Problems) -> None:
-    """The bound that the multipliers prove, and what is claimed beyond it; nothing is beyond an infinite distance."""
+    """Check the bound that the multipliers prove, and claims beyond it; an infinite distance needs no bound."""
     finite, without = np.isfinite(claims.privacy_distance), ~claims.certified
     bound, root = claims.bound, measures.privacy.distance.root
     problems.add(finite & without & claims.optimal, "it claims to be optimal but has no certificate")
@@ -360,7 +360,7 @@ def _check_certificates(claims: Claims, budget: Floats, bins: Bins, measures: _M
     lagrangian = _Lagrangian(bins, measures, cost, price, budget, checked)
     dual, rounding = lagrangian.bound()
     dual, allowed = measures.sign * dual, _tolerance(dual) + TOLERANCE * 1e-3 * rounding
-    # Compared below the root, if there is one: above it, rounding errors near 0 would be magnified.
+    # Compared before taking the root, if there is one: the root would magnify rounding errors near 0.
     bound, certified = (value[checked] ** 2 if root else value[checked] for value in (bound, certified))
     apart = np.abs((np.maximum(dual, 0.0) if root else dual) - certified)
     wrong, weak = np.zeros_like(finite), np.zeros_like(finite)
@@ -371,7 +371,7 @@ def _check_certificates(claims: Claims, budget: Floats, bins: Bins, measures: _M
 
 
 def _trivial_bound(bins: Bins, measures: _Measures) -> Floats:
-    """What needs no proof: a built-in distance is not negative, and a convex term is greatest at an end."""
+    """The trivial bound: a built-in distance is not negative, and a convex term is greatest at an end."""
     if measures.sign > 0.0:
         return np.zeros(len(bins.size))
     ends = np.maximum(measures.privacy.terms(_ALL, bins.lower), measures.privacy.terms(_ALL, bins.upper))
@@ -381,7 +381,7 @@ def _trivial_bound(bins: Bins, measures: _Measures) -> Floats:
 class _Lagrangian:
     """What each count of each bin of some users adds to the bound that their multipliers prove.
 
-    A user's bins that are alike are looked at once, and those that can have only one count are not looked at again.
+    Equal bins of a user are computed once, and bins with only one possible count are added separately.
     """
 
     def __init__(
@@ -412,7 +412,7 @@ class _Lagrangian:
         self.too_wide = np.zeros(len(users), np.bool_)
 
     def _fixed(self, bins: Bins, measures: _Measures, at: Ints, user: Ints) -> tuple[Floats, Floats, Floats]:
-        """What the bins that can have only one count add: to the bound, to the size of its numbers, to the loss."""
+        """The contribution of bins with only one possible count: to the bound, to its magnitude, and to the loss."""
         counts = bins.lower[at]
         quality = measures.quality.terms(at, counts)
         value = self.sign * measures.privacy.terms(at, counts) + self.cost[user] * quality - self.price[user] * counts
@@ -420,9 +420,9 @@ class _Lagrangian:
         return _sums(user, value, users), _sums(user, np.abs(value), users), _sums(user, quality, users)
 
     def bound(self) -> tuple[Floats, Floats]:
-        """The bound of each user on the sum that is minimised, and the size of the numbers that went into it.
+        """The bound of each user on the minimised sum, and the magnitude of the numbers in it.
 
-        Those of users who are `too_wide` mean nothing: to find them would take too long.
+        The bounds of users who are `too_wide` mean nothing, because computing them would take too long.
         """
         convex = np.ones(len(self.low), np.bool_) if self.sign > 0.0 else self._is_linear()
         least = np.empty(len(self.low))
@@ -434,10 +434,10 @@ class _Lagrangian:
         return bound, self._total(np.abs(least)) + self.fixed[1] + spent + np.abs(self.price) * self.size
 
     def _room(self) -> tuple[Ints, Floats]:
-        """The counts of least quality loss, and what a bin may cost when all others are there."""
+        """The counts of least quality loss, and the most that a bin may cost if all others have these counts."""
         scale = self.quality.size / self.quality.reference_size
         nearest = np.clip(self.quality.reference.astype(np.int64), self.low, self.high)
-        if (scale != 1.0).any():  # else the original itself is at distance 0, and the nearest to it is best
+        if (scale != 1.0).any():  # otherwise the original has distance 0, and the nearest count is best
             start = (self.quality.reference * scale).astype(np.int64)
             nearest = _lowest(self.quality.terms, np.arange(len(start)), start, self.low, self.high)
         least = self.quality.terms(_ALL, nearest)
@@ -457,16 +457,16 @@ class _Lagrangian:
         return value - self.price[user] * counts, quality
 
     def _is_linear(self) -> Flags:
-        """Where the privacy term is linear, so that its negative is convex too: at locations that the target lacks."""
+        """Where the privacy term is linear, so that its negative is also convex: at locations that the target lacks."""
         middle = self.low + (self.high - self.low) // 2
         first, between, last = (self.privacy.terms(_ALL, x) for x in (self.low, middle, self.high))
         part = (middle - self.low) / np.maximum(self.high - self.low, 1)
-        # A convex term that is on its chord once, is there all along.
+        # A convex term that touches its chord in between is linear.
         linear: Flags = np.abs(first + part * (last - first) - between) <= 4.0 * _EPSILON * (first + last)
         return linear
 
     def _least_convex(self, which: Ints) -> Floats:
-        """The least value of each bin, walked to from the released count: there it is in nearly all bins."""
+        """The least value of each bin, searched from the released count, where it is in nearly all bins."""
         counts = _lowest(self._value, which, self.start[which], self.low[which], self.high[which])
         beyond = np.flatnonzero(self.quality.terms(which, counts) > self.room[which])
         if len(beyond):
@@ -474,7 +474,7 @@ class _Lagrangian:
         return self._value(which, counts)
 
     def _least_of_all(self, which: Ints) -> Floats:
-        """The least value of each bin, found by looking at every count that fits the budget."""
+        """The least value of each bin over every count that fits the budget."""
         low, high = self._within_budget(which)
         width = high - low + 1
         self.too_wide = np.bincount(self.user[which], width, len(self.cost)) > _MOST_COUNTS
@@ -503,12 +503,12 @@ class _Lagrangian:
 
 
 def _sums(user: Ints, values: Floats, users: int) -> Floats:
-    """The sum of each user's values, which may be none."""
+    """The sum of each user's values; a user may have none."""
     return np.bincount(user, values, users).astype(np.float64)
 
 
 def _lowest(function: _Function, which: Ints, start: Ints, low: Ints, high: Ints) -> Ints:
-    """The count in low..high at which each bin's convex function is least, looked for from `start` on."""
+    """The count in low..high at which each bin's convex function is least, searched from `start`."""
     found = np.clip(start, low, high)
     here = function(which, found)
     ahead = function(which, np.minimum(found + 1, high)) < here

@@ -1,9 +1,9 @@
-"""What each bin adds to the dual bound at least, where its counts are too many to look at one by one.
+"""A lower bound on each bin's share of the dual bound, if there are too many counts to check one by one.
 
-In plain NumPy, like all of verification. The cost of a count is the difference of two convex functions, of which the
-second is 0 except in avoid. Over a range of counts a convex function is nowhere above its chord, and nowhere below the
-chord of the range beside it. Both are straight lines, so the bound that they make is least at an end. Ranges are halved
-until their bound is as good as a count that was looked at.
+In plain NumPy, like all of verification. The cost of a count is the difference of two convex functions; the second is 0
+except in avoid. Over a range of counts, a convex function is never above its chord, and never below the extended chord
+of an adjacent range. Both are straight lines, so the resulting bound is least at an end. Ranges are halved until their
+bound is as good as a count that was checked.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import numpy as np
 
 from elsewhere.model.arrays import Flags, Floats, Ints
 
-#: The terms of the counts x in the bins of the same places.
+#: A function that returns the terms of counts x in the bins with the same indices.
 Terms: TypeAlias = Callable[[Ints, Ints], Floats]
 
-#: A bound is as good as a count if it is less by no more than this: in all bins together, and as a share of numbers.
+#: A bound is good enough if it is below a count's cost by at most this: over all bins, and relative to the numbers.
 _CLOSE = 1e-10
 _ROUNDING = 1e-13
-#: So many ranges are not halved again: their bounds have to do, for the least cost and for counts that cost little.
+#: With this many ranges, none is halved again, and their bounds are used: for the least cost, and for cheap counts.
 _MOST_RANGES = 1 << 21
 _FEW_RANGES = 1 << 14
 
@@ -38,13 +38,13 @@ class Cost(NamedTuple):
         return cost
 
     def scale(self, bins: Ints, x: Ints) -> Floats:
-        """The size of the numbers that the cost is a sum of."""
+        """The magnitude of the numbers in the cost."""
         size: Floats = np.abs(self.rising(bins, x)) + np.abs(self.falling(bins, x)) + np.abs(self.price * x)
         return size
 
 
 class _Ranges(NamedTuple):
-    """Ranges of counts, first..last of a bin each, with bounds on what their counts cost."""
+    """Ranges first..last of counts, each of one bin, with bounds on the costs of their counts."""
 
     bins: Ints
     first: Ints
@@ -53,7 +53,7 @@ class _Ranges(NamedTuple):
 
     @staticmethod
     def whole(cost: Cost, low: Ints, high: Ints) -> _Ranges:
-        """All counts of every bin. A bound is that of the ends until the range is halved."""
+        """One range per bin with all its counts. Until a range is halved, its bound is that of the ends."""
         every = np.arange(len(low))
         return _Ranges(every, low, high, np.minimum(cost.at(every, low), cost.at(every, high)))
 
@@ -72,7 +72,7 @@ class _Ranges(NamedTuple):
             [terms(self.bins, x) for x in (self.first, middle, self.last)] for terms in (cost.rising, cost.falling)
         )
         before, after = middle - self.first, self.last - middle
-        # The chord of either half goes on below the other half.
+        # The chord of either half, extended, is below the other half.
         lowered_first = np.where(before > 1, up - (up_last - up) * (before / after), up_first)
         lowered_last = np.where(after > 1, up + (up - up_first) * (after / before), up_last)
         at_middle = up - down - cost.price * middle
@@ -87,7 +87,7 @@ class _Ranges(NamedTuple):
 
 
 def least_costs(cost: Cost, low: Ints, high: Ints) -> Floats:
-    """The least cost of the counts low..high of each bin: a bound on it, which is hardly below."""
+    """A tight lower bound on the least cost of the counts low..high of each bin."""
     ranges = _Ranges.whole(cost, low, high)
     found = ranges.bound.copy()
     floor = found.copy()
@@ -97,7 +97,7 @@ def least_costs(cost: Cost, low: Ints, high: Ints) -> Floats:
         ranges = ranges.halved(cost)
         at_first = cost.at(ranges.bins, ranges.first)
         better = np.flatnonzero(at_first < found[ranges.bins])
-        better = better[np.argsort(-at_first[better], kind="stable")]  # of a bin's, the best is the last
+        better = better[np.argsort(-at_first[better], kind="stable")]  # so that the best of each bin is the last
         bins = ranges.bins[better]
         found[bins], scale[bins] = at_first[better], cost.scale(bins, ranges.first[better])
         close = _CLOSE / len(low) + _ROUNDING * scale
@@ -109,7 +109,7 @@ def least_costs(cost: Cost, low: Ints, high: Ints) -> Floats:
 
 
 def cheap_counts(cost: Cost, low: Ints, high: Ints, most: Floats) -> tuple[Ints, Ints]:
-    """A first and a last count of each bin, outside of which all of low..high cost more than `most`."""
+    """A first and a last count of each bin; all counts of low..high outside cost more than `most`."""
     ranges = _Ranges.whole(cost, low, high)
     first, last = high.copy(), low.copy()
 

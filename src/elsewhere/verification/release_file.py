@@ -1,4 +1,4 @@
-"""A release as a file: whether it holds what a release may hold, and not a byte more."""
+"""Check a release file: it must have what a release may have, and not a byte more."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from elsewhere.model.histogram import Histogram
 from elsewhere.release_files import encode, release_format
 from elsewhere.text import name_list, one_line, quote
 
-#: No release has more bytes.
+#: The most bytes of a release.
 _MOST_BYTES = 2**32
 _COLUMNS = ["location", "count"]
 _MAGIC = b"PAR1"
-#: What Arrow calls itself in the files that it writes.
+#: Arrow's name in the files that it writes.
 _WRITER = re.compile(r"parquet-cpp-arrow version \d+\.\d+\.\d+")
 
 
 class ReleaseFile(NamedTuple):
-    """The histogram that a file releases, and a sentence for each thing about the file that is wrong."""
+    """The histogram in a release file, and one sentence per problem with the file."""
 
     histogram: Histogram
     problems: list[str]
@@ -37,7 +37,7 @@ class ReleaseFile(NamedTuple):
 
 def read_release(path: str | os.PathLike[str]) -> ReleaseFile:
     """The release in a file; ``"-"`` is standard input."""
-    release_format(path)  # a name that no release has is refused before anything is read
+    release_format(path)  # refuse a file name that no release can have before reading anything
     try:
         content = _content(path)
     except (OSError, ValueError) as error:
@@ -46,7 +46,7 @@ def read_release(path: str | os.PathLike[str]) -> ReleaseFile:
 
 
 def parse_release(path: str | os.PathLike[str], content: bytes) -> ReleaseFile:
-    """The release in the `content` of a file that is called `path`."""
+    """The release in the `content` of the file `path`."""
     form = release_format(path)
     try:
         columns, rows, problems = _READERS[form](content)
@@ -58,7 +58,7 @@ def parse_release(path: str | os.PathLike[str], content: bytes) -> ReleaseFile:
     except (InputError, ValueError, RecursionError, csv.Error) as error:
         raise InputError(f"{quote(os.fspath(path))} is not a release: {one_line(error)}") from None
     problems = [*problems, *_problems(columns, rows)]
-    # Arrow's bytes change from version to version; all that a Parquet file may hide has been looked at.
+    # Arrow's bytes differ between versions, so they are not compared; everything that a file may hide was checked.
     if not problems and form != ".parquet" and encode(path, histogram.items()) != content:
         problems.append("the file's bytes differ from those of a release; check quotes, blanks, line ends and encoding")
     return ReleaseFile(histogram, problems)
@@ -138,7 +138,7 @@ def _read_parquet(content: bytes) -> tuple[list[str], list[tuple[Any, Any]], lis
 
 
 def _hidden_bytes(content: bytes, metadata: Any) -> list[str]:
-    """What may be in a Parquet file beside its columns: bytes that no column has, and a writer of any name."""
+    """Check for hidden content in a Parquet file: bytes outside its columns, and an unknown writer."""
     problems = []
     if not _WRITER.fullmatch(metadata.created_by or ""):
         problems.append(f"the file was written by {quote(metadata.created_by)}, not by elsewhere")

@@ -1,4 +1,4 @@
-"""Check shared releases and the prices of their pairing, in plain NumPy and without a line of any solver."""
+"""Check shared releases and the prices of their pairing, in plain NumPy and without any solver code."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class SharedPair(NamedTuple):
 
 
 def check_pair(pair: SharedPair, closed: Flags, held: Flags, distance: Distance, limit: float) -> str | None:
-    """What is wrong with a shared release; None if it is what it is said to be.
+    """The problem with a shared release; None if there is none.
 
-    `closed` and `held` say by place whether no visit is released there, and whether none may be added.
+    `closed` and `held` say for each place whether no visit may be released, and whether none may be added.
     """
     union = np.unique(np.concatenate([*pair.places, pair.release_places]))
     first, second = (_spread(union, at, of) for at, of in zip(pair.places, pair.counts, strict=True))
@@ -56,10 +56,10 @@ def _spread(union: Ints, places: Ints, counts: Ints) -> Floats:
 
 
 def bound_of(with_secret: Floats, without: Floats, lower: Floats, penalty: float) -> float:
-    """The least that any pairing costs, as the prices of users with and without the secret prove it.
+    """The lower bound on the cost of any pairing that the prices of users with and without the secret prove.
 
-    `lower` has a lower bound on the total loss of each pair; a user without a pair costs the `penalty`. Prices that
-    are too high prove nothing, and the bound is minus infinity.
+    `lower` has a lower bound on the total loss of each pair; a user without a pair costs the `penalty`. If prices are
+    too high, they prove nothing, and the bound is minus infinity.
     """
     prices = np.concatenate([with_secret, without])
     if (prices > penalty + _TOLERANCE).any() or (with_secret[:, None] + without > lower + _TOLERANCE).any():

@@ -1,9 +1,10 @@
-"""Bounds on the best possible objective of a smoothed distance, in plain NumPy and without a line of any solver.
+"""Bounds on the best possible objective of a smoothed distance, in plain NumPy and without any solver code.
 
 Smoothing couples the bins, so a certificate has a point. The Lagrangian is convex: it is at least its tangent at the
-point plus the Bregman divergence of every row. Histograms better than the release are near the point, and there the
-divergences are at least a quadratic form. `SmoothedView` checks that the form can spare the certificate's curvature,
-and has the bound that follows. `better_smoothed` looks for a better histogram among all those that the form leaves.
+point plus the Bregman divergence of every row. Histograms better than the release are near the point, where the
+divergences are at least a quadratic form. `SmoothedView` checks that the form minus the certificate's curvature is
+positive semidefinite, and has the resulting bound. `better_smoothed` searches for a better histogram among all those
+that the form does not rule out.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from elsewhere.model.problem import Problem
 from elsewhere.model.result import Certificate
 from elsewhere.model.rows import Rows, constant_part, rows_over, tightened
 
-#: Partial histograms after which the search for a better one is given up.
+#: The search for a better histogram gives up after this many partial ones.
 _MOST_LABELS = 300_000
-#: A radius below this is drowned in the rounding of divergences. A larger one is always right.
+#: A smaller radius would be below the rounding errors of divergences. A larger radius is always valid.
 _LEAST_RADIUS = 1e-11
 #: The rounding of a form's eigenvalues, relative to its largest entry.
 _ROUNDING = 1e-9
@@ -45,7 +46,7 @@ class _Parts(NamedTuple):
 
 
 class SmoothedView(NamedTuple):
-    """A problem seen through a certificate: slope @ v + v' form v / 2 is what better histograms are above the point."""
+    """A problem with a certificate: better histograms are at least slope @ v + v' form v / 2 above the point."""
 
     parts: _Parts
     point: Floats
@@ -55,13 +56,13 @@ class SmoothedView(NamedTuple):
     size_multiplier: float
     #: The bins that a better histogram may change.
     left: Ints
-    #: What rows without free bins add.
+    #: The objective of the rows without free bins.
     constant: float
     bound: float
 
     @classmethod
     def of(cls, problem: Problem, certificate: Certificate, objective: float) -> SmoothedView | None:
-        """The view for a release with this objective; None if the certificate makes no sense."""
+        """The view for a release with this objective; None if the certificate is invalid."""
         point, curvature = np.array(certificate.point, dtype=float), np.array(certificate.curvature, dtype=float)
         multiplier, price = certificate.quality_multiplier, certificate.size_multiplier
         n = len(problem.lower)
@@ -102,7 +103,7 @@ def _viewed(
     for rows, weight in parts.weighted:
         form += _form(parts, rows, weight, point, radius)
     form += form.diagonal().max()  # histograms have the right size, so this adds 0
-    # A bin whose reduced cost lets it have only the point's count takes no part.
+    # Leave out bins whose reduced cost allows only the point's count.
     stays = ((reduced > radius) & (point == parts.lower)) | ((-reduced > radius) & (point == parts.upper))
     curvature = np.where(stays, 0.0, curvature)
     left = np.flatnonzero(~stays)
@@ -117,7 +118,7 @@ def _viewed(
 
 
 def _least_tangent(parts: _Parts, point: Floats, slope: Floats) -> tuple[float, Floats]:
-    """The least change along the tangent within the bounds, and the reduced costs: cheap bins are filled first."""
+    """The least change along the tangent within the bounds, and the reduced costs; cheap bins are filled first."""
     order = np.argsort(slope, kind="stable")
     x, left, last = parts.lower.astype(np.float64), parts.size - int(parts.lower.sum()), 0
     for at in order.tolist():
@@ -133,8 +134,8 @@ def _least_tangent(parts: _Parts, point: Floats, slope: Floats) -> tuple[float, 
 def _form(parts: _Parts, rows: Rows, weight: float, point: Floats, radius: float) -> Floats:
     """The quadratic form below the divergences of some rows, for changes whose divergence is within the radius.
 
-    Divergence over the square of the change shrinks as a row grows: the second derivative of a term does. So it is
-    enough to know how far a row can grow.
+    Divergence divided by the squared change decreases as a row grows, because second derivatives do. So it is enough
+    to know how far a row can grow.
     """
     y = rows.sums(point)
     slope, term = rows.slopes(y), rows.terms(y)
@@ -153,7 +154,7 @@ def _form(parts: _Parts, rows: Rows, weight: float, point: Floats, radius: float
 
 
 def _nearest(parts: _Parts, point: Floats, slope: Floats, curvature: Floats) -> Floats:
-    """The whole count of each bin at which slope * v + curvature * v^2 / 2 is least."""
+    """The integer count of each bin at which slope * v + curvature * v^2 / 2 is least."""
     flat = np.where(slope > 0.0, parts.lower, parts.upper).astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         bowl = np.clip(np.round(point - slope / curvature), parts.lower, parts.upper)
@@ -164,7 +165,7 @@ def better_smoothed(view: SmoothedView, objective: float, tolerance: float) -> b
     """Whether some histogram within the constraints has an objective below `objective` by more than `tolerance`.
 
     Histograms are built up bin by bin. The form without the curvature has a triangular root, so every bin adds a
-    square; the curvature and the slopes say what the bins to come cost at least. None if there are too many.
+    square. The curvature and the slopes bound the cost of the remaining bins. None if there are too many histograms.
     """
     if objective - tolerance <= view.bound:
         return False
@@ -176,13 +177,13 @@ def better_smoothed(view: SmoothedView, objective: float, tolerance: float) -> b
         root = np.linalg.cholesky(view.form[np.ix_(left, left)] + np.diag(2.0 * shift - view.curvature[left])).T
     except np.linalg.LinAlgError:
         return None
-    # What every bin pays more than the least that it can pay; the others pay it by keeping the point's count.
+    # Every bin pays its cost above its minimum; bins that are left out pay that minimum at the point's count.
     most = objective - tolerance - view.bound + float(np.delete(rest, left).sum())
     moves, cost = np.zeros((1, len(left))), np.zeros(1)
     for at in range(len(left) - 1, -1, -1):
         bin_ = left[at]
         v = np.arange(parts.lower[bin_], parts.upper[bin_] + 1) - view.point[bin_]
-        # What was added for the root is taken off.
+        # Subtract what was added to compute the root.
         own = slope[bin_] * v + (0.5 * view.curvature[bin_] - shift) * v**2 - rest[bin_]
         if len(cost) * len(v) > 10 * _MOST_LABELS:
             return None

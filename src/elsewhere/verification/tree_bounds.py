@@ -1,8 +1,8 @@
-"""Bounds on the best possible objective over a tree, in plain NumPy and without a line of any solver.
+"""Bounds on the best possible objective over a tree, in plain NumPy and without any solver code.
 
-The counts of the nodes are put together by dynamic programming, child by child, for a certificate's multiplier.
-`TreeMultiplier.bound` is the bound that it proves. `better_on_tree` goes further and looks for a better histogram among
-all those that the multiplier does not rule out.
+Dynamic programming combines the counts of the nodes, child by child, for a certificate's multiplier.
+`TreeMultiplier.bound` is the bound that it proves. `better_on_tree` goes further and searches for a better histogram
+among all those that the multiplier does not rule out.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from elsewhere.model.problem import ROOM, Problem
 from elsewhere.model.trees import Tree
 from elsewhere.verification.bounds import undominated
 
-#: Labels after which the search for a better histogram is given up, and those that are looked at together.
+#: The search for a better histogram gives up after this many labels; and the number of labels handled together.
 _MOST_LABELS = 10_000_000
 _MOST_PAIRS = 4_000_000
-#: As many forbidden histograms are told apart: one bit each.
+#: The most forbidden histograms: each takes one bit.
 _MOST_FORBIDDEN = 62
 
 
 class _Part(NamedTuple):
-    """A node with all below it, or some children of a node: the counts low, low + 1, ... that it may have."""
+    """A node with everything below it, or some children of a node, with its possible counts low, low + 1, ..."""
 
     low: int
     #: The least cost of each count: objective + multiplier * quality, summed over all nodes of the part.
@@ -33,10 +33,10 @@ class _Part(NamedTuple):
     #: The terms of the node itself; zeros for a part that is not a whole node.
     objective: Floats
     quality: Floats
-    #: The least quality of each count, summed over all nodes of the part, and what it is if each node is at its best.
+    #: The least quality loss of each count, summed over all nodes of the part, and its value if each is at its best.
     spent: Floats
     least: float
-    #: The two parts that it is made of, or none and a bin.
+    #: The two parts that it consists of, or none for a bin.
     made_of: tuple[int, int] | None = None
     bin: int = -1
 
@@ -50,9 +50,9 @@ class _Part(NamedTuple):
 
 
 class TreeMultiplier:
-    """A problem over a tree seen through a certificate's multiplier.
+    """A problem over a tree with a certificate's multiplier.
 
-    Counts that no histogram with an objective of at most `most` has are left out.
+    Counts that no histogram with an objective of at most `most` can have are left out.
     """
 
     def __init__(self, problem: Problem, multiplier: float, most: float = math.inf) -> None:
@@ -76,9 +76,9 @@ class TreeMultiplier:
         self._join(children[-1], problem.size, np.zeros(1), np.zeros(1), 0.0)
 
     def _join(self, children: list[int], low: int, objective: Floats, quality: Floats, least: float) -> None:
-        """Put the children of a node together, one after the other; with the last of them it is the node itself.
+        """Combine the children of a node, one after the other; with the last child, the part is the node itself.
 
-        A count that is beyond the budget however it is split, even if all other nodes are at their best, is left out.
+        A count is left out if every split of it exceeds the budget, even with all other nodes at their best.
         """
         at = children[0]
         for child in children[1:]:
@@ -105,11 +105,11 @@ class TreeMultiplier:
 
     @property
     def rounding(self) -> float:
-        """The size of the numbers that the bound is a sum of."""
+        """The magnitude of the numbers in the bound."""
         return abs(self.bound) + 2.0 * abs(self.spent)
 
     def outside(self) -> list[Floats]:
-        """For each part the least cost of all that is not in it, for each of its counts."""
+        """For each part and each of its counts, the least cost of everything outside the part."""
         outer = [np.full(len(part.cost), math.inf) for part in self.parts]
         outer[-1][self.problem.size - self.parts[-1].low] = 0.0
         for at in range(len(self.parts) - 1, -1, -1):
@@ -129,7 +129,7 @@ class TreeMultiplier:
 
 
 def _rows(problem: Problem, budget: float, most: float) -> list[tuple[int, Floats, Floats]]:
-    """For each node its least count, and the objective and quality terms of its counts.
+    """For each node, its least count, and the objective and quality terms of its counts.
 
     The objective of a count that is not possible is infinite.
     """
@@ -148,7 +148,7 @@ def _rows(problem: Problem, budget: float, most: float) -> list[tuple[int, Float
     allowed = np.isfinite(objective) & np.isfinite(quality)
     before = -1
     while before != (before := int(allowed.sum())):
-        # What cannot be a sum of what is below, or part of the size; then what does not fit the budget at any rate.
+        # First remove counts that cannot be a sum of counts below, or part of the size; then those over the budget.
         low = counts[np.minimum.reduceat(np.where(allowed, np.arange(len(counts)), len(counts) - 1), start[:-1])]
         high = counts[np.maximum.reduceat(np.where(allowed, np.arange(len(counts)), 0), start[:-1])]
         _tighten(tree, low, high, problem.size)
@@ -170,7 +170,7 @@ def _rows(problem: Problem, budget: float, most: float) -> list[tuple[int, Float
 
 
 def _tighten(tree: Tree, low: Ints, high: Ints, size: int) -> None:
-    """Narrow the range of each node to sums of what its children may have, and to what leaves the others room."""
+    """Narrow the range of each node to possible sums of its children, and to counts that leave room for the others."""
     nodes = len(tree.parent)
     least, most = np.zeros(nodes + 1, np.int64), np.zeros(nodes + 1, np.int64)
     for node, above in enumerate(tree.parent.tolist()):  # children come before their parents
@@ -201,7 +201,7 @@ def _convolved(a: _Part, b: _Part, first: int, last: int) -> Floats:
 
 
 class _Labels(NamedTuple):
-    """Ways to choose the counts of the bins in a part: size, objective, quality, and the forbidden rows that agree."""
+    """Choices of the counts of the bins in a part: size, objective, quality, and the forbidden rows that agree."""
 
     size: Ints
     objective: Floats
@@ -216,9 +216,9 @@ class _Labels(NamedTuple):
 def better_on_tree(view: TreeMultiplier, objective: float, tolerance: float) -> bool | None:
     """Whether some histogram within the constraints has an objective below `objective` by more than `tolerance`.
 
-    All choices are built up part by part; those that the multiplier rules out are dropped, and of two with the same
-    size, both on the way to the same forbidden histograms, the one that is worse in objective and quality. None if they
-    become too many.
+    All choices are built up part by part. Choices that the multiplier rules out are dropped. Of two choices with the
+    same size, on the way to the same forbidden histograms, the one that is worse in objective and quality is dropped.
+    None if there are too many choices.
     """
     problem = view.problem
     if objective - tolerance - view.bound <= 0.0:
@@ -258,7 +258,7 @@ def _of_bin(problem: Problem, part: _Part) -> _Labels:
 
 
 def _joined(a: _Labels, b: _Labels, part: _Part) -> _Labels:
-    """Every label of one part with every label of another, where the sizes add up to a count of the part they make."""
+    """Combine the labels of two parts whose sizes add up to a possible count of the joint part."""
     size = np.add.outer(a.size, b.size).ravel()
     kept = np.flatnonzero((size >= part.low) & (size <= part.high))
     at = size[kept] - part.low

@@ -35,20 +35,20 @@ from elsewhere.verification.kind_bounds import KindMultipliers
 from elsewhere.verification.smoothed_bounds import SmoothedView, better_smoothed
 from elsewhere.verification.tree_bounds import TreeMultiplier, better_on_tree
 
-#: How far a figure may be from the one recomputed, relative to its size plus one.
+#: The tolerance between a figure and the recomputed one, relative to its size plus one.
 TOLERANCE = 1e-9
 
 
 @dataclass
 class Check:
-    """What `verify` found; `problems` has one sentence for each problem."""
+    """The result of `verify`; `problems` has one sentence for each problem."""
 
     problems: list[str] = field(default_factory=list)
     quality_loss: float = math.nan
     privacy_distance: float | None = None
     #: The bound that the certificate's multipliers prove; None without a certificate.
     bound: float | None = None
-    #: Whether a search of its own has proven the result optimal; None if it was not asked to or gave up.
+    #: Whether the verifier's own search has proven the result optimal; None if it was not needed or gave up.
     optimal: bool | None = None
 
     @property
@@ -153,7 +153,7 @@ def verify(
     if claims is not None and drawn and claims.goal == "hide":  # visits may have gone to popular places
         candidates = [*as_list("candidates", candidates, "location names"), *claims.question.candidates]
     limit = {"resemble": max_distance, "avoid": min_distance}.get(goal)
-    if claims is not None and drawn and limit is None:  # then it is the spread's own
+    if claims is not None and drawn and limit is None:  # then the spread defines it
         limit = claims.question.distance_limit
     least_loss = claims is not None and claims.question.aim == "least-loss" and claims.goal == goal
     question = Question(
@@ -211,7 +211,7 @@ def check_release(question: Question, release: TableLike | Sanitized) -> Check:
 
 
 def _check_fewest(question: Question, problem: Problem, check: Check) -> None:
-    """Whether as few visits as possible are added."""
+    """Check that as few visits as possible are added."""
     limit = question.distance_limit
     assert limit is not None
     sizes = range(exact_sum(problem.lower), problem.size)
@@ -224,7 +224,7 @@ def _check_fewest(question: Question, problem: Problem, check: Check) -> None:
 
 
 def _goal(target: TargetLike | None, claims: Sanitized | None, max_distance: float | None) -> Goal:
-    """What is checked; a bare histogram may be at an infinite distance from its target unless that is limited."""
+    """The goal to check. A bare histogram may have an infinite distance to its target unless that is limited."""
     if target is None:
         return "hide"
     if claims is not None and claims.goal != "hide":
@@ -233,14 +233,14 @@ def _goal(target: TargetLike | None, claims: Sanitized | None, max_distance: flo
 
 
 def _counts(problem: Problem, released: Histogram, check: Check) -> Ints:
-    """The release on the problem's locations; counts elsewhere are a problem of their own."""
+    """The release on the problem's locations; counts elsewhere are reported as a problem."""
     counts = np.zeros(len(problem.locations), dtype=np.int64)
     for location, count in released.items():
         at = problem.names.position(location)
         if at >= 0:
             counts[at] = count
         elif count:
-            target = ", the target" if problem.is_location.all() else ""  # one of kinds has no locations
+            target = ", the target" if problem.is_location.all() else ""  # a target of kinds has no locations
             known = f"the history{target} or the candidates"
             check.problems.append(
                 f"the release has {plural(count, 'visit')} at {quote(location)}, which is not in {known}"
@@ -278,7 +278,7 @@ def _check_distance(check: Check, goal: Goal, limit: float) -> None:
 
 
 def _check_claims(question: Question, counts: Ints, claims: Sanitized, check: Check) -> None:
-    """The figures of a result: its distances, its gap, its bound and, if it says so, that it is optimal."""
+    """Check the figures of a result: its distances, gap and bound and, if it claims so, that it is optimal."""
     problem, most = question.problem, math.inf
     objective = question.objective(check.quality_loss, check.privacy_distance)
     for name in ("quality_loss", "bound", "gap"):
@@ -301,13 +301,13 @@ def _check_claims(question: Question, counts: Ints, claims: Sanitized, check: Ch
         return
     if question.aim == "least-loss":
         assert question.distance_limit is not None
-        # Whatever is better than the release has no count that costs more than the release does. One that is drawn may
-        # cost far more than the bound, which is then what would have to be beaten.
+        # No count of a better histogram costs more than the whole release. A drawn release may cost far more than the
+        # bound, so the bound is used instead.
         least = claims.bound + _tolerance(claims.bound) if claims.question.method == "drawn" else math.inf
         most = problem.quality.to_total(max(0.0, min(objective, least)))
         problem = problem.swapped(question.distance_limit)
     if claims.certificate is not None:
-        with np.errstate(all="ignore"):  # absurd multipliers give an absurd bound, which is then a problem
+        with np.errstate(all="ignore"):  # absurd multipliers give an absurd bound, which is reported as a problem
             if problem.smoothed:
                 _check_smoothed_certificate(problem, claims, claims.certificate, objective, check)
             elif problem.tree is not None and problem.goal == "hide" and not len(problem.forbidden):
@@ -323,7 +323,7 @@ def _check_claims(question: Question, counts: Ints, claims: Sanitized, check: Ch
 
 
 def _trivial_bound(problem: Problem) -> float:
-    """What needs no proof: a built-in distance is not negative, and a convex term is greatest at an end."""
+    """The trivial bound: a built-in distance is not negative, and a convex term is greatest at an end."""
     measure = problem.privacy or problem.quality
     if problem.goal != "avoid":
         return 0.0 if measure.distance.builtin else -math.inf
@@ -336,7 +336,7 @@ def _trivial_bound(problem: Problem) -> float:
 def _check_certificate(
     problem: Problem, counts: Ints, claims: Sanitized, certificate: Certificate, sign: float, most: float, check: Check
 ) -> None:
-    """The bound that the multipliers prove, and what is claimed beyond it."""
+    """Check the bound that the multipliers prove, and claims beyond it."""
     for name, value in (("quality", certificate.quality_multiplier), ("size", certificate.size_multiplier)):
         if not math.isfinite(value) or (name == "quality" and value < 0.0):
             check.problems.append(f"the certificate has the invalid {name} multiplier {value!r}")
@@ -347,10 +347,10 @@ def _check_certificate(
     dual = sign * view.dual_bound(least)
     rounding = TOLERANCE * 1e-3 * view.rounding(least)
     check.bound = measure.from_total(dual)
-    # Compared below the root, if there is one: above it, rounding errors near 0 would be magnified.
+    # Compared before taking the root, if there is one: the root would magnify rounding errors near 0.
     bound, certified = measure.to_total(claims.bound), measure.to_total(certificate.bound)
     apart = (max(dual, 0.0) if measure.distance.root else dual) - certified
-    # With fewer counts to look at, the multipliers may prove more than the search needed.
+    # With fewer possible counts, the multipliers may prove more than the search needed.
     if not (abs(apart) if most == math.inf else -apart) <= _tolerance(dual) + rounding:
         check.problems.append(f"the certificate proves {check.bound:.10g}, not {certificate.bound:.10g}")
     if sign * ((dual if most == math.inf else certified) - bound) > _tolerance(dual) + rounding:
@@ -368,7 +368,7 @@ def _check_tree_certificate(
     most: float,
     check: Check,
 ) -> None:
-    """The bound that the multiplier proves over a tree, and what is claimed beyond it."""
+    """Check the bound that the multiplier proves over a tree, and claims beyond it."""
     if not 0.0 <= certificate.quality_multiplier < math.inf:
         check.problems.append(f"the certificate has the invalid quality multiplier {certificate.quality_multiplier!r}")
         return
@@ -382,7 +382,7 @@ def _check_tree_certificate(
         if check.problems or better is not None:
             _say_whether_better(claims, better, check)
             return
-    # What the totals of kinds do not prove, or leave open, the tree may.
+    # The tree may prove what the totals of kinds do not prove or leave open.
     view = TreeMultiplier(problem, certificate.quality_multiplier, most)
     check.bound = measure.from_total(sign * view.bound)
     rounding = _tolerance(view.bound) + TOLERANCE * 1e-3 * view.rounding
@@ -393,7 +393,7 @@ def _check_tree_certificate(
 
 
 def _say_whether_better(claims: Sanitized, better: bool | None, check: Check) -> None:
-    """The part of the bound that a search has proven and the multipliers have not."""
+    """Check the part of the bound that only a search has proven."""
     if better:
         check.problems.append(f"a histogram with a better objective than the bound {claims.bound:.10g} exists")
     if claims.status == "optimal":
@@ -403,7 +403,7 @@ def _say_whether_better(claims: Sanitized, better: bool | None, check: Check) ->
 def _check_smoothed_certificate(
     problem: Problem, claims: Sanitized, certificate: Certificate, objective: float, check: Check
 ) -> None:
-    """The bound that a certificate of a smoothed distance proves, and what is claimed beyond it."""
+    """Check the bound that a certificate of a smoothed distance proves, and claims beyond it."""
     measure = problem.privacy or problem.quality
     view = SmoothedView.of(problem, certificate, measure.to_total(objective))
     if view is None:
@@ -419,7 +419,7 @@ def _check_smoothed_certificate(
 
 
 def _check_exchanges(problem: Problem, counts: Ints, claims: Sanitized, check: Check) -> None:
-    """Over a tree the least loss needs no multipliers: counts are optimal if moving one visit never lowers the loss."""
+    """Check the least loss over a tree, without multipliers: it is optimal if moving one visit never lowers it."""
     move = best_exchange(problem, counts)
     check.optimal = move is None
     if move is not None and claims.status == "optimal":

@@ -1,4 +1,4 @@
-"""A batch on one machine, from what is asked to what is returned."""
+"""A batch on one machine, from the request to the result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from elsewhere.files import temporary_directory
 def run_batch(
     request: Request, threads: int, memory: int, progress: Callable[[Progress], None] | None = None
 ) -> BatchResult:
-    """Do what is asked, and return the summary with the tables."""
+    """Run the batch, and return the summary with the tables."""
     if request.output is not None:
         return _into_folder(request, threads, memory, progress)
     with temporary_directory("elsewhere-batch") as folder:
@@ -74,12 +74,12 @@ def _into_folder(
                 if since is not None:
                     since.source.check_unchanged()
                 output.finish(summary)
-            check_released(output.summary(), request.min_released)  # the share may be another one than before
+            check_released(output.summary(), request.min_released)  # the required share may differ from the earlier run
             return BatchResult(output.summary(), folder, report)
 
 
 def _question(connection: Any, request: Request, job: Job) -> dict[str, Any]:
-    """All that the releases depend on: another one is not answered in the same folder."""
+    """Everything that the releases depend on. A folder is only resumed with the same question."""
     rows, personal, since = job.rows, job.personal, job.since
     return {
         "policy": request.policy.fingerprint(),
@@ -95,5 +95,5 @@ def _question(connection: Any, request: Request, job: Job) -> dict[str, Any]:
 
 
 def _fingerprint(source: Source) -> list[tuple[str, int, int]]:
-    """What tells whether files have changed; nothing for a table that is in none."""
+    """A fingerprint that changes if the files do; empty for a table that is not in files."""
     return [(file.path, file.size, file.modified) for file in source.files]

@@ -1,8 +1,8 @@
-"""Where a batch goes: a folder of releases that may be given away, and a private one for the report.
+"""The output of a batch: a folder of releases that may be shared, and a private folder for the report.
 
-The private folder has the outcomes and a journal: which question is being answered, and for each part that is written
-up to which bucket of users it goes, with the sizes and hashes of its files. With it a run that was ended at any moment
-goes on where it stopped, and a part that is missing or cut is made again.
+The private folder has the outcomes and a journal. The journal records the question and, for each written part, its last
+bucket of users and the sizes and hashes of its files. So a run that was killed at any moment resumes where it stopped,
+and a part that is missing or truncated is made again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _RECORDS, _CHECKPOINTS = "journal/", "checkpoints/"
 
 
 class Checkpoint(NamedTuple):
-    """Results that are not a part yet: of all users up to a bucket, and how many rows were left out until there."""
+    """Results that are not a part yet: those of all users up to a bucket, and how many rows were skipped so far."""
 
     results: Table
     last: int
@@ -40,7 +40,7 @@ class Checkpoint(NamedTuple):
 
 
 class Output:
-    """The two folders of a batch, and how far it is."""
+    """The two folders of a batch, and its progress."""
 
     def __init__(
         self, folder: Location, report: Location, question: Mapping[str, Any], partition_by: Sequence[str] = ()
@@ -48,15 +48,15 @@ class Output:
         self.folder, self.private = Store(folder, private=False), Store(report, private=True)
         asked = {**question, "output": os.path.realpath(folder.path) if folder.is_local else folder.shown}
         self._question = hashlib.sha256(json.dumps(asked, sort_keys=True, default=str).encode()).hexdigest()
-        #: The checkpoints that belong to the part that is to be written next.
+        #: The checkpoints of the part that is written next.
         self._checkpoints = 0
         self._partition_by = tuple(partition_by)
-        #: A record of each part that is written, in order.
+        #: One record per written part, in order.
         self.records: list[dict[str, Any]] = []
         self._check_new()
         self._make()
         self._locks = ExitStack()
-        with ExitStack() as locks:  # they are given back if anything goes wrong
+        with ExitStack() as locks:  # released if anything goes wrong
             for place in (folder, report):
                 _lock(place, locks)
             self._begin()
@@ -76,7 +76,7 @@ class Output:
         return dict(self.records[-1]["totals"]) if self.records else {}
 
     def write_part(self, results: Table, last: int, totals: Mapping[str, Any]) -> None:
-        """Write the releases and the outcomes of some users, and note that all users up to this bucket are done."""
+        """Write the releases and outcomes of some users, and record that all users up to this bucket are done."""
         number, batch = len(self.records), _sorted(results)
         name, content = f"outcomes-{number:05d}.parquet", _parquet(outcomes(batch))
         self.private.write(name, content)
@@ -95,7 +95,7 @@ class Output:
         self._remove_checkpoints()
 
     def write_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Keep results that are not enough for a part yet."""
+        """Store results that are not enough for a part yet."""
         table = checkpoint.results.combine_chunks()
         about = {"last": str(checkpoint.last), "skipped": str(checkpoint.skipped)}
         content = io.BytesIO()
@@ -106,7 +106,7 @@ class Output:
         self._checkpoints += 1
 
     def checkpoints(self) -> list[Checkpoint]:
-        """What was kept of the part that is to be written next, in order, up to the first that is not what it was."""
+        """The checkpoints of the part that is written next, in order, up to the first that is damaged."""
         found: list[Checkpoint] = []
         while (content := self.private.read(self._checkpoint_name())) is not None:
             digest, data = content[:32], content[32:]
@@ -116,7 +116,7 @@ class Output:
             about = table.schema.metadata
             found.append(Checkpoint(table.replace_schema_metadata(), int(about[b"last"]), int(about[b"skipped"])))
             self._checkpoints += 1
-        # Those after it follow on what it was, not on what will be in its place.
+        # Later checkpoints continue the damaged one, so they are useless, too.
         for name in self.private.names(_CHECKPOINTS):
             if name >= self._checkpoint_name():
                 self.private.delete(name)
@@ -126,23 +126,23 @@ class Output:
         return f"{_CHECKPOINTS}{len(self.records):05d}-{self._checkpoints:05d}.arrow"
 
     def finish(self, summary: Mapping[str, Any]) -> None:
-        """Say that all is there."""
+        """Write the summary and the marker that everything is complete."""
         content = (json.dumps(summary, indent=2, ensure_ascii=False) + "\n").encode()
         self.private.write(_SUMMARY, content)
         self._write_journal(_figures(content))
         self.folder.write(_SUCCESS, b"")
 
     def close(self) -> None:
-        """Let others work in the folders."""
+        """Release the locks on the folders."""
         self._locks.close()
 
     def summary(self) -> dict[str, Any]:
-        """What `finish` was told."""
+        """The summary that `finish` wrote."""
         found: dict[str, Any] = json.loads(self.private.read(_SUMMARY) or b"{}")
         return found
 
     def _check_new(self) -> None:
-        """Refuse a folder in which there is something else, before anything is made."""
+        """Refuse a folder with other files in it, before anything is created."""
         for argument, store in (("output", self.folder), ("report", self.private)):
             place = store.place
             if place.is_local and store.folder.exists() and not store.folder.is_dir():
@@ -155,7 +155,7 @@ class Output:
                 raise InputError(f"{told}; name a new folder", (argument,))
 
     def _make(self) -> None:
-        """Make the folders, of which others may read only the one of the releases."""
+        """Create the folders. Other users of the machine may read only the folder of releases."""
         if self.private.place.is_local:
             beside = self.private.place.path == f"{self.folder.place.path}{PRIVATE}"
             given = self.folder if beside else self.private
@@ -184,12 +184,12 @@ class Output:
             self.folder.delete(_SUCCESS)
 
     def _write_journal(self, summary: Any) -> None:
-        """Note which question this is, and, once it is answered, the figures of the summary."""
+        """Write the question to the journal and, once the batch is done, the figures of the summary."""
         content = json.dumps({"question": self._question, "summary": summary})
         self.private.write(_JOURNAL, content.encode())
 
     def _intact_records(self) -> Iterator[dict[str, Any]]:
-        """The records of parts up to the first whose files are not what was written; what follows is made again."""
+        """The records of parts up to the first with changed files. That part and all later ones are made again."""
         names = self.private.names(_RECORDS)
         for at, name in enumerate(names):
             record = _record(self.private.read(name))
@@ -217,7 +217,7 @@ class Output:
 
 
 def output_places(output: str | os.PathLike[str], report: str | os.PathLike[str] | None) -> tuple[Location, Location]:
-    """Where the releases go, and where the private report goes; by default beside them."""
+    """The locations of the releases and of the private report, which is beside them by default."""
     folder = locate(output, "output")
     if Path(folder.path).name in ("", ".."):
         raise InputError(f"output is {quote(folder.shown)}; name a new folder", ("output",))
@@ -231,7 +231,7 @@ def output_places(output: str | os.PathLike[str], report: str | os.PathLike[str]
 
 
 def check_outside(argument: str, folder: Location, given: Any, what: str = "the input") -> None:
-    """Raise if the releases, or the report, would be among the files of the input or of earlier releases."""
+    """Raise if the releases or the report would be among the files of the input or of earlier releases."""
     if not isinstance(given, str | os.PathLike):
         return
     source = locate(given, "input")
@@ -247,7 +247,7 @@ def _as_path(place: Location) -> Path:
 
 
 def _make(argument: str, given: str, folder: Path, mode: int = 0o777) -> None:
-    """Make the folder that follows from what an argument was given."""
+    """Create the folder that an argument names."""
     try:
         folder.mkdir(mode=mode, parents=True, exist_ok=True)
     except OSError as error:
@@ -256,7 +256,7 @@ def _make(argument: str, given: str, folder: Path, mode: int = 0o777) -> None:
 
 
 def _lock(place: Location, locks: ExitStack) -> None:
-    """Keep others from working in a folder of this machine until the stack is closed or this process ends."""
+    """Lock a folder on this machine until the stack is closed or this process ends."""
     try:
         import fcntl
     except ImportError:  # not on Windows
@@ -272,11 +272,11 @@ def _lock(place: Location, locks: ExitStack) -> None:
 
 
 def _partitions(batch: Batch, names: Sequence[str]) -> Iterator[tuple[str, Batch]]:
-    """The rows for each folder of the output, with the folder, without the columns that its name has the values of."""
+    """Each folder of the output with its rows, without the columns whose values are in the folder's name."""
     if not names:
         yield "", batch
         return
-    # Plain values: a dictionary would tell each folder what the others have.
+    # Plain values, because a dictionary would reveal the values of the other folders.
     table = pa.table({name: _plain(batch.column(name)) for name in batch.schema.names})
     for values in table.select(list(names)).group_by(list(names)).aggregate([]).to_pylist():
         chosen = reduce(pc.and_, (pc.equal(table.column(name), value) for name, value in values.items()))
@@ -285,7 +285,7 @@ def _partitions(batch: Batch, names: Sequence[str]) -> Iterator[tuple[str, Batch
 
 
 def _folder_value(value: Any) -> str:
-    """A value as readers of such folders understand it: a name that means none to them is written otherwise."""
+    """A value as a folder name, escaped so that readers of such folders do not take it for a missing value."""
     text = quote_address(str(value), safe="")
     return f"%5F{text[1:]}" if text == "__HIVE_DEFAULT_PARTITION__" else text
 
@@ -295,7 +295,7 @@ def _plain(column: Array) -> Array:
 
 
 def _sorted(results: Table) -> Batch:
-    """The results in the order of their keys, whose names may be anything."""
+    """The results in the order of their keys; the key columns may have any name."""
     keys = [f"k{at}" for at in range(len(key_names(results.schema)))]
     names = results.schema.names
     table = results.combine_chunks().rename_columns([*keys, *names[len(keys) :]])
@@ -304,7 +304,7 @@ def _sorted(results: Table) -> Batch:
 
 
 def _record(content: bytes | None) -> dict[str, Any] | None:
-    """The record of a part, if it is one."""
+    """The record of a part; None if the text is not one."""
     try:
         record = json.loads(content or b"")
         fits = [type(record[name]) for name in ("last", "totals", "outcomes", "parts")] == [int, dict, dict, dict]
@@ -325,7 +325,7 @@ def _figures(content: bytes) -> list[Any]:
 
 
 def _is_intact(store: Store, name: str, figures: Sequence[Any]) -> bool:
-    """Whether a file is what was written. Of an object store the size tells: it has no half of an object."""
+    """Whether a file is unchanged. In an object store the size is enough, because objects are never half written."""
     if not store.place.is_local:
         return bool(store.size(name) == figures[0])
     content = store.read(name)

@@ -1,4 +1,4 @@
-"""The rows of a table of any size, grouped and ordered by DuckDB: one for each location of a user."""
+"""Group and order the rows of a table of any size with DuckDB: one row per user and location."""
 
 from __future__ import annotations
 
@@ -23,38 +23,38 @@ from elsewhere.histories.columns import Columns, called, called_if_any, find_col
 from elsewhere.model.errors import InputError
 from elsewhere.text import name_list, one_line, plural, quote
 
-#: A part of what fits into the numbers that DuckDB has for it, since it is known by and large only.
+#: Half of what 16-bit codes can hold, because the number of names is known only approximately.
 _FEW_NAMES = 1 << 15
-#: A table with no more rows is answered sooner than workers are ready.
+#: A table with at most this many rows is answered before workers would be ready.
 FEW_ROWS = 2000
-#: Rows whose locations are looked at together.
+#: Rows whose locations are read together.
 _ROWS = 1 << 17
-#: Columns of our own: no key is called so. A bucket has the users whose hashes begin alike: with a million users some
-#: fifteen, with a billion few enough to be held.
+#: Names of internal columns, which no key may have. A bucket has the users whose hashes share a prefix: about fifteen
+#: of a million users; of a billion, still few enough for the memory.
 BUCKET, BAD, NUMBER = "__bucket", "__bad", "__rows"
 #: Buckets whose users may share releases.
 BLOCK = "__block"
 BUCKET_BITS = 16
-#: Of the memory, in eighths; the rest is for what is worked on.
+#: DuckDB's share of the memory, in eighths; the rest is for the workers.
 _DUCKDB_SHARE = 7
-#: How a text says a number: anything else, such as 1_000 or 0x1F, is no count.
+#: The pattern of counts in text. Anything else, such as 1_000 or 0x1F, is not a count.
 _NUMBER = r"\s*[+]?[0-9]+([.][0-9]*)?([eE][+]?[0-9]+)?\s*"
 _LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a source: which columns matter, and what SQL calls the table."""
+    """The rows of a source: the columns that matter, and the name of the table in SQL."""
 
     source: Source
     columns: Columns
-    #: The column with the users, and further ones that have a release for each of their values.
+    #: The column with the users, and further keys: each of their values has a release.
     keys: tuple[str, ...]
     table: str = ""
 
     @classmethod
     def of(cls, source: Source, keys: Sequence[str] = (), *, rows_are_visits: bool = False, **given: Any) -> Rows:
-        """The columns that are given, and of the others those with a known name."""
+        """The given columns, and for the others the columns with a known name."""
         names = source.schema.names
         columns = find_columns(names, **given)
         if rows_are_visits:
@@ -69,7 +69,7 @@ class Rows:
         return found
 
     def earlier(self, source: Source) -> Rows:
-        """The rows of earlier releases, whose keys are called like those of these rows."""
+        """The rows of earlier releases, whose keys have the same names as those of these rows."""
         names = source.schema.names
         user = self.keys[0] if called_if_any(names, self.keys[0]) is not None else None
         found = Rows.of(source, self.keys[1:], user=user, location=called_if_any(names, "location"))
@@ -80,7 +80,7 @@ class Rows:
         return found
 
     def attached(self, connection: Any, name: str = "input") -> Rows:
-        """The same, known to DuckDB by a name."""
+        """The same rows, registered in DuckDB under a name."""
         with sentences():
             return replace(self, table=self.source.attach(connection, name))
 
@@ -91,7 +91,7 @@ class Rows:
         return f"c{self._at(name)}"
 
     def key(self, name: str) -> str:
-        """The values of a key: whole numbers as they are, anything else as text."""
+        """The values of a key: integers unchanged, anything else as text."""
         whole = pa.types.is_integer(plain_type(self.type_of(name)))
         return self.column(name) if whole else self.text(name)
 
@@ -102,7 +102,7 @@ class Rows:
         return self.column(name) if is_number(self.type_of(name)) else self.text(name)
 
     def notes(self) -> list[str]:
-        """Sentences for the person about columns of numbers that are not read."""
+        """Notes about columns of numbers that are not read."""
         return self.columns.notes([name for name in self.source.numeric if name not in self.keys])
 
     def _at(self, name: str) -> int:
@@ -146,7 +146,7 @@ class Choices:
 
 @contextmanager
 def connected(spill: Path, threads: int, memory: int) -> Iterator[Any]:
-    """DuckDB, which may spill what does not fit into a folder."""
+    """A connection to DuckDB that may spill rows to a folder."""
     settings = {
         "threads": threads,
         "memory_limit": f"{memory * _DUCKDB_SHARE // 8}B",
@@ -161,10 +161,10 @@ def connected(spill: Path, threads: int, memory: int) -> Iterator[Any]:
 
 @contextmanager
 def opened(settings: Mapping[str, Any]) -> Iterator[Any]:
-    """DuckDB with some settings, which says in a sentence what goes wrong and shows nobody how far it is."""
+    """A connection to DuckDB with some settings, one-sentence errors and no progress bar."""
     with sentences(), interruptible(partial(_duckdb().connect, config=dict(settings))) as connection:
-        with suppress(_duckdb().Error):  # in a notebook without widgets there is none to switch off
-            connection.execute("SET enable_progress_bar = false")  # it would go to standard output
+        with suppress(_duckdb().Error):  # a notebook without widgets has no progress bar to switch off
+            connection.execute("SET enable_progress_bar = false")  # it would print to standard output
         yield connection
 
 
@@ -174,7 +174,7 @@ def _duckdb() -> Any:
 
 @contextmanager
 def sentences() -> Iterator[None]:
-    """What DuckDB has to complain about, in one sentence."""
+    """Turn DuckDB's errors into one sentence."""
     duckdb = _duckdb()
     try:
         yield
@@ -182,7 +182,7 @@ def sentences() -> Iterator[None]:
         places = "neither into the allowed memory nor onto the disk of the output"
         raise InputError(f"the rows fit {places}; allow more memory, or free disk space") from None
     except duckdb.Error as error:
-        # What Arrow says comes through DuckDB, behind what each of them was at.
+        # Arrow's message comes through DuckDB, after prefixes that say what each was doing.
         text = str(error).strip()
         text = text.splitlines()[-1] if "Traceback" in text else text.partition("\n\n")[0]
         text = text.rpartition("Invalid: ")[2].removeprefix("Invalid Input Error: ")
@@ -195,7 +195,7 @@ def number_of_users(connection: Any, rows: Rows) -> int:
 
 
 def block_bits(connection: Any, rows: Rows, users: int) -> int:
-    """How many first bits of a hash make blocks of about so many users."""
+    """The number of leading bits of a hash that gives blocks of about this many users."""
     with sentences():
         query = f"SELECT count(DISTINCT {rows.column(rows.keys[0])}) FROM {rows.table}"
         number: int = connection.sql(query).fetchall()[0][0]
@@ -203,7 +203,7 @@ def block_bits(connection: Any, rows: Rows, users: int) -> int:
 
 
 def content_hash(connection: Any, rows: Rows) -> str:
-    """What tells whether a table that is in no file has changed, whatever the order of its rows."""
+    """A hash of a table that is not in files. It does not depend on the order of the rows."""
     names = [*rows.keys, rows.columns.location, *([rows.columns.count] if rows.columns.count else [])]
     return _hash_of(connection, rows.table, [*map(rows.column, names)])
 
@@ -215,16 +215,16 @@ def _hash_of(connection: Any, table: str, columns: Sequence[str]) -> str:
 
 
 def has_few_rows(connection: Any, rows: Rows) -> bool:
-    """Whether a table is so small that its users are answered before workers would be ready."""
+    """Whether a table is so small that it is answered before workers would be ready."""
     with sentences():
         found = connection.sql(f"SELECT 1 FROM {rows.table} LIMIT {FEW_ROWS + 1}").fetchall()
     return len(found) <= FEW_ROWS
 
 
 def locations(connection: Any, rows: Rows) -> Generator[list[str], None, None]:
-    """The different names of locations in some rows at a time; a name may come again.
+    """The distinct names of locations, some rows at a time; a name may appear again.
 
-    Whoever does not want all of them closes it: until then DuckDB takes no other question.
+    Close the iterator if you do not need all of them: until then DuckDB accepts no other query.
     """
     with sentences():
         found = connection.sql(f"SELECT {rows.text(rows.columns.location)} AS location FROM {rows.table}")
@@ -235,11 +235,11 @@ def locations(connection: Any, rows: Rows) -> Generator[list[str], None, None]:
 def grouped(
     connection: Any, rows: Rows, personal: Choices | None, after: int | None, most: int, since: Rows | None = None
 ) -> Iterable[Batch]:
-    """One row a location of a user, and the users of a bucket together, some rows at a time.
+    """One row per user and location, with the users of a bucket together, some rows at a time.
 
-    The columns are called as in the input, but for the location and the count. If there is a column of counts, how
-    many rows went into a count, and how many of them are bad. If there are earlier releases, their rows are among the
-    others, and `EARLIER` tells which they are.
+    The columns keep their names in the input, except the location and the count. If there is a column of counts, two
+    more columns have the number of rows of each count, and the number of bad rows among them. Rows of earlier releases,
+    if there are any, are marked by the column `EARLIER`.
     """
     count, names = rows.columns.count, [*rows.keys, "location", "count"]
     keys = [rows.key(name) for name in rows.keys]
@@ -256,7 +256,7 @@ def grouped(
         with about_personal():
             query = _joined(connection, query, personal, rows.type_of(rows.keys[0]))
         names += personal.names
-    # By bucket: a few short numbers are sorted in a fraction of the time that users take.
+    # Sorting by bucket, a small number, takes a fraction of the time of sorting by user.
     ordered = f"SELECT *, {_bucket('k0')} AS bucket FROM ({query}) ORDER BY bucket"
     for batch in connection.sql(ordered).to_arrow_reader(most):
         yield batch.rename_columns([*names, BUCKET])
@@ -270,11 +270,11 @@ def _grouping(rows: Rows, keys: Sequence[str], place: str, counted: str, after: 
 
 
 def _continued(connection: Any, rows: Rows, since: Rows, place: str, after: int | None) -> str:
-    """The rows of earlier releases in the columns of the others; what is no key of the input is nobody's."""
+    """The rows of earlier releases in the same columns; rows whose key cannot be in the input are dropped."""
     count = since.columns.count
     assert count is not None
     types = connection.sql(f"SELECT {', '.join(map(rows.key, rows.keys))} FROM {rows.table} LIMIT 0").types
-    # A key of another type would be in another bucket.
+    # A key of another type would fall into another bucket.
     keys = [f"TRY_CAST({key} AS {type_})" for key, type_ in zip(_keys_alike(rows, since), types, strict=True)]
     known = " AND ".join(f"{key} IS NOT NULL" for key in keys)
     counted = f"{_sum(since.column(count), since.type_of(count))}, true AS earlier"
@@ -282,7 +282,7 @@ def _continued(connection: Any, rows: Rows, since: Rows, place: str, after: int 
 
 
 def _keys_alike(rows: Rows, since: Rows) -> list[str]:
-    """The keys of earlier releases, as the input writes them."""
+    """The keys of earlier releases, in the types of the input."""
     pairs = zip(rows.keys, since.keys, strict=True)
     return [_alike(since.text_or_number(own), since.type_of(own), rows.type_of(name)) for name, own in pairs]
 
@@ -313,7 +313,7 @@ def _missing(connection: Any, rows: Rows, table: str, key: str, which: str) -> l
 
 
 def _joined(connection: Any, query: str, personal: Choices, user_type: DataType) -> str:
-    """The query with a column for each choice of users' own."""
+    """The query with one more column for each of the users' own choices."""
     key = _comparable(personal, user_type)
     users = f"SELECT {key} AS k FROM {personal.table}"
     repeated = f"SELECT k FROM ({users}) WHERE k IS NOT NULL GROUP BY k HAVING count(*) > 1 ORDER BY k LIMIT 1"
@@ -327,25 +327,25 @@ def _joined(connection: Any, query: str, personal: Choices, user_type: DataType)
 
 
 def _comparable(personal: Choices, user_type: DataType) -> str:
-    """The users of a personal table, as the input writes them."""
+    """The users of a personal table, in the type of the input."""
     return _alike(personal.column(personal.user), personal.type_of(personal.user), user_type)
 
 
 def _alike(key: str, given: DataType, wanted: DataType) -> str:
-    """The values of a column of one type, as one of another type writes them; null for what it cannot have."""
+    """The values of a column converted to another type; null if that type cannot hold them."""
     kind = plain_type(wanted)
     if not pa.types.is_integer(kind):
         return f"CAST({key} AS VARCHAR)"
     number = f"TRY_CAST({key} AS {'UBIGINT' if pa.types.is_unsigned_integer(kind) else 'BIGINT'})"
-    # DuckDB would round 1.4 to 1, who is somebody else.
+    # DuckDB would round 1.4 to 1, which is another user.
     as_given = "DOUBLE" if is_fraction(given) else "VARCHAR"
     return f"CASE WHEN CAST({number} AS {as_given}) = CAST({key} AS {as_given}) THEN {number} END"
 
 
 def _encoded(connection: Any, tables: Sequence[Rows]) -> list[str]:
-    """The location in each of some tables as a number that has a name: less to group, to sort and to hand over.
+    """Encode the locations of some tables as numbers, which are faster to group, sort and pass on than text.
 
-    That is where names are few and columns can be read on their own; else it is text.
+    This is done if there are few names and columns can be read separately. Otherwise locations stay text.
     """
     texts, native = [rows.text(rows.columns.location) for rows in tables], True
     for rows, text in zip(tables, texts, strict=True):
@@ -360,7 +360,7 @@ def _encoded(connection: Any, tables: Sequence[Rows]) -> list[str]:
 
 
 def _text(column: str, name: str, kind: DataType) -> str:
-    """The values of a column as text; the empty one is none, and bytes must be UTF-8."""
+    """The values of a column as text. The empty text becomes null, and bytes must be UTF-8."""
     if not is_bytes(plain_type(kind)):
         return f"nullif(CAST({column} AS VARCHAR), '')"
     why = literal(f"the column {quote(name)} has bytes that are not UTF-8 text")
@@ -382,7 +382,7 @@ def _visits(connection: Any, rows: Rows) -> str:
 
 
 def _sum(column: str, kind: DataType) -> str:
-    """The sum of the counts that are some, the number of those that are not, and of all."""
+    """The sum of the valid counts, the number of invalid ones, and the number of all."""
     whole, plain = f"TRY_CAST({column} AS BIGINT)", plain_type(kind)
     good = f"{whole} >= 0"
     if is_fraction(plain) or is_text(plain):
@@ -391,7 +391,7 @@ def _sum(column: str, kind: DataType) -> str:
         good += f" AND regexp_full_match({column}, {literal(_NUMBER)})"
     good = f"({good}) IS TRUE"
     total = f"sum({whole}) FILTER (WHERE {good})"
-    # A sum that no integer holds is of a user who is refused for the size anyway.
+    # If a sum overflows, the user is refused for the size anyway.
     return (
         f"CAST(CASE WHEN {total} > {_LARGEST} THEN {_LARGEST} ELSE {total} END AS BIGINT) AS counted, "
         f"count(*) FILTER (WHERE NOT {good}) AS bad, count(*) AS number"

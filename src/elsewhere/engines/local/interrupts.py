@@ -1,4 +1,4 @@
-"""Ctrl-C during a batch: it ends what DuckDB is doing, and says what is written."""
+"""Ctrl-C during a batch: it interrupts DuckDB, and the message says what has been written."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 
 from elsewhere.text import plural
 
-#: Seconds after which DuckDB is interrupted once more: an interrupt just before a query begins is lost.
+#: Seconds after which DuckDB is interrupted again, because an interrupt just before a query starts is lost.
 _AGAIN = 0.1
 
 
 @contextmanager
 def interruptible(connect: Callable[[], Any]) -> Iterator[Any]:
-    """A connection to DuckDB, in which Ctrl-C ends what the main thread has it do."""
+    """A connection to DuckDB in which Ctrl-C interrupts the query of the main thread."""
     connections: list[Any] = []
 
     def interrupt() -> None:
@@ -26,7 +26,7 @@ def interruptible(connect: Callable[[], Any]) -> Iterator[Any]:
             with suppress(Exception):
                 connection.interrupt()
 
-    # The thread that this takes is there first: where memory is short, an error is better before DuckDB has begun.
+    # Start the thread first: if memory is short, an error is better before DuckDB has started.
     with _on_ctrl_c(interrupt), closing(connect()) as connection:
         connections.append(connection)
         try:
@@ -37,10 +37,10 @@ def interruptible(connect: Callable[[], Any]) -> Iterator[Any]:
 
 @contextmanager
 def _on_ctrl_c(act: Callable[[], None]) -> Iterator[None]:
-    """Act in another thread as soon as Ctrl-C comes, again and again until the context is left.
+    """Call a function in another thread as soon as Ctrl-C arrives, repeatedly until the context ends.
 
-    Python raises KeyboardInterrupt when what the main thread has called returns, which may be minutes later. But it
-    writes the number of a signal to a socket at once. Outside of the main thread there is nothing to do.
+    Python raises KeyboardInterrupt only when the call in the main thread returns, which may be minutes later. But it
+    writes the signal's number to a socket at once. Outside the main thread there is nothing to do.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -74,7 +74,7 @@ def _on_ctrl_c(act: Callable[[], None]) -> Iterator[None]:
             yield
         except Exception:
             finish()
-            if interrupted.is_set():  # DuckDB looks for signals now and then, and makes an error of its own of this one
+            if interrupted.is_set():  # DuckDB sometimes checks for signals itself and raises its own error
                 raise KeyboardInterrupt from None
             raise
         finally:
@@ -83,7 +83,7 @@ def _on_ctrl_c(act: Callable[[], None]) -> Iterator[None]:
 
 @contextmanager
 def saying_what_is_written(parts: Callable[[], int]) -> Iterator[None]:
-    """Have a KeyboardInterrupt say how many parts there are, for the command line to show."""
+    """Add the number of written parts to a KeyboardInterrupt, for the command line to show."""
     try:
         yield
     except KeyboardInterrupt:

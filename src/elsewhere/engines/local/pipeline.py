@@ -44,24 +44,24 @@ from elsewhere.model.errors import InputError
 from elsewhere.plan import Plan
 from elsewhere.text import quote
 
-#: Rows of a part, unless the caller says another number.
+#: Rows per part, by default.
 PART_ROWS = 1 << 20
-#: Rows that a worker gets at a time: a user of its own takes long if there is anything to search.
+#: Rows that a worker gets at a time. Single users take long if they need a search.
 _PLAIN_ROWS, _TARGETED_ROWS, _SEARCHED_ROWS = 1 << 17, 1 << 14, 1 << 10
-#: Seconds after which results are kept that are not enough for a part yet.
+#: Seconds after which results that are not enough for a part are stored in a checkpoint.
 _CHECKPOINT_SECONDS = 5.0
 
 
 @dataclass
 class Progress:
-    """How far a batch is; handed to whoever shows it."""
+    """The progress of a batch, for display."""
 
     users: int = 0
     released: int = 0
     skipped_rows: int = 0
-    #: Seconds of all runs, up to the last part.
+    #: Seconds of all runs up to the last part.
     seconds: float = 0.0
-    #: About how many users there will be.
+    #: The approximate number of all users.
     expected: int | None = None
 
     def totals(self) -> dict[str, Any]:
@@ -71,7 +71,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Job:
-    """What a batch is about, and how it is to be done."""
+    """The input of a batch, and its settings."""
 
     plan: Plan
     rows: Rows
@@ -89,7 +89,7 @@ class Job:
 
     @property
     def chunk_rows(self) -> int:
-        """How many rows a worker gets at a time."""
+        """The number of rows that a worker gets at a time."""
         at_once = _TARGETED_ROWS if on_arrays(self.plan.policy) else _SEARCHED_ROWS
         return min(_PLAIN_ROWS if self.hides_at_once else at_once, self.part_rows)
 
@@ -98,18 +98,18 @@ class Job:
         return self.plan.policy.mechanism == "shared"
 
     def cuts(self) -> str:
-        """What the bytes of parts depend on beside the rows."""
+        """The settings that, besides the rows, decide the bytes of the parts."""
         return f"{grouping.BUCKET_BITS} {self.chunk_rows} {self.part_rows}" + (
             f" {BLOCK_USERS}" if self.is_shared else ""
         )
 
     def block_bits(self, connection: Any) -> int | None:
-        """How many first bits of users' hashes say who may share a release; None if nobody does."""
+        """The number of leading bits of users' hashes that decide who may share a release; None without sharing."""
         return block_bits(connection, self.rows, BLOCK_USERS) if self.is_shared else None
 
 
 def check_input(connection: Any, job: Job) -> list[str]:
-    """Raise if a sensitive name or the target means nothing to the users, unless that is allowed; return notes."""
+    """Raise if a sensitive name or the target matches nothing, unless that is allowed; return notes."""
     notes = job.rows.notes()
     if job.personal is not None:
         with about_personal():
@@ -128,7 +128,7 @@ def check_input(connection: Any, job: Job) -> list[str]:
 
 
 def run(connection: Any, job: Job, output: Output, report: Callable[[Progress], None] | None = None) -> Progress:
-    """Sanitize the users of the input that are not in the output yet, bucket by bucket."""
+    """Sanitize the users who are not in the output yet, bucket by bucket."""
     kept = output.checkpoints()
     progress = Progress(**output.totals)
     skipped = _Skipped(kept[-1].skipped if kept else progress.skipped_rows)
@@ -160,21 +160,21 @@ def run(connection: Any, job: Job, output: Output, report: Callable[[Progress], 
 
 
 class _Parts:
-    """Results on their way into parts: one is written while the next one is made, and what waits long is kept."""
+    """Collects results into parts. A part is written while the next is made, and long waits lead to a checkpoint."""
 
     def __init__(self, output: Output, skipped: _Skipped, writer: Executor, part_rows: int) -> None:
         self._output, self._skipped, self._writer, self._part_rows = output, skipped, writer, part_rows
         self._done = Progress(**output.totals)
         self._writing: Future[None] | None = None
         self._waiting: list[Batch | Table] = []
-        #: How many of those that wait are kept already.
+        #: How many waiting results are stored in checkpoints already.
         self._kept = 0
         self._rows, self._bucket = 0, 0
         self._begin = self._last = time.monotonic()
         self._before = self._done.seconds
 
     def add(self, results: Batch | Table, bucket: int, *, kept: bool = False) -> None:
-        """Take the results of all users up to a bucket, which may be kept from an earlier run."""
+        """Add the results of all users up to a bucket, which may come from a checkpoint of an earlier run."""
         self._waiting.append(results)
         self._kept += kept
         self._rows += pc.sum(pc.list_value_length(results.column("location"))).as_py() or 0
@@ -187,7 +187,7 @@ class _Parts:
             self._kept = len(self._waiting)
 
     def finish(self) -> Progress:
-        """Write what is left, and wait until all is written."""
+        """Write the remaining results, and wait until everything is written."""
         if self._waiting:
             self._finish_part()
         self._wait()
@@ -216,11 +216,11 @@ class _Parts:
 
 
 def _chunks(rows: Iterable[Batch], job: Job, bits: int | None) -> Iterator[Table]:
-    """The rows of whole buckets, some at a time; those of users who may share a release are together."""
+    """The rows of whole buckets, some at a time. Users who may share a release are in the same chunk."""
     if bits is None:
         yield from whole_users(rows, (BUCKET,), job.chunk_rows)
         return
-    # Where a block ends must not depend on how many rows its users have, but on their names alone.
+    # The end of a block must depend only on the users' names, not on the number of their rows.
     with_block = (_with_block(batch, grouping.BUCKET_BITS - bits) for batch in rows)
     for chunk in whole_users(with_block, (BLOCK,), 1):
         yield chunk.drop_columns([BLOCK])
@@ -238,7 +238,7 @@ def _joined(results: list[Batch | Table]) -> Table:
 
 
 class _Skipped:
-    """How many rows were left out, by bucket: rows are read ahead, and after a kill those not yet written once more."""
+    """The number of skipped rows by bucket. Rows are read ahead, and after a kill the unwritten ones are read again."""
 
     def __init__(self, before: int) -> None:
         self._before = before
@@ -248,12 +248,12 @@ class _Skipped:
         np.add.at(self._of, to_numpy(buckets), to_numpy(numbers))
 
     def until(self, bucket: int | None) -> int:
-        """Those of all buckets up to this one; None for all."""
+        """The number for all buckets up to this one; None means all buckets."""
         return self._before + int(self._of[: None if bucket is None else bucket + 1].sum())
 
 
 def _in_order(pool: Workers, chunks: Iterator[Table]) -> Iterator[tuple[Batch, int]]:
-    """The results of the chunks and the last bucket of each; a few are worked on at the same time."""
+    """The results of the chunks in order, with the last bucket of each; a few chunks are processed in parallel."""
     running: deque[tuple[Future[Batch], int]] = deque()
     for rows in chunks:
         running.append((pool.submit(rows.drop_columns([BUCKET])), rows.column(BUCKET)[-1].as_py()))
@@ -265,16 +265,16 @@ def _in_order(pool: Workers, chunks: Iterator[Table]) -> Iterator[tuple[Batch, i
 
 
 def versions() -> dict[str, str]:
-    """Of the programs that the bytes of the output depend on."""
+    """The versions of the libraries that the bytes of the output depend on."""
     return {name: version(name) for name in ("elsewhere", "duckdb", "pyarrow")}
 
 
 def _checked(batches: Iterable[Batch], job: Job, skipped: _Skipped) -> Iterator[Batch]:
-    """The rows that make sense; the others are counted, or end the run."""
+    """The valid rows; the others are counted, or end the run."""
     needed = (*job.rows.keys, "location")
     for batch in batches:
         count = batch.column("count")
-        if BAD not in batch.schema.names:  # visits are what they are
+        if BAD not in batch.schema.names:  # without counts, no row can be bad
             batch = batch.append_column(BAD, pa.nulls(len(batch), pa.int64())).append_column(NUMBER, count)
         bad = batch.column(BAD)
         missing = [name for name in needed if batch.column(name).null_count]

@@ -1,7 +1,7 @@
-"""Whether the quotes in a table of text are what Python's csv module takes for quotes, in a pass over its bytes.
+"""Check in one pass over the bytes that the quotes in a text table are valid for Python's csv module.
 
-Arrow reads such tables fast, but makes the best of a value that goes on after its closing quote, and of a quote that is
-never closed: that one swallows all rows after it.
+Arrow reads such tables fast, but it accepts a value that continues after its closing quote, and a quote that is never
+closed. The latter would swallow all rows after it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def check_quotes(stream: IO[bytes], delimiter: str, shown: str) -> None:
 
 @kernel
 def _walk(content: NDArray[Any], delimiter: int, state: int) -> tuple[int, int]:
-    """The state after some bytes, and how many lines ended; it stops at the first byte that is wrong."""
+    """The state after some bytes, and the number of lines; it stops at the first invalid byte."""
     lines = 0
     for byte in content:
         if byte == _LINE:

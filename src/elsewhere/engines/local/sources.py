@@ -1,4 +1,4 @@
-"""What a batch can read: a table of files, wherever they are, or a table that the caller holds."""
+"""The tables that a batch can read: files on any file system, or a table in memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from elsewhere.text import one_line, quote
 
 
 class File(NamedTuple):
-    """A file of a table, and what tells whether it has changed."""
+    """A file of a table, and the marks that change with it."""
 
     path: str
     size: int
@@ -23,19 +23,19 @@ class File(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """A table that DuckDB can read. Its columns are known by their position: names may be there twice."""
+    """A table that DuckDB can read. Its columns are identified by position, because names may occur twice."""
 
-    #: How messages call it.
+    #: Its name in messages.
     shown: str
     schema: Schema
-    #: SQL, or an object of Arrow's.
+    #: SQL, or an Arrow object.
     table: Any
     files: tuple[File, ...] = ()
-    #: The same files as they are when this is called.
+    #: Returns the files in their current state.
     files_now: Callable[[], tuple[File, ...]] = tuple
     #: Whether the rows can be read only once.
     once: bool = False
-    #: The columns that hold numbers.
+    #: The columns with numbers.
     numeric: tuple[str, ...] = ()
 
     @property
@@ -44,13 +44,13 @@ class Source:
         return isinstance(self.table, str)
 
     def check_unchanged(self) -> None:
-        """Raise if a file is not what it was before it was read."""
+        """Raise if a file has changed since it was read."""
         for before, now in zip(self.files, self.files_now(), strict=True):
             if before != now:
                 raise InputError(f"{quote(before.path)} changed while it was read; start again with a new output")
 
     def attach(self, connection: Any, name: str) -> str:
-        """Make the table known to DuckDB; what SQL calls it, with the columns c0, c1 and so on."""
+        """Register the table in DuckDB, with the columns c0, c1 and so on; return its name in SQL."""
         if isinstance(self.table, str):
             connection.execute(f"CREATE TEMP VIEW {name} AS FROM {self.table}")
         elif self.once:
@@ -63,14 +63,14 @@ class Source:
 
 
 def open_source(given: TableLike, argument: str, *, released: bool = False) -> Source:
-    """The table that an argument of a batch means; only if it is to be `released` may an earlier batch have made it."""
+    """The table that an argument of a batch names. The output of a batch is accepted only with `released`."""
     if isinstance(given, str | os.PathLike):
         from elsewhere.engines.local.table_files import open_files
 
         return open_files(given, argument, released)
     try:
         table = _as_arrow(given)
-    except Exception as error:  # of whatever library the table is
+    except Exception as error:  # any library's error is possible
         raise InputError(f"{argument} cannot be read as a table: {one_line(error)}", (argument,)) from None
     if table is None:
         kinds = "a path, an Arrow table, reader or dataset, or a data frame"
@@ -81,7 +81,7 @@ def open_source(given: TableLike, argument: str, *, released: bool = False) -> S
 
 
 def _as_arrow(given: TableLike) -> Any:
-    """An Arrow table, dataset or, for what is a stream, reader; None for something else."""
+    """An Arrow table, a dataset or, for a stream, a reader; None for anything else."""
     if isinstance(given, pa.Table | datasets().Dataset | pa.RecordBatchReader):
         return given
     home = type(given).__module__.partition(".")[0]
@@ -112,7 +112,7 @@ def _read_on(first: Any, frames: Iterator[Any]) -> Any:
 
 
 def plain_type(kind: DataType) -> DataType:
-    """The type of the values, however they are encoded."""
+    """The type of the values without their encoding."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
@@ -141,7 +141,7 @@ def is_bytes(kind: DataType) -> bool:
 
 
 def check_scalar(name: str, kind: DataType) -> None:
-    """Raise unless a column holds single values that have one text each."""
+    """Raise unless a column has scalar values with a unique text form."""
     value = plain_type(kind)
     types = pa.types
     too_long = types.is_decimal256(value) and value.precision > 38  # DuckDB would round it

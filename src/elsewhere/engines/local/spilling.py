@@ -1,4 +1,4 @@
-"""Where rows go that do not fit into memory: a folder that nobody else can read, and of which nothing stays."""
+"""A private temporary folder for rows that do not fit into memory. Nothing of it stays on the disk."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pathlib import Path
 
 from elsewhere.files import temporary_directory
 
-#: Seconds between two looks at the files in the folder.
+#: Seconds between two checks of the files in the folder.
 _PAUSE = 0.02
 
 
 @contextmanager
 def spill_folder(beside: Path | None) -> Iterator[Path]:
-    """A folder for DuckDB's temporary files, beside an output or where this machine keeps such files.
+    """A folder for DuckDB's temporary files, beside an output or in the system's temporary directory.
 
-    They hold rows of the input, so they lose their names while DuckDB has them open: when the process ends, however it
-    ends, the system frees them, even if nobody is left to remove the folder.
+    The files contain rows of the input, so they are unlinked while DuckDB has them open. When the process ends, however
+    it ends, the system frees them, even if nothing removes the folder.
     """
     name = "elsewhere-spill" if beside is None else _name(beside)
     with temporary_directory(name, None if beside is None else _existing(beside.parent)) as folder:
@@ -37,12 +37,12 @@ def spill_folder(beside: Path | None) -> Iterator[Path]:
 
 
 def remove_left(beside: Path | None, own: Path) -> None:
-    """Remove what a machine that went down left of other runs with the same output, of which none is at work."""
+    """Remove folders that a crash left from earlier runs with the same output; no such run is active."""
     if beside is None:
         return
     begin = f"{_name(beside)}-"
     for left in own.parent.glob(f"{begin}*"):
-        # Not those of an output whose name begins like this one's.
+        # Leave the folders of an output whose name starts with this one's.
         if left != own and len(left.name) == len(own.name) and "-" not in left.name.removeprefix(begin):
             shutil.rmtree(left, ignore_errors=True)
 
@@ -56,11 +56,11 @@ def _existing(folder: Path) -> Path:
 
 
 def _take_names(folder: Path, ended: threading.Event) -> None:
-    """Put an empty file in the place of each file that has something in it; whoever has the old one open keeps it."""
+    """Replace each non-empty file by an empty one; a process that has the old file open can still use it."""
     empty = folder / "empty"
     while not ended.wait(_PAUSE):
         for file in folder.glob("*.tmp"):
-            with suppress(OSError):  # it is gone already
+            with suppress(OSError):  # it no longer exists
                 if file.stat().st_size:
                     empty.touch(mode=0o600)
                     empty.replace(file)

@@ -1,4 +1,4 @@
-"""What became of all users of a batch on this machine, in figures."""
+"""The summary of a batch on this machine."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _FIGURES = ("mean_quality_loss", "median_quality_loss", "largest_quality_loss", 
 
 
 def summarised(progress: Progress, output: Output, policy: Policy) -> dict[str, Any]:
-    """The totals of all outcomes, what each of the sensitive names hid, and why users got no release."""
+    """The totals of all outcomes, what each sensitive name hid, and why users got no release."""
     names = policy.sensitive
     summary: dict[str, Any] = {"private": PRIVATE, "users": progress.users, "released": progress.released}
     summary |= {"skipped_rows": progress.skipped_rows, "without_release": progress.users - progress.released}
     summary |= {"failed_checks": 0, "merged_spellings": 0, "hidden": hidden_by_name(names, ()), "reasons": {}}
     if not output.outcomes():
         return summary
-    # One thread adds figures up in one order.
+    # With one thread, sums are always in the same order.
     with opened({"threads": 1}) as connection:
         _attach(connection, output)
         found = connection.sql(
@@ -48,7 +48,7 @@ def summarised(progress: Progress, output: Output, policy: Policy) -> dict[str, 
         summary["hidden"] = hidden_by_name(names, by_name)
         if policy.mechanism == "shared":
             summary["shared"] = _shared(connection, policy)
-        # Figures in a reason are the user's; the same reason with other figures is the same reason.
+        # Figures in a reason differ from user to user, so they are ignored when reasons are counted.
         summary["reasons"] = dict(
             connection.sql(
                 r"SELECT regexp_replace(reason, '[0-9][0-9.e+-]*', '#', 'g') AS why, count(*) "
@@ -70,7 +70,7 @@ def _attach(connection: Any, output: Output) -> None:
 
 
 def _shared(connection: Any, policy: Policy) -> dict[str, Any]:
-    """How many users of each kind share a release, and what the certificate proves."""
+    """The number of users of each kind who share a release, and what the certificate proves."""
     kinds = connection.sql(
         "SELECT has_secret, count(*), count(*) FILTER (WHERE is_shared) FROM outcomes WHERE has_secret IS NOT NULL "
         "GROUP BY has_secret"

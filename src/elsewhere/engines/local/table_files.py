@@ -33,9 +33,9 @@ from elsewhere.histories.delimited import guess_delimiter
 from elsewhere.model.errors import InputError
 from elsewhere.text import one_line, quote
 
-#: What DuckDB and Arrow read of a text at a time: no row may be longer.
+#: Bytes of text that DuckDB and Arrow read at a time. No row may be longer.
 _BLOCK = 1 << 22
-#: What is read of a text to see its header and its first rows.
+#: Bytes of text that are read to find the header and the first rows.
 _HEAD = 1 << 20
 _WILD = re.compile(r"[*?[]")
 _PART = re.compile(r"part-\d{5}\.parquet")
@@ -43,7 +43,7 @@ _PART = re.compile(r"part-\d{5}\.parquet")
 
 @dataclass(frozen=True)
 class Found:
-    """The files of a table: the folder that they are in, and each with its path from there."""
+    """The files of a table: their folder, and the path of each file from there."""
 
     place: Location
     folder: str
@@ -59,16 +59,16 @@ class Found:
         return tuple(File(self._address(info.path), info.size, info.mtime_ns or 0) for info in self.infos)
 
     def files_now(self) -> tuple[File, ...]:
-        """The same files, as they are by now."""
+        """The same files in their current state."""
         return replace(self, infos=self.place.filesystem.get_file_info(self.paths)).files
 
     @property
     def partitions(self) -> list[list[str]]:
-        """For each file the columns whose values are in the names of its folders."""
+        """For each file, the columns whose values are in its folder names."""
         return [partition_names(name) for name in self.names]
 
     def shown(self, path: str) -> str:
-        """A file, as the caller would write it."""
+        """A file as the caller would write it."""
         if self.place.is_local and not Path(self.place.shown).is_absolute():
             return os.path.relpath(path)
         return self._address(path)
@@ -78,7 +78,7 @@ class Found:
 
 
 def open_files(given: str | os.PathLike[str], argument: str, released: bool = False) -> Source:
-    """The table at a path or an address: a file, a folder, or a pattern; releases of an earlier batch, or none."""
+    """The table at a path or an address: a file, a folder or a pattern. `released` says whether a batch wrote it."""
     place = locate(given, argument)
     with store_errors(place.shown):
         found = _find(place)
@@ -88,7 +88,7 @@ def open_files(given: str | os.PathLike[str], argument: str, released: bool = Fa
 
 
 def _check_finished(place: Location) -> None:
-    """Raise if a folder of releases lacks what a batch writes last."""
+    """Raise if a folder of releases lacks the file that a batch writes last."""
     folder, success = place.filesystem.get_file_info([place.path, f"{place.path}/{SUCCESS}"])
     if folder.type == pa_fs.FileType.Directory and success.type == pa_fs.FileType.NotFound:
         raise unfinished(place.shown)
@@ -112,7 +112,7 @@ def _find(place: Location) -> Found:
 def _below(place: Location, folder: str, infos: Sequence[Any]) -> Found:
     by_name = {info.path[len(folder) + 1 :]: info for info in infos}
     names = table_files(place.shown, by_name)
-    if place.is_local:  # links may lead to one file in several ways
+    if place.is_local:  # links may lead to one file by several paths
         names = [*{os.path.realpath(by_name[name].path): name for name in reversed(names)}.values()][::-1]
     return Found(place, folder, names, [by_name[name] for name in names])
 
@@ -120,13 +120,13 @@ def _below(place: Location, folder: str, infos: Sequence[Any]) -> Found:
 def _listed(place: Location, folder: str) -> list[Any]:
     found = place.filesystem.get_file_info(pa_fs.FileSelector(folder, allow_not_found=True, recursive=True))
     broken = (path for path in Path(folder).rglob("*") if path.is_symlink() and not path.exists())
-    for path in broken if place.is_local else ():  # Arrow leaves it out
+    for path in broken if place.is_local else ():  # Arrow skips broken links
         raise InputError(f"{quote(str(path))} is a link that leads nowhere")
     return [info for info in found if info.type == pa_fs.FileType.File]
 
 
 def _matching(place: Location, pattern: str, folder: str) -> list[Any]:
-    """The files whose names match, and those below folders whose names do."""
+    """The files whose names match, and the files below folders whose names match."""
     if place.is_local:
         found = place.filesystem.get_file_info(glob(pattern, recursive=True))  # noqa: PTH207 (of any path)
         folders = [info.path for info in found if info.type == pa_fs.FileType.Directory]
@@ -138,7 +138,7 @@ def _matching(place: Location, pattern: str, folder: str) -> list[Any]:
 
 
 def _regular(pattern: str) -> str:
-    """A pattern of paths as a regular expression: only ** goes beyond a slash."""
+    """A pattern of paths as a regular expression: only ** crosses slashes."""
     parts = re.split(r"(\*\*/?|\*|\?|\[[^]]+\])", pattern)
     wild = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     return "".join(
@@ -156,7 +156,7 @@ def _parquet(found: Found, released: bool) -> Source:
             schemas.append(parquet.schema_arrow.remove_metadata())
     schema, same = _one_schema(found, schemas)
     numeric = tuple(field.name for field in schema if is_number(field.type))
-    # DuckDB would take columns from folders above the input, and a backslash for an escape.
+    # DuckDB would also read columns from folders above the input, and treat a backslash as an escape.
     if found.place.is_local and not found.partitions[0] and not any("\\" in path for path in found.paths):
         listed = ", ".join(literal(escape(path)) for path in found.paths)
         table: Any = f"read_parquet([{listed}], hive_partitioning = false, union_by_name = {str(not same).lower()})"
@@ -166,7 +166,7 @@ def _parquet(found: Found, released: bool) -> Source:
 
 
 def _is_release(parquet: Any) -> bool:
-    """Whether this is a part that a batch wrote: nothing else leaves out so much that a file usually says."""
+    """Whether a batch wrote this part. Other programs write metadata and statistics, which a release does not have."""
     metadata = parquet.metadata
     if parquet.schema_arrow.names[-2:] != ["location", "count"] or metadata.metadata or not metadata.num_row_groups:
         return False
@@ -175,7 +175,7 @@ def _is_release(parquet: Any) -> bool:
 
 
 def _one_schema(found: Found, schemas: Sequence[Schema]) -> tuple[Schema, bool]:
-    """The columns of all files, those of their folders last, and whether all are of the same types."""
+    """The columns of all files, those of their folders last, and whether their types agree."""
     shown = [found.shown(path) for path in found.paths]
     names = [[*schema.names, *more] for schema, more in zip(schemas, found.partitions, strict=True)]
     check_one_schema(zip(shown, names, strict=True))
@@ -194,7 +194,7 @@ def _one_schema(found: Found, schemas: Sequence[Schema]) -> tuple[Schema, bool]:
 
 
 def _check_partitions(found: Found, columns: Sequence[str]) -> None:
-    """Raise if the name of a folder says again what a column or another folder says."""
+    """Raise if a folder name has a column that the file or another folder also has."""
     for at, name in enumerate(found.partitions[0]):
         if name in (*columns, *found.partitions[0][:at]):
             told = f"the column {quote(name)} is both in the files and in the names of their folders"
@@ -202,7 +202,7 @@ def _check_partitions(found: Found, columns: Sequence[str]) -> None:
 
 
 def _kind(type_: Any) -> str:
-    """What two columns of one name must share: numbers of several widths are numbers."""
+    """The kind of type that columns of one name must share: numbers of different widths agree."""
     kind = plain_type(type_)
     if is_text(kind):
         return "text"
@@ -221,7 +221,7 @@ def _dataset(found: Found, file_format: Any, schema: Schema) -> Any:
 
 
 class _Head(NamedTuple):
-    """The beginning of a table of text: its delimiter, its header, the rows up to that, and some rows after it."""
+    """The beginning of a text table: its delimiter, its header, the number of rows before it, and some rows."""
 
     delimiter: str
     header: list[str]
@@ -244,7 +244,7 @@ def _text(found: Found) -> Source:
                 f"two files have different delimiters or byte order marks: {quote(shown[0])} and {quote(file)}"
             )
     columns = [f"c{at}" for at in range(len(heads[0].header))]
-    # No part of the dialect but the delimiter is guessed: a quote, an escape or a comment would change values.
+    # Only the delimiter is guessed: a guessed quote, escape or comment character would change values.
     file_format = datasets().CsvFileFormat(
         pa_csv.ParseOptions(delimiter=heads[0].delimiter, newlines_in_values=True),
         read_options=pa_csv.ReadOptions(column_names=columns, skip_rows_after_names=heads[0].skipped,
@@ -271,7 +271,7 @@ def _head(found: Found, path: str) -> _Head:
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     header: list[str] = []
     skipped, sample = 0, list[list[str]]()
-    with suppress(csv.Error, StopIteration):  # where it is cut, or a value is long, there is no sample
+    with suppress(csv.Error, StopIteration):  # a truncated row or a long value ends the sample
         while not any(map(str.strip, header)):
             header = next(rows)
             skipped += 1
@@ -290,5 +290,5 @@ def _reading(shown: str) -> Iterator[None]:
 
 
 def literal(text: str) -> str:
-    """The text as SQL writes it."""
+    """The text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"

@@ -1,7 +1,7 @@
 """The program of a worker process: it answers chunks of rows until its standard input ends.
 
-Messages are pickles, and tables in them are streams of Arrow. The first one has a plan, those after it have rows. An
-answer has a batch, or else the error that ends this process.
+Messages are pickles, and the tables in them are Arrow streams. The first message has a plan, and the others have rows.
+An answer has a batch, or the error that ends this process.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def from_bytes(content: bytes) -> Table:
 
 def main() -> None:
     """Answer tasks from standard input on standard output, one after the other."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the one that started this one decides
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the parent decides what to do
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nothing that prints may get into the answers
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # so that no print ends up in the answers
     tasks: SimpleQueue[Task] = SimpleQueue()
     threading.Thread(target=_receive, args=(sys.stdin.buffer, tasks.put), daemon=True).start()
     try:
@@ -54,11 +54,11 @@ def main() -> None:
     except BaseException as error:
         send(answers, (None, _portable(error)))
     finally:
-        os._exit(1)  # the thread still reads, which Python does not end well with
+        os._exit(1)  # a regular exit would hang on the thread that still reads
 
 
 def _receive(file: IO[bytes], put: Callable[[Task], None]) -> None:
-    """Take tasks in while others are answered, and end with the process that sends them, however that ends."""
+    """Read tasks while others are answered, and exit if the parent process ends for any reason."""
     try:
         while True:
             put(pickle.load(file))
@@ -81,7 +81,7 @@ def _answer_all(get: Callable[[], Task], put: Callable[[Answer], None]) -> None:
 
 
 class _Missing(MetaPathFinder):
-    """Numba loads SciPy if it is there, for linear algebra: a quarter of a second for what no kernel does."""
+    """Hides SciPy from Numba: loading it takes a quarter of a second, and no kernel uses linear algebra."""
 
     def find_spec(self, fullname: str, path: object, target: object = None) -> None:
         if fullname == "scipy":
@@ -89,7 +89,7 @@ class _Missing(MetaPathFinder):
 
 
 def _portable(error: BaseException) -> BaseException:
-    """The error with where it came from, or an account of one that cannot be pickled."""
+    """The error with its traceback as a note, or a substitute if it cannot be pickled."""
     error.add_note("in a worker process:\n" + "".join(traceback.format_exception(error)).rstrip())
     try:
         again: Any = pickle.loads(pickle.dumps(error))

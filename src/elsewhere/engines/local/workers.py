@@ -1,7 +1,7 @@
-"""Workers that answer chunks of rows at the same time: threads of this process, or processes of their own.
+"""Workers that answer chunks of rows in parallel: threads of this process, or separate processes.
 
-Processes are started as programs and not by `multiprocessing`, which would import the main module of the caller again
-and so ask every script for a guard, and which has none for daemonic processes.
+Processes are started as programs, not by `multiprocessing`. That would import the caller's main module again, so every
+script would need a guard, and daemonic processes could not use it.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ except BaseException as error:
 else:
     main()
 """
-#: One after the other, so that nobody waits long for the end of one.
+#: Modules to preload, one after the other, so that stopping never has to wait for all of them.
 _PRELOADED = ("numba", "elsewhere.engines.preload")
-#: The options of Python that say where it looks for modules, and whether it writes them.
+#: Python's options for the module search path and for writing bytecode.
 _FLAGS = {"isolated": "-I", "ignore_environment": "-E", "no_user_site": "-s", "no_site": "-S",
           "dont_write_bytecode": "-B"}  # fmt: skip
 
@@ -58,18 +58,18 @@ class Workers(Protocol):
 def workers(
     plan: Plan, allow_unchanged: bool, keys: tuple[str, ...], number: int, at_once: bool = False, few: bool = False
 ) -> AbstractContextManager[Workers]:
-    """Workers for a plan, which get ready at once. Leaving on an error does not wait for chunks of processes.
+    """Start workers for a plan. Leaving the context on an error does not wait for the chunks of processes.
 
-    If users are answered all `at_once`, nearly all the work is in kernels, which let other threads run. Answering them
-    one by one takes processes, because Python leads it. A search of one worker is left to the thread that asks, where
-    Ctrl-C ends it. A `few` rows are answered there, too, before anything else could be ready.
+    If users are answered all `at_once`, nearly all work is in kernels, which release the GIL, so threads suffice.
+    Answering users one by one is mostly Python code and needs processes. With a single worker, the calling thread does
+    the work, so that Ctrl-C can end it. A `few` rows are also answered there, before workers would be ready.
     """
     if few:
         kernel = _Kernel(plan, allow_unchanged, keys)
-        # A row may be a whole list of locations.
+        # A row may have a whole list of locations.
         return nullcontext(_Caller(lambda rows: soonest(lambda: kernel.answer(rows), len(rows) <= FEW_ROWS)))
     if hides_at_once(plan.policy) or (at_once and number > 1):
-        answers = Answers()  # one search for all threads
+        answers = Answers()  # shared, so that no question is searched twice
         return _threads([_Kernel(plan, allow_unchanged, keys, answers) for _ in range(number)])
     if number == 1:
         return _caller(_Kernel(plan, allow_unchanged, keys))
@@ -77,7 +77,7 @@ def workers(
 
 
 class _Kernel:
-    """The kernel with what it knows about a plan, which one thread at a time may use."""
+    """The kernel with its caches for a plan. Only one thread may use it at a time."""
 
     def __init__(
         self, plan: Plan, allow_unchanged: bool, keys: tuple[str, ...], answers: Answers | None = None
@@ -88,12 +88,12 @@ class _Kernel:
         return sanitize_users(self._plans, rows, self._keys)
 
     def answer_when_loaded(self, loaded: Future[Any], rows: Table) -> Batch:
-        loaded.result()  # else, where loading fails, two threads that load would each tell another story
+        loaded.result()  # if loading fails, all threads must raise the same error
         return self.answer(rows)
 
 
 class _Caller:
-    """Answers in the thread that asks, before it goes on."""
+    """Answers in the calling thread."""
 
     number = 1
 
@@ -110,7 +110,7 @@ class _Caller:
 
 
 class _Pool:
-    """A thread for each of some functions that answer: whichever is free takes the next chunk."""
+    """One thread per answering function; whichever is free takes the next chunk."""
 
     def __init__(self, threads: ThreadPoolExecutor, answering: Sequence[Callable[[Table], Batch]]) -> None:
         self.number = len(answering)
@@ -144,14 +144,14 @@ def _threads(kernels: Sequence[_Kernel]) -> Iterator[Workers]:
 
 @contextmanager
 def _preloading() -> Iterator[Future[Any]]:
-    """Load what answering takes while rows are grouped."""
+    """Preload the modules for answering while rows are grouped."""
     with _ending(ThreadPoolExecutor(1)) as thread:
         yield [thread.submit(import_module, module) for module in _PRELOADED][-1]
 
 
 @contextmanager
 def _ending(threads: ThreadPoolExecutor) -> Iterator[ThreadPoolExecutor]:
-    """Threads that finish what they have begun, and nothing else, when the context is left."""
+    """Threads that finish their current task, and start no other, when the context ends."""
     with threads:
         try:
             yield threads
@@ -170,7 +170,7 @@ def _processes(content: bytes, number: int) -> Iterator[Workers]:
                 yield _Pool(threads, [process.answer for process in processes])
             except BaseException:
                 for process in processes:
-                    process.kill()  # which ends what the threads have begun
+                    process.kill()  # this ends the current tasks of the threads
                 raise
     finally:
         for process in processes:
@@ -178,21 +178,21 @@ def _processes(content: bytes, number: int) -> Iterator[Workers]:
 
 
 class _Process:
-    """A worker process, which is asked by one thread at a time."""
+    """A worker process. Only one thread may call it at a time."""
 
     def __init__(self, content: bytes) -> None:
         flags = [option for name, option in _FLAGS.items() if getattr(sys.flags, name)]
-        # In a group of its own, Ctrl-C does not reach it while it starts; with -P, modules of the current folder don't.
+        # In its own process group, Ctrl-C cannot reach it while it starts; -P keeps out modules of the current folder.
         self._process = Popen([sys.executable, *flags, "-P", "-c", _PROGRAM], stdin=PIPE, stdout=PIPE, process_group=0)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._tasks, self._answers = self._process.stdin, self._process.stdout
-        with suppress(OSError):  # whoever asks will learn why it ended
+        with suppress(OSError):  # the next call will report why it ended
             send(self._tasks, _module_path())
             send(self._tasks, content)
 
     def answer(self, rows: Table) -> Batch:
-        with suppress(OSError):  # it may have left word why it ended
+        with suppress(OSError):  # it may have sent the reason why it ended
             send(self._tasks, to_bytes(rows))
         try:
             answer, error = pickle.load(self._answers)
@@ -206,7 +206,7 @@ class _Process:
         self._process.kill()
 
     def close(self) -> None:
-        """End the process, which no thread is asking any more."""
+        """End the process. No thread may be calling it."""
         self._process.kill()
         self._process.wait()
         with suppress(OSError):
@@ -224,6 +224,6 @@ class _Process:
 
 
 def _module_path() -> list[str]:
-    """Where this process finds modules, wherever the current folder is, and at last where it found this package."""
+    """The module search path of this process with absolute folders, and the folder of this package at the end."""
     own = Path(__file__).parents[2]
     return [*(str(Path(entry).absolute()) for entry in sys.path if entry), str(own)]

@@ -28,14 +28,14 @@ from elsewhere.plan import Plan
 from elsewhere.text import quote
 
 _Path: TypeAlias = str | os.PathLike[str]
-# On a plain file system Spark would leave a file of checksums beside each part.
+# On a plain file system, Spark would otherwise leave a checksum file beside each part.
 _RELEASE = {"fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem", "fs.file.impl.disable.cache": "true"}
 _PRIVATE = {**_RELEASE, "fs.permissions.umask-mode": "077"}
 
 
 @dataclass(frozen=True)
 class _Folders:
-    """Where the releases go, and what is private about them."""
+    """The folders of the releases and of the private report."""
 
     releases: str
     private: str
@@ -74,10 +74,10 @@ def run(
 ) -> dict[str, Any]:
     """Sanitize the users of a DataFrame, or of the files at a path, and write the releases to a folder.
 
-    Paths are Spark's, on any file system that it knows. A DataFrame brings its own session. Nothing is written before
-    all rows have been read and found sound. With `partition_by`, some of the `keys`, the output has a folder for each
-    of their values. `accept` is called with the private summary before the releases are written, and may raise. The
-    other arguments are those of `sanitize`. Returns the private summary.
+    Paths are Spark's, on any file system that it supports. A DataFrame brings its own session. Nothing is written
+    before all rows have been read and validated. With `partition_by`, some of the `keys`, the output has a folder for
+    each of their values. `accept` is called with the private summary before the releases are written, and may raise.
+    The other arguments are those of `sanitize`. Returns the private summary.
     """
     start = monotonic()
     folders = _Folders.of(output, report)
@@ -124,7 +124,7 @@ def _table(spark: SparkSession, source: _Path | DataFrame, *, released: bool = F
 
 
 def _checked(results: DataFrame, table: Table, roles: Roles, plan: Plan, on_error: str, names: Sequence[str]) -> int:
-    """How many rows make no sense; raise if the input is not what it should be. This computes the results."""
+    """The number of invalid rows; raise if the input is invalid. This computes the results."""
     found = results.filter(sql.isnotnull(CHECK)).select(f"{CHECK}.*").collect()
     if problems := sorted(row["problem"] for row in found if row["problem"] is not None):
         raise InputError(problems[0])
@@ -144,7 +144,7 @@ def _checked(results: DataFrame, table: Table, roles: Roles, plan: Plan, on_erro
 def _write_private(
     users: DataFrame, private: str, plan: Plan, table: Table, start: float, known: dict[str, Any]
 ) -> dict[str, Any]:
-    """Write the outcomes, and the summary, which is returned as well."""
+    """Write the outcomes and the summary; return the summary."""
     spark = users.sparkSession
     outcomes(users).write.options(compression="zstd", **_PRIVATE).parquet(f"{private}/outcomes")
     summary = summarised(spark.read.parquet(escaped(f"{private}/outcomes")), plan.policy) | known
@@ -155,7 +155,7 @@ def _write_private(
 
 
 def _write_releases(users: DataFrame, folder: str, partition_by: Sequence[str]) -> None:
-    """Write the releases, after everything else: their _SUCCESS says that all is there."""
+    """Write the releases after everything else: their _SUCCESS says that the batch is complete."""
     found = releases(users)
     if partition_by:
         others = [name for name in key_names(users) if name not in partition_by]

@@ -1,6 +1,6 @@
-"""The kernel on the executors, and what it finds out about the rows on its way: data, not messages or counters.
+"""The kernel on the executors, and its findings about the rows, which are returned as data.
 
-Counters would count the rows of a task again that was lost and run once more, and messages go to logs.
+Spark's counters would count the rows of a rerun task twice, and messages would go to logs.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from elsewhere.engines.spark.delimited import PROBLEM
 from elsewhere.engines.users import EARLIER
 from elsewhere.plan import Plan
 
-#: The column of what was found out: null in the rows of users, and in one more row for each partition it is not.
+#: The column of findings: null in the rows of users, and set in one extra row per partition.
 CHECK = "__check"
-#: Columns of our own: rows that were added up, and those of them that make no sense.
+#: Internal columns: the number of rows that were added up, and the number of invalid ones.
 ROWS, BAD = "__rows", "__bad"
 CHECK_TYPE = pa.struct(
     {"skipped": pa.int64(), "bad": pa.string(), "problem": pa.string(), "names": pa.list_(pa.string()),
@@ -28,14 +28,14 @@ CHECK_TYPE = pa.struct(
 
 
 def checked_schema(keys: Iterable[Any]) -> Schema:
-    """The results of the kernel, and what was found out about the rows."""
+    """The schema of the kernel's results with the column of findings."""
     return result_schema(keys).append(pa.field(CHECK, CHECK_TYPE))
 
 
 def sanitize_checked(
     plan: Plan, batches: Iterable[Batch], *, keys: Sequence[str], allow_unchanged: bool = False
 ) -> Iterator[Batch]:
-    """The results of the users whose rows make sense, then one row about all rows."""
+    """The results of the users with valid rows, then one row with the findings about all rows."""
     check = _Check(plan, keys)
     schema = None
     for results in sanitize_batches(plan, check.sound(batches), keys=keys, allow_unchanged=allow_unchanged):
@@ -47,7 +47,7 @@ def sanitize_checked(
 
 
 class _Check:
-    """What is found out about the rows of a partition."""
+    """The findings about the rows of a partition."""
 
     def __init__(self, plan: Plan, keys: Sequence[str]) -> None:
         self._plan, self._names = plan, keys
@@ -66,7 +66,7 @@ class _Check:
         }  # fmt: skip
 
     def sound(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        """The rows that make sense; the others are counted, and the first of them is described."""
+        """The valid rows; invalid rows are counted, and the first of them is described."""
         for batch in batches:
             self.keys = [batch.schema.field(name) for name in self._names]
             bad = batch.column(BAD)

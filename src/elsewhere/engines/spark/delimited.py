@@ -1,7 +1,7 @@
 """CSV and TSV on Spark: Spark finds and spreads the lines, and Python's own csv module reads them on the executors.
 
-Spark's parser has another dialect and would make the best of a broken file. This one is as strict as the other readers
-of the package. What is wrong with a file is a row of its own: what an executor raises would go to its log.
+Spark's parser has another dialect and tolerates broken files. This one is as strict as the other readers of the
+package. An error in a file becomes a row of the result, because an exception of an executor would go to its log.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from elsewhere.engines.spark.paths import partition_values, plain_name
 from elsewhere.model.errors import InputError
 from elsewhere.text import one_line, plural, quote
 
-#: The column that says what is wrong with a file.
+#: The column with the error in a file.
 PROBLEM = "__problem"
-#: Rows that are handed on at a time.
+#: Rows that are passed on at a time.
 _ROWS = 1 << 13
 _SPLIT = "; if its values have line breaks, set spark.sql.files.maxPartitionBytes to more than the size of the file"
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What all files have in common."""
+    """The properties that all files share."""
 
     #: The folder below which names such as month=5 are columns.
     folder: str
-    #: The file whose header is everybody's.
+    #: The file whose header applies to all files.
     first: str
     header: tuple[str, ...]
     delimiter: str
@@ -46,7 +46,7 @@ class Block:
 
     file: str
     start: int
-    #: Whether the file goes on after it.
+    #: Whether the file continues after it.
     cut: bool
 
     @classmethod
@@ -67,7 +67,7 @@ def parsed(layout: Layout, batches: Iterable[Batch]) -> Iterator[Batch]:
 
 
 def _runs(batch: Batch) -> Iterator[tuple[str, Batch]]:
-    """The lines of one block after the other."""
+    """The lines of each block, one block after the other."""
     encoded = pc.run_end_encode(batch.column(0))
     start = 0
     for block, end in zip(encoded.values.to_pylist(), encoded.run_ends.to_pylist(), strict=True):
@@ -109,7 +109,7 @@ def _column(layout: Layout, name: str, rows: list[list[str]], of_folders: dict[s
 
 
 def _texts(lines: Iterable[Batch], block: Block) -> Iterator[Iterable[str]]:
-    """The lines as text, each with its end; Spark cuts at line feeds alone."""
+    """The lines as text, each with its line ending; Spark splits only at line feeds."""
     before = 0
     for chunk in lines:
         try:
@@ -123,7 +123,7 @@ def _texts(lines: Iterable[Batch], block: Block) -> Iterator[Iterable[str]]:
 
 def _ended(text: str) -> Sequence[str]:
     whole = f"{text}\n"
-    # A carriage return ends a line, too, unless it is quoted, which the csv module knows.
+    # A carriage return also ends a line, unless it is quoted; the csv module decides that.
     return (whole,) if "\r" not in text[:-1] else list(io.StringIO(whole, newline=""))
 
 

@@ -1,4 +1,4 @@
-"""The files of a table, found and read by Spark: on any file system that it knows, and through Spark Connect, too."""
+"""Find and read the files of a table with Spark, on any file system that it supports, also through Spark Connect."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from elsewhere.text import quote
 
 #: Footers that are read at the same time.
 _THREADS = 16
-# A file that is missing or broken is an error, whatever the session thinks of such files.
+# A missing or broken file is an error, whatever the settings of the session.
 _STRICT = {"recursiveFileLookup": "true", "ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
 
 
@@ -44,13 +44,13 @@ class Table:
 
     columns: Sequence[str]
     types: Mapping[str, DataType]
-    #: Those with numbers.
+    #: The columns with numbers.
     numeric: Sequence[str]
-    #: The named columns, and `PROBLEM`: what is wrong with the file of a row.
+    #: Returns the named columns, and `PROBLEM`: the error in the file of a row.
     read: Callable[[Sequence[str]], DataFrame]
     #: The files with their sizes, or how many there are.
     lineage: list[dict[str, Any]] | int = 0
-    #: The folder that all files below it are of, if it is one.
+    #: The folder of the table, if it is one.
     folder: str | None = None
 
 
@@ -63,7 +63,7 @@ def frame_table(frame: DataFrame) -> Table:
 def file_table(spark: SparkSession, path: str, *, released: bool = False) -> Table:
     """The files at a path as a table: a file, a folder of any depth, or a pattern.
 
-    Only if it is to be `released` may an earlier batch have made it.
+    The output of a batch is accepted only with `released`.
     """
     folder, files = _files_at(spark, path, released)
     lineage = [{"file": file, "bytes": size} for file, size in files.items()]
@@ -85,12 +85,12 @@ def exists(spark: SparkSession, pattern: str) -> bool:
 
 
 def column(name: str) -> Column:
-    """The column of that very name."""
+    """The column with exactly this name."""
     return sql.col("`" + name.replace("`", "``") + "`")
 
 
 def _files_at(spark: SparkSession, path: str, released: bool) -> tuple[str, dict[str, int]]:
-    """The files of the table at a path with their sizes, and the folder below which their folders say something."""
+    """The files of the table at a path with their sizes, and the folder below which folder names are columns."""
     start = path.rstrip("/")
     listed = _listed(spark, escaped(path))
     if listed is None and is_pattern(path):
@@ -111,7 +111,7 @@ def _listed(spark: SparkSession, pattern: str) -> dict[str, int] | None:
     """The files at a path or a pattern, at any depth, with their sizes; None if there is nothing."""
     if not exists(spark, pattern):
         return None
-    # Without the contents nothing is read but the list.
+    # Without the column of contents, Spark only lists the files.
     found = spark.read.format("binaryFile").options(**_STRICT).load(pattern).select("path", "length")
     return {row["path"]: row["length"] for row in found.collect()}
 
@@ -142,7 +142,7 @@ def _parquet_table(spark: SparkSession, folder: str, files: list[str]) -> Table:
 
 
 def _partition_value(folder: str, name: str) -> Column:
-    """What the names of folders say about a row, as `partition_values` reads it."""
+    """The values that the folder names give for a row, as `partition_values` reads them."""
     file = sql.url_decode(sql.replace("_metadata.file_path", sql.lit("+"), sql.lit("%2B")))
     value = sql.regexp_extract(sql.substring(file, len(folder) + 1, 2**31 - 1), rf"/\Q{name}\E=([^/]*)/", 1)
     decoded = sql.try_url_decode(sql.replace(value, sql.lit("+"), sql.lit("%2B")))
@@ -186,12 +186,12 @@ def _head(spark: SparkSession, file: str) -> str:
 
 
 def _first_rows(head: str, delimiter: str) -> Iterator[list[str]]:
-    """The rows at the beginning that are whole and not blank."""
+    """The first rows that are complete and not blank."""
     rows = csv.reader(io.StringIO(head, newline=""), delimiter=delimiter, strict=True)
     try:
         yield from islice((row for row in rows if any(map(str.strip, row))), SAMPLE + 1)
     except csv.Error:
-        return  # it is cut, or its error is found again
+        return  # the row is truncated, or its error will be found again later
 
 
 def _check_apart(columns: Sequence[str], of_folders: Sequence[str]) -> None:

@@ -1,6 +1,6 @@
 """DataFrames in, DataFrames out: Spark adds up, spreads and sorts the rows, and its executors run the kernel on them.
 
-All of it is operations on DataFrames, so it works through Spark Connect, too.
+Everything is an operation on DataFrames, so it also works through Spark Connect.
 """
 
 from __future__ import annotations
@@ -40,31 +40,31 @@ def sanitize(
     on_error: Literal["stop", "skip"] = "stop",
     allow_unchanged: bool = False,
 ) -> DataFrame:
-    """The releases and private outcomes of all users of a DataFrame: one row per user, computed when you ask for it.
+    """The releases and private outcomes of all users of a DataFrame: one row per user, computed lazily.
 
-    Whether every sensitive name of the policy matches a place is not checked here, because that takes a look at all
-    rows first: `run` does it.
+    This does not check that every sensitive name of the policy matches a place, because that needs all rows first.
+    `run` checks it.
 
     Parameters
     ----------
     df
-        One row per visit, or rows with a count; sorted or not.
+        One row per visit, or rows with a count, in any order.
     policy
-        What is asked of every release. Its files are read now and here; no executor needs them.
+        What every release must satisfy. Its files are read here and now; no executor needs them.
     user, location, count
-        The names of the columns, if they are not called user, location and count.
+        The names of the columns. Default: user, location and count.
     rows_are_visits
-        Whether to count every row as one visit, even if there is a column of counts.
+        If True, every row is one visit, even if there is a count column.
     keys
-        Further keys such as a month or a tenant: there is a release for each user and each value of them.
+        Further keys, such as a month or a tenant: each user gets a release for each of their values.
     personal
-        Choices of users' own: a column for the user, and columns called like keys of the policy.
+        Users' own choices: a column for the user, and columns named like keys of the policy.
     since
         Earlier releases: the same keys, a location and a count. Each user's release continues the earlier one.
     on_error
-        Whether a row without a user, a location or a whole count from 0 up ends the job or is left out.
+        ``"stop"`` or ``"skip"``: what to do with rows without a user, a location or a valid count.
     allow_unchanged
-        Whether a user gets a release whose own sensitive names cover none of the user's places.
+        If True, users get a release even if their own sensitive names cover none of their places.
     """
     table = frame_table(batch_frame(df))
     roles = find_roles(table, user=user, location=location, count=count, rows_are_visits=rows_are_visits, keys=keys)
@@ -77,7 +77,7 @@ def sanitize(
     )
     bad = sql.col(f"{CHECK}.skipped") > 0
     if on_error == "stop":
-        # Not which row: what an executor says goes to its log.
+        # The message does not name the row, because an executor's errors go to its log.
         ending = sql.raise_error(sql.lit("a row has no user, no location or no whole count from 0 up"))
         results = results.filter(sql.when(bad, ending).otherwise(sql.lit(True)))
     return users_alone(results)
@@ -93,51 +93,51 @@ def checked_results(
     user: str | None = None,
     allow_unchanged: bool = False,
 ) -> DataFrame:
-    """One row per user, and rows that say what was found out about the input: one scan, and one shuffle of it."""
+    """One row per user, and rows with findings about the input, in one scan and one shuffle."""
     plan = (policy if isinstance(policy, Plan) else policy.plan()).with_key()
     rows = rows_of(table, roles)
-    # Few rows are gathered in few partitions, unless each user takes a search.
+    # Few rows go to few partitions, unless each user needs a search.
     usual = rows.sparkSession.conf.get("spark.sql.shuffle.partitions") or "200"
     partitions = None if hides_at_once(plan.policy) else int(usual)
     whose = roles.keys[0]
-    if plan.policy.mechanism == "shared":  # users of one partition may share, and who those are depends on names alone
+    if plan.policy.mechanism == "shared":  # users of one partition may share, and partitions must depend only on names
         partitions = max(1, round(rows.select(column(whose)).distinct().count() / BLOCK_USERS))
-    # Rows that are together are added up where they are.
+    # Rows in the same partition are added up without another shuffle.
     together = rows if since is None else continuing(rows, roles, since)
     grouped = added_up(spread(together, whose, partitions), roles.keys)
     if personal is not None:
         grouped = grouped.join(choices_of(personal, user, whose, rows.schema[whose].dataType), whose, "left")
     if rows.sparkSession.conf.get("spark.sql.requireAllClusterKeysForDistribution", "false") == "true":
-        grouped = spread(grouped, whose, partitions)  # to add them up, Spark has moved the rows of a user apart
+        grouped = spread(grouped, whose, partitions)  # adding up has moved the rows of a user to different partitions
     ordered = grouped.sortWithinPartitions(*map(column, roles.keys), "location")
     kernel = partial(sanitize_checked, plan, keys=roles.keys, allow_unchanged=allow_unchanged)
     return ordered.mapInArrow(kernel, _result_type(rows, roles.keys))
 
 
 def users_alone(results: DataFrame) -> DataFrame:
-    """The rows of users, without those about the input."""
+    """The rows of users, without the rows of findings."""
     return results.filter(sql.isnull(CHECK)).drop(CHECK)
 
 
 def releases(results: DataFrame) -> DataFrame:
-    """The releases alone: the user and further keys, location, count; one row per location."""
+    """Only the releases: the user and further keys, location and count, one row per location."""
     keys = [*map(column, key_names(results))]
     pairs = results.select(*keys, sql.explode(sql.arrays_zip("location", "count")).alias("pair"))
     return pairs.select(*keys, "pair.location", "pair.count")
 
 
 def outcomes(results: DataFrame) -> DataFrame:
-    """The private outcomes alone: one row per user, without the histogram."""
+    """Only the private outcomes: one row per user, without the histogram."""
     return results.drop("location", "count")
 
 
 def key_names(results: DataFrame) -> list[str]:
-    """The columns that say whose a result is."""
+    """The key columns of a result."""
     return results.columns[: results.columns.index("location")]
 
 
 def batch_frame(df: DataFrame) -> DataFrame:
-    """The DataFrame, unless it is a stream: a histogram is of all visits, not of those that came in the last second."""
+    """The DataFrame; raise if it is a stream, because a histogram needs all visits."""
     if df.isStreaming:
         raise InputError(
             "the DataFrame is a stream, and a histogram takes all visits of a user; sanitize the table that the "

@@ -17,15 +17,15 @@ from elsewhere.policy import Policy
 if TYPE_CHECKING:
     import pandas as pd
 
-_udf: Any = import_module("pyspark.sql.pandas.functions")  # whose types know no iterators of maps
+_udf: Any = import_module("pyspark.sql.pandas.functions")  # its type stubs lack iterators of maps
 _HISTOGRAM = "map<string, bigint>"
 
 
 def register(spark: SparkSession, policy: Policy | Plan, name: str = "sanitize") -> None:
-    """Make a policy a function of SQL, from a map of locations to counts to the map that may be released.
+    """Register a policy as an SQL function from a map of locations to counts to the map that may be released.
 
-    The result is NULL where there is no release. Which names of the policy match nothing, and why there is no release,
-    only `run` and `sanitize` tell.
+    The result is NULL if there is no release. Only `run` and `sanitize` say why, and which names of the policy match
+    nothing.
     """
     spark.udf.register(name, _udf.pandas_udf(_function(plan_of(policy)), _HISTOGRAM))
 
@@ -38,6 +38,6 @@ def _function(plan: Plan) -> Callable[[Iterator[pd.Series]], Iterator[pd.Series]
         for some in histograms:
             yield pd.Series(released_maps(plans, pa.array(some, MAP, from_pandas=True)), index=some.index, dtype=object)
 
-    # Spark looks at the types at run time, when those above are texts.
+    # Spark inspects the types at run time, but the annotations above are strings by then.
     sanitize.__annotations__ = {"histograms": Iterator[pd.Series], "return": Iterator[pd.Series]}
     return sanitize

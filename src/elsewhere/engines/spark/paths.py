@@ -1,4 +1,4 @@
-"""Paths as Spark writes them, on any file system: what their parts mean, without a look at any file."""
+"""Paths in Spark's form, on any file system: what their parts mean, without accessing any file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 def escaped(path: str) -> str:
-    """The pattern that stands for this path alone."""
+    """The pattern that matches only this path."""
     return _SPECIAL.sub(r"\\\1", path)
 
 
@@ -26,18 +26,18 @@ def is_pattern(path: str) -> bool:
 
 
 def fixed_part(pattern: str) -> str:
-    """The folder that all paths of a pattern are in."""
+    """The folder that contains all paths of a pattern."""
     found = _SPECIAL.search(pattern)
     return pattern if found is None else pattern[: found.start()].rpartition("/")[0]
 
 
 def plain_name(file: str) -> str:
-    """A file as Spark lists it, from what it says about a row of it."""
+    """The file name as Spark lists it, from the file name that Spark gives for a row."""
     return unquote(file)
 
 
 def base_of(path: str, files: Sequence[str]) -> str:
-    """The folder at a path, or that of the file at it, in full: as Spark writes it before the names of the files."""
+    """The full folder at a path, or of the file at the path, as it appears in Spark's file names."""
     store, inside = "".join(_parts(files[0])[:2]), [_parts(file)[2] for file in files]
     tail, common = posixpath.normpath(_parts(path)[2]), posixpath.commonpath(inside)
     if common in inside:  # the only file
@@ -55,12 +55,12 @@ def is_folder(path: str, base: str) -> bool:
 
 
 def below(folder: str, file: str) -> str:
-    """The path of a file from a folder on."""
+    """The path of a file relative to a folder."""
     return file[len(folder) :].lstrip("/") if file.startswith(folder) else file.rpartition("/")[2]
 
 
 def partition_values(folder: str, file: str) -> dict[str, str | None]:
-    """What the names of folders, such as month=5, say about the rows of a file; always text."""
+    """The values in folder names such as month=5, for the rows of a file; always text."""
     found = {}
     for part in below(folder, file).split("/")[:-1]:
         name, is_value, value = part.partition("=")
@@ -76,7 +76,7 @@ def check_outside(output: str, source: str) -> None:
 
 
 def check_apart(releases: str, private: str) -> None:
-    """Raise if what is private would be given away with the releases."""
+    """Raise if the private report would be inside the folder of releases."""
     if _is_inside(private, releases):
         told = f"report is {quote(private)}, in the folder of the releases; name another folder"
         raise InputError(told, ("report",))

@@ -1,4 +1,4 @@
-"""Rows of a table as users, locations and counts, in columns of types that are what they seem."""
+"""Turn rows of a table into users, locations and counts, in columns of unambiguous types."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from elsewhere.text import name_list, plural, quote
 
 _SCALARS = (StringType, BinaryType, NumericType, DateType, BooleanType)
 _LARGEST = 2**63 - 1
-#: How texts say numbers; Spark would also take 3d and 0x1p3.
+#: The pattern of numbers in text; Spark would also accept 3d and 0x1p3.
 _NUMBER = r"^[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t]*$"
 
 
 @dataclass(frozen=True)
 class Roles:
-    """Which columns of a table are what."""
+    """The roles of the columns of a table."""
 
     columns: Columns
     #: The user, and further keys.
@@ -59,7 +59,7 @@ def find_roles(
     rows_are_visits: bool = False,
     keys: Sequence[str] = (),
 ) -> Roles:
-    """The columns that matter, each of a type that is what it seems."""
+    """The columns that matter, each with a checked type."""
     if rows_are_visits and count is not None:
         raise InputError(f"rows_are_visits and count {quote(count)} exclude each other", ("rows_are_visits", "count"))
     found = find_columns(table.columns, user=user, location=location, count=count)
@@ -70,7 +70,7 @@ def find_roles(
         if name in (found.location, found.count):
             raise InputError(f"the key {quote(name)} is the column of the locations or of the counts", ("keys",))
     check_keys(whose)
-    check_keys([name.lower() for name in whose])  # Spark takes Count for count
+    check_keys([name.lower() for name in whose])  # Spark ignores case in column names
     roles = Roles(found, whose)
     for name in roles.wanted:
         _check_scalar(name, table.types[name])
@@ -80,7 +80,7 @@ def find_roles(
 
 
 def rows_of(table: Table, roles: Roles) -> DataFrame:
-    """Keys, location and count, which are null where they make no sense, and what is wrong with the file."""
+    """Keys, location and count (null if invalid), and the error in the file."""
     counted = roles.columns.count
     return table.read(roles.wanted).select(
         *(_key(name, table.types[name]).alias(name) for name in roles.keys),
@@ -91,18 +91,18 @@ def rows_of(table: Table, roles: Roles) -> DataFrame:
 
 
 def spread(rows: DataFrame, user: str, partitions: int | None) -> DataFrame:
-    """The rows with those of a user together in one partition: of so many, or as many as Spark sees fit."""
+    """The rows with those of a user in one partition. The number of partitions is given, or Spark's choice."""
     return rows.repartition(column(user)) if partitions is None else rows.repartition(partitions, column(user))
 
 
 def added_up(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """A row for each location of a user."""
+    """One row per user and location."""
     missing = sql.isnull("location") | sql.isnull("count")
     for name in keys:
         missing = missing | sql.isnull(column(name))
     apart = [EARLIER] if EARLIER in rows.columns else []
     return rows.groupBy(*map(column, keys), "location", *apart).agg(
-        # A sum that no integer holds is of a user who is refused for the size anyway.
+        # If a sum overflows, the user is refused for the size anyway.
         sql.coalesce(sql.try_sum("count"), sql.lit(_LARGEST)).alias("count"),
         sql.count("*").alias(ROWS),
         sql.count_if(missing).alias(BAD),
@@ -111,7 +111,7 @@ def added_up(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
 
 
 def continuing(rows: DataFrame, roles: Roles, since: Table) -> DataFrame:
-    """The rows, and those of earlier releases, which `EARLIER` tells; what is no key of the input is nobody's."""
+    """The rows and those of earlier releases, marked by `EARLIER`, without keys that cannot be in the input."""
     with about_since():
         own = _roles_since(since, roles)
         found = rows_of(since, own)
@@ -142,7 +142,7 @@ def missing_continued(rows: DataFrame, roles: Roles, since: Table) -> list[str]:
 
 
 def _roles_since(since: Table, roles: Roles) -> Roles:
-    """The columns of earlier releases, whose keys are called like those of the input."""
+    """The columns of earlier releases, whose keys have the same names as those of the input."""
     names, whose = since.columns, roles.keys[0]
     user = whose if called_if_any(names, whose) is not None else None
     location = called_if_any(names, "location")
@@ -153,17 +153,17 @@ def _roles_since(since: Table, roles: Roles) -> Roles:
 
 
 def _alike(known: Column, given: DataType, wanted: DataType) -> Column:
-    """Keys of one type, as a column of another type writes them; null for what it cannot have."""
+    """Keys converted to another type; null if that type cannot hold them."""
     if not isinstance(wanted, IntegralType):
         return known.cast("string")
     as_given = "double" if isinstance(given, FractionalType) else "string"
     number = known.try_cast("double").try_cast(wanted) if as_given == "double" else known.try_cast(wanted)
-    # Spark would cut 1.4 to 1, who is somebody else.
+    # Spark would truncate 1.4 to 1, which is another user.
     return sql.when(number.cast(as_given) == known.cast(as_given), number)
 
 
 def choices_of(personal: Table, user: str | None, whose: str, type_: DataType) -> DataFrame:
-    """The choices of users' own, one row per user. The users are called `whose` and of a type, as in the input."""
+    """Users' own choices, one row per user. The column of users has the name `whose` and the type of the input."""
     with about_personal():
         key = find_user(personal.columns, user)
         own = check_choices(personal.columns, besides=(key,))
@@ -176,7 +176,7 @@ def choices_of(personal: Table, user: str | None, whose: str, type_: DataType) -
 
 
 def _check_users(choices: DataFrame, whose: str, key: str) -> None:
-    """Raise if a row has no user, or a user more than one row: choices that are lost protect nobody."""
+    """Raise if a row has no user, or a user has several rows, because lost choices would protect nobody."""
     of_user = choices.groupBy(column(whose).alias("user"))
     users = of_user.agg(sql.count("*").alias("rows"), sql.min(PROBLEM).alias("problem"))
     wrong = users.filter("user IS NULL OR rows > 1 OR problem IS NOT NULL")
@@ -201,7 +201,7 @@ def _check_number(name: str, type_: DataType) -> None:
 
 
 def _choice(name: str, type_: DataType) -> Column:
-    """Choices as the kernel takes them: texts, lists of texts and numbers."""
+    """Choices in the kernel's form: texts, lists of texts, and numbers."""
     is_list = isinstance(type_, ArrayType) and isinstance(type_.elementType, StringType)
     if not is_list and not isinstance(type_, StringType | BinaryType | NumericType):
         raise InputError(f"the column {quote(name)} is of type {type_.simpleString()}; give text or numbers")
@@ -221,7 +221,7 @@ def _text(name: str, type_: DataType) -> Column:
 
 
 def _whole(name: str, type_: DataType) -> Column:
-    """The counts that are whole numbers from 0 up; of text too, however they are written."""
+    """The counts that are nonnegative integers; a column of text is parsed."""
     if isinstance(type_, NumericType):
         value = column(name)
     else:
@@ -233,7 +233,7 @@ def _whole(name: str, type_: DataType) -> Column:
 
 
 def check_partitions(partition_by: Sequence[str], keys: Sequence[str]) -> None:
-    """Raise if the output is to be divided by something else than a further key."""
+    """Raise if the output would be partitioned by anything but a further key."""
     for name in partition_by:
         if name not in keys[1:]:
             known = f"the keys are {name_list(keys[1:])}" if keys[1:] else "add it to keys"

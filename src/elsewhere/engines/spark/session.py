@@ -1,4 +1,4 @@
-"""The Spark session of a batch, and Spark's complaints in one sentence."""
+"""The Spark session of a batch, and Spark's errors in one sentence."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from pyspark.sql import DataFrame, SparkSession
 from elsewhere.model.errors import InputError
 from elsewhere.text import one_line, quote
 
-#: Where one of these is set, Spark has been told where to run.
+#: If one of these is set, the user has configured where Spark runs.
 _CONFIGURED = ("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_REMOTE", "PYSPARK_SUBMIT_ARGS", "PYSPARK_GATEWAY_PORT")
-#: Seconds after which a Spark Connect server that does not answer is none. PySpark would try for ten minutes.
+#: Seconds to wait for a Spark Connect server. PySpark would try for ten minutes.
 _ANSWER = 10.0
 
 
 @contextmanager
 def session_at(master: str | None, frame: DataFrame | None = None) -> Iterator[SparkSession]:
-    """The session of the DataFrame, the one that is running, or a new one that ends with the batch."""
+    """The session of the DataFrame, the active session, or a new one that ends with the batch."""
     running = SparkSession.getActiveSession() if frame is None else frame.sparkSession
     if running is not None:
         if master is not None:
@@ -42,16 +42,16 @@ def session_at(master: str | None, frame: DataFrame | None = None) -> Iterator[S
 
 
 def builder(master: str | None) -> SparkSession.Builder:
-    """What starts a session there; None for where Spark is configured to run."""
+    """The builder of a session at a master; None means wherever Spark is configured to run."""
     asked = SparkSession.builder.appName("elsewhere")
     if master is not None and master.startswith("sc://"):
         _check_server(master)
         return asked.remote(master)
-    # The log of a failure has rows in it. Few rows that are stored in many files are of no use.
+    # Spark's log of a failure would contain rows. The second setting avoids many small output files.
     settings = {"log.level": "FATAL", "sql.optimizer.canChangeCachedPlanOutputPartitioning": "true"}
     settings["ui.showConsoleProgress"] = str(sys.stderr.isatty()).lower()
     if master is not None and master.startswith("local"):
-        # This machine is all there is: nobody else need reach it, and its Python is the right one.
+        # Spark runs on this machine only, so nobody else needs to reach it, and this Python is the right one.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         settings |= {"ui.enabled": "false", "driver.host": "127.0.0.1", "driver.bindAddress": "127.0.0.1"}
     for name, value in settings.items():
@@ -76,7 +76,7 @@ def _check_server(url: str) -> None:
 
 @contextmanager
 def sentences() -> Iterator[None]:
-    """What Spark has to complain about, in one sentence."""
+    """Turn Spark's errors into one sentence."""
     try:
         yield
     except Exception as error:
@@ -88,13 +88,13 @@ def sentences() -> Iterator[None]:
 def _java_errors() -> tuple[type[Exception], ...]:
     try:
         java: Any = import_module("py4j.protocol")
-    except ImportError:  # PySpark's client for Spark Connect comes without
+    except ImportError:  # PySpark's client for Spark Connect does not have it
         return ()
     return (java.Py4JError,)
 
 
 def _gist(text: str) -> str:
-    """The line that says what is wrong: the last cause or the end of a traceback, if there are any."""
+    """The line with the actual error: the last cause, or the end of a traceback, if there is one."""
     if "JAVA_GATEWAY_EXITED" in text:
         return "it found no Java; install a JDK 17"
     causes = re.findall(r"^Caused by: [\w.$]+: (.+)", text, re.MULTILINE)

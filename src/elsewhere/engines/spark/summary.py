@@ -1,4 +1,4 @@
-"""What became of all users of a batch on Spark, in figures."""
+"""The summary of a batch on Spark."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def summarised(outcomes: DataFrame, policy: Policy) -> dict[str, Any]:
         sql.count_if(sql.col("status") != "none").alias("released"),
         sql.count_if(sql.col("status") == "none").alias("without_release"),
         sql.avg("quality_loss").alias("mean_quality_loss"),
-        # The exact one holds all the values in one place.
+        # The exact median would collect all values in one place.
         sql.percentile_approx("quality_loss", 0.5).alias("median_quality_loss"),
         sql.max("quality_loss").alias("largest_quality_loss"),
         sql.avg("privacy_distance").alias("mean_privacy_distance"),
@@ -40,7 +40,7 @@ def summarised(outcomes: DataFrame, policy: Policy) -> dict[str, Any]:
 
 
 def _shared(outcomes: DataFrame, policy: Policy) -> dict[str, Any]:
-    """How many users of each kind share a release, and what the certificate proves."""
+    """The number of users of each kind who share a release, and what the certificate proves."""
     loss = sql.when(sql.col("is_shared"), sql.col("quality_loss"))
     by_kind = outcomes.filter(sql.isnotnull("has_secret")).groupBy("has_secret")
     kinds = by_kind.agg(sql.count("*").alias("users"), sql.count_if("is_shared").alias("served")).collect()
@@ -63,7 +63,7 @@ def _hidden(outcomes: DataFrame, names: Sequence[str]) -> dict[str, dict[str, in
 
 
 def _reasons(outcomes: DataFrame) -> dict[str, int]:
-    # Figures in a reason are the user's; the same reason with other figures is the same reason.
+    # Figures in a reason differ from user to user, so they are ignored when reasons are counted.
     why = sql.regexp_replace("reason", "[0-9][0-9.e+-]*", "#").alias("why")
     reasons = outcomes.filter(sql.isnotnull("reason")).groupBy(why).agg(sql.count("*").alias("users"))
     common = reasons.orderBy(sql.desc("users"), "why").limit(_MOST_REASONS).collect()

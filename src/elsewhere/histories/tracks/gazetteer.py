@@ -1,4 +1,4 @@
-"""Names for places without any network: the nearest place in a table of the person's own, or in the file itself."""
+"""Names for places, without any network: the nearest place in the person's own table, or in the file itself."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _EARTH = 6_371_000.0
 
 
 class Gazetteer:
-    """Places that have names, found by where they are."""
+    """Places with names, found by their coordinates."""
 
     def __init__(self, places: Iterable[Labelled]) -> None:
         self._places = [place for place in places if place.name and place.at is not None]
         at = np.array([place.at for place in self._places], dtype=np.float64).reshape(-1, 2)
-        # In the order of their latitudes those that may be near are neighbours.
+        # Sorted by latitude, places that may be near are neighbours.
         self._order = np.argsort(at[:, 0], kind="stable")
         self._latitudes = at[self._order, 0]
         self._longitudes = at[self._order, 1]

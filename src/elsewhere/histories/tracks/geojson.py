@@ -1,4 +1,4 @@
-"""GeoJSON: points with a name, such as Google's Saved Places, points with a time, and lines with a time a point."""
+"""GeoJSON: points with a name, such as Google's Saved Places, points with a time, and lines with a time per point."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def _add_point(track: Track, at: Coordinates | None, said: dict[str, Any]) -> No
     place = _folded(said.get("location"))
     name = next(filter(None, (name_of(part.get(key)) for part in (place, said) for key in _NAMES)), "")
     if name:
-        # Google has nothing but a name of some places, and puts them where no place is.
+        # For some places Google has only a name, and puts them at the coordinates 0, 0.
         track.places.append(Labelled(name, None if at == (0, 0) else at, _text(said, _KINDS)))
     elif place or "google maps url" in said:
-        track.places += [Labelled("", at)] * (at is not None)  # saved, whenever that was
+        track.places += [Labelled("", at)] * (at is not None)  # saved at an unknown time
     elif (time := next((said[key] for key in _TIMES if said.get(key) is not None), None)) is not None:
         if not track.is_inexact(said.get("accuracy", said.get("horizontal_accuracy"))):
             track.add(epoch(time), at)
@@ -55,7 +55,7 @@ def _add_line(track: Track, coordinates: Any, said: dict[str, Any]) -> None:
 
 
 def position(coordinates: Any) -> Coordinates | None:
-    """What a geometry has: the longitude first."""
+    """The coordinates of a geometry, which has the longitude first."""
     if not isinstance(coordinates, list) or len(coordinates) < 2:
         return None
     return in_degrees(coordinates[1], coordinates[0])

@@ -1,4 +1,4 @@
-"""The two loops over many positions, compiled: where a track stays, and which stays are at one place."""
+"""The two compiled loops over many positions: find stays, and find which stays are at one place."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def find_stays(
     begins: Ints,
     ends: Ints,
 ) -> int:
-    """Fill in where stays begin and end, and return how many there are.
+    """Fill in the starts and ends of stays, and return their number.
 
     Li et al. (2008), Mining user similarity based on location history: a stay begins with a position and ends with the
-    first one that is at least `radius` away, if that is at least `stay` later. After a gap the search begins anew.
+    first one that is at least `radius` away, if that is at least `stay` later. After a gap the search starts again.
     """
     found, start = 0, 0
     number = len(times)
@@ -75,8 +75,8 @@ def middles(latitudes: Floats, longitudes: Floats, begins: Ints, ends: Ints) -> 
 def connect(cells: Ints, starts: Ints, positions: Floats, reach: float) -> Ints:
     """The component of each cell: cells are connected if positions in them are at most `reach` apart.
 
-    `cells` has the three coordinates of each cell, in their order; its positions are those from `starts` on. Positions
-    within one cell are near enough to each other.
+    `cells` has the three coordinates of each cell, sorted; the positions of a cell begin at `starts`. Positions within
+    one cell are always close enough to each other.
     """
     number = len(cells)
     parent = np.arange(number)
@@ -85,7 +85,7 @@ def connect(cells: Ints, starts: Ints, positions: Floats, reach: float) -> Ints:
             for y in range(-2, 3):
                 for z in range(-2, 3):
                     if x == 0 and (y < 0 or (y == 0 and z <= 0)):
-                        continue  # seen from the other side
+                        continue  # this pair was checked from the other side
                     other = _find(cells, cells[cell, 0] + x, cells[cell, 1] + y, cells[cell, 2] + z)
                     if other < 0:
                         continue

@@ -1,6 +1,6 @@
 """KML, also in a KMZ: tracks, points with a time, and points with a time span, which are visits.
 
-Points without any time name places. Lines without times, such as the ways in Google's old Timeline, do not count.
+Points without any time are named places. Lines without times, such as the paths in Google's old Timeline, do not count.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ROOT = re.compile(rb"<(?:\w+:)?kml[\s>]")
 
 
 class _Placemarks:
-    """What the elements say, one placemark after the other."""
+    """Collects the elements of one placemark after the other."""
 
     def __init__(self) -> None:
         self.track = Track()

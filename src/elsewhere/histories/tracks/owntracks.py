@@ -1,4 +1,4 @@
-"""OwnTracks: the recorder's ``.rec`` files, a message a line behind its time and topic, or the messages alone."""
+"""OwnTracks: the recorder's ``.rec`` files (one message per line, after its time and topic), or plain messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is in a file of positions, as plain arrays. It stays in memory and never gets into a message or a release."""
+"""The content of a file of positions, as plain arrays. It stays in memory, out of messages and releases."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from elsewhere.histories.coordinates import Coordinates, tells_position
 from elsewhere.model.arrays import Floats
 
-#: Positions that are less exact than this many metres, such as those of a distant mast, are left out.
+#: Positions less accurate than this many metres, such as those of a distant mast, are left out.
 WORST_ACCURACY = 200.0
 
 _UTC = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?[Zz]?", re.ASCII)
@@ -27,10 +27,10 @@ class Labelled(NamedTuple):
     """A place that a file names, and perhaps what kind of place it is."""
 
     name: str
-    #: None if the file does not say where it is.
+    #: None if the file has no coordinates for it.
     at: Coordinates | None
     kind: str = ""
-    #: When a visit to it began, however the file writes that.
+    #: The start of a visit to it, as written in the file.
     time: Any = None
 
 
@@ -44,17 +44,17 @@ class Points(NamedTuple):
 
 @dataclass
 class Track:
-    """Everything that a file has about where somebody was, as it comes in.
+    """Everything in a file about where somebody was.
 
-    A file that has visits has them instead of the positions between them. Places without a time are names for the
-    places of a track. In a file that has nothing else, each of them is one visit.
+    If a file has visits, its positions are ignored. Places without a time are names for the places of a track. In a
+    file that has nothing else, each of them is one visit.
     """
 
     visits: list[Labelled] = field(default_factory=list)
     places: list[Labelled] = field(default_factory=list)
-    #: Sentences for the person.
+    #: Notes for the person.
     notes: list[str] = field(default_factory=list)
-    #: Positions that lack a time or coordinates, and those that are too inexact.
+    #: The numbers of positions without a time or coordinates, and of those that are too inaccurate.
     incomplete: int = 0
     inexact: int = 0
     _times: array[float] = field(default_factory=lambda: array("d"))
@@ -65,13 +65,13 @@ class Track:
         return len(self._times)
 
     def is_inexact(self, accuracy: Any) -> bool:
-        """Whether a position with that accuracy in metres is to be left out; what is no number says nothing."""
+        """Whether a position with that accuracy in metres is left out; a value that is not a number is ignored."""
         inexact = isinstance(accuracy, int | float) and accuracy > WORST_ACCURACY
         self.inexact += inexact
         return inexact
 
     def add(self, time: float | None, at: Coordinates | None) -> None:
-        """Add a position, if it is one."""
+        """Add a position if it is valid."""
         if time is None or at is None:
             self.incomplete += 1
             return
@@ -80,8 +80,8 @@ class Track:
         self._longitudes.append(at[1])
 
     def extend(self, times: Floats, latitudes: Floats, longitudes: Floats) -> None:
-        """Add many positions; what is not a number or out of range is left out."""
-        # Comparisons with what is not a number are false.
+        """Add many positions; those that are NaN or out of range are left out."""
+        # Comparisons with NaN are false.
         valid = np.isfinite(times) & (np.abs(latitudes) <= 90) & (np.abs(longitudes) <= 180)
         self.incomplete += int(valid.size - valid.sum())
         for mine, new in zip(self._arrays, (times, latitudes, longitudes), strict=True):
@@ -117,7 +117,7 @@ class Track:
 
 
 def name_of(text: Any) -> str:
-    """A name for a place, or "" if there is none. A text with a position is no name: it would get into a release.
+    """A name for a place, or "" if there is none. A text with a position is refused: it would get into a release.
 
     >>> name_of(" Blue Lantern "), name_of("12.34, -45.67"), name_of(None)
     ('Blue Lantern', '', '')
@@ -126,7 +126,7 @@ def name_of(text: Any) -> str:
 
 
 def epoch(time: Any) -> float | None:
-    """Seconds since 1970: a number of seconds, milliseconds or smaller units, or ISO 8601; UTC where nothing is said.
+    """Seconds since 1970, from a number of seconds, milliseconds or smaller units, or from ISO 8601 (UTC by default).
 
     >>> epoch("1970-01-02T00:00:00Z"), epoch("1970-01-02 01:00+01:00"), epoch(86400), epoch("1678082400000"), epoch("?")
     (86400.0, 86400.0, 86400.0, 1678082400.0, None)
@@ -153,7 +153,7 @@ def epoch(time: Any) -> float | None:
 
 
 def epochs(times: list[Any]) -> Floats:
-    """The same for many; what is no time is not a number.
+    """`epoch` for many values; NaN if a value is not a time.
 
     >>> epochs(["1970-01-02T00:00:00Z", "1970-01-02 00:00:00.5Z"]), epochs([86400, "1970-01-02 01:00+01:00", None])
     (array([86400. , 86400.5]), array([86400., 86400.,    nan]))
@@ -163,7 +163,7 @@ def epochs(times: list[Any]) -> Floats:
         numbers = np.array(times, dtype=np.float64)
         if not len(numbers) or np.nanmax(np.abs(numbers)) < _LATEST:
             return numbers
-    # What NumPy reads in one go: texts of the usual form, without another zone than UTC.
+    # NumPy parses texts of the usual form in one go, if their zone is UTC.
     elif kinds == {str} and all(map(_UTC.fullmatch, times)):
         try:
             return np.array([time.rstrip("Zz") for time in times], dtype="datetime64[us]").astype(np.float64) / 1e6
@@ -173,7 +173,7 @@ def epochs(times: list[Any]) -> Floats:
 
 
 def numbers(values: list[Any]) -> Floats:
-    """Numbers, or texts that say numbers; anything else is not a number.
+    """Numbers, or texts that are numbers; anything else becomes NaN.
 
     >>> numbers([12.34, "-45.6", None]), numbers(["north", {}])
     (array([ 12.34, -45.6 ,    nan]), array([nan, nan]))

@@ -1,4 +1,4 @@
-"""Polarsteps: the steps of a trip (``trip.json``), which are visits, or else its positions (``locations.json``)."""
+"""Polarsteps: the steps of a trip (``trip.json``), which are visits, or its positions (``locations.json``)."""
 
 from __future__ import annotations
 

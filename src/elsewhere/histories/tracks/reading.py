@@ -1,4 +1,4 @@
-"""From a track to a history: stays, places, and names for them."""
+"""Turn a track into a history: find stays, places, and names for them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from elsewhere.model.parts import split, with_part
 from elsewhere.text import plural
 
 STAY, RADIUS = 300.0, 100.0
-#: How a place is called that has no other name. The number goes by its visits.
+#: The name of a place without another name. Places are numbered by their visits.
 UNNAMED = "place"
 
 
 def reading_of(track: Track, options: Options, usual_gap: float = math.inf) -> Reading:
-    """The visits of a track. `usual_gap` is the longest pause within a stay, in seconds, unless an option says more."""
+    """The visits of a track. `usual_gap` is the default of the longest pause within a stay, in seconds."""
     stay, radius = options.stay or STAY, options.radius or RADIUS
     notes = [*track.notes, *_left_out(track)]
     if track.visits or not len(track):
@@ -45,7 +45,7 @@ def reading_of(track: Track, options: Options, usual_gap: float = math.inf) -> R
 
 
 def with_names(reading: Reading, options: Options) -> Reading:
-    """Visits to places that are only ids, with the names that the person's places have for them."""
+    """Visits to places that are only ids, with names from the person's places."""
     if options.places is None:
         return reading
     names: dict[str, str] = {}
@@ -65,14 +65,14 @@ def with_names(reading: Reading, options: Options) -> Reading:
 
 
 def _of_visits(visits: Sequence[Labelled], radius: float, options: Options, notes: list[str]) -> Reading:
-    """Visits that the file has, each to a place with a name or, without one, to wherever it is."""
+    """The visits in a file, each to a place with a name or, without one, to its coordinates."""
     import numpy as np
 
     named = [visit for visit in visits if visit.name]
     others = [visit for visit in visits if not visit.name and visit.at]
     unnamed = np.array([visit.at for visit in others], dtype=np.float64).reshape(-1, 2)
     times = epochs([0.0 if options.calendar is None else visit.time for visit in others])
-    # Each of them is a visit, so none goes on in the next, and how long it took is not known.
+    # Each is one visit: none continues in the next, and the duration is unknown.
     stays = Stays(times, times, unnamed[:, 0], unnamed[:, 1])
     part_of = None if options.calendar is None else options.calendar.part
     places = find_places(stays, -math.inf, radius / 2, part_of)
@@ -92,9 +92,9 @@ def _of_visits(visits: Sequence[Labelled], radius: float, options: Options, note
 
 
 def _named(places: Sequence[Place], own: Gazetteer, radius: float, options: Options, notes: list[str]) -> Reading:
-    """The places with their names: what the person's table says, what the file says, home and work, or a number.
+    """The places with their names: from the person's table, from the file, home and work, or a number.
 
-    Instead of a number it is the coordinates, to about a metre, if the person wants them in the release.
+    Instead of a number, it is the coordinates (to about a metre) if the person wants them in the release.
     """
     counts: Counter[str] = Counter()
     types: dict[str, tuple[str, ...]] = {}

@@ -1,4 +1,4 @@
-"""From positions to stays, and from stays to places."""
+"""Find stays in positions, and places in stays."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from elsewhere.histories.tracks.points import Points
 from elsewhere.kernels.first_answers import soonest
 from elsewhere.model.arrays import Flags, Floats, Ints
 
-#: So few positions are gone through before the compiler would be loaded.
+#: Up to this many positions, interpreting is faster than loading the compiler.
 _FEW = 20_000
 
 
 @dataclass(frozen=True)
 class Stays:
-    """When stays begin and end, in seconds since 1970, and where their middles are, in degrees."""
+    """The starts and ends of stays, in seconds since 1970, and their middles, in degrees."""
 
     begins: Floats
     ends: Floats
@@ -28,7 +28,7 @@ class Stays:
         return len(self.begins)
 
     def of(self, kept: Flags) -> Stays:
-        """Those of the stays that are kept."""
+        """The stays that are kept."""
         return Stays(self.begins[kept], self.ends[kept], self.latitudes[kept], self.longitudes[kept])
 
 
@@ -36,7 +36,7 @@ def find_stays(points: Points, stay: float, radius: float, gap: float = math.inf
     """The stays of at least `stay` seconds within `radius` metres of their first position.
 
     A stay ends with the first position outside, or with the track. After a pause of more than `gap` seconds the search
-    begins anew. The stays are those of trackintel's ``generate_staypoints`` with ``include_last=True``.
+    starts again. The stays equal those of trackintel's ``generate_staypoints`` with ``include_last=True``.
     """
     from elsewhere.histories.tracks import kernels
 
@@ -53,15 +53,15 @@ def find_stays(points: Points, stay: float, radius: float, gap: float = math.inf
 
 
 def same_place(latitudes: Floats, longitudes: Floats, reach: float) -> Ints:
-    """The number of the place of each position: positions at most `reach` metres apart are at one place, and so on.
+    """The number of the place of each position: chains of positions at most `reach` metres apart are one place.
 
-    That is DBSCAN in which each position is dense enough. Each place is numbered by its first position.
+    This is DBSCAN with a minimum of one point. Places are numbered by their first position.
     """
     from elsewhere.histories.tracks import kernels
 
     if not len(latitudes):
         return np.empty(0, dtype=np.int64)
-    # Positions on the sphere have no date line and no poles; what is near along it is near through it.
+    # As points of the sphere, positions have no date line and no poles; near along it means near through it.
     sphere = on_sphere(latitudes, longitudes) * kernels.EARTH
     chord = 2 * kernels.EARTH * math.sin(min(reach / (2 * kernels.EARTH), math.pi / 2))
     grid = np.floor(sphere / (chord / math.sqrt(3) * (1 - 1e-9))).astype(np.int64)

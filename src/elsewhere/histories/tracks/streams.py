@@ -1,6 +1,6 @@
 """Large files piece by piece: the items of a list in JSON, and the elements of XML.
 
-Neither quotes what it finds: a message must not tell where anybody was.
+Neither quotes its content, because a message must not contain a position.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from elsewhere.histories.documents import Document
 from elsewhere.model.errors import InputError
 
 _CHUNK = 1 << 20
-#: No item of a list and no text of an element that matters is that long, and nothing is nested that deeply.
+#: Limits on the length of an item or a text, and on the nesting, which no real file reaches.
 _LONGEST_ITEM = 1 << 24
 _LONGEST_TEXT = 1 << 16
 _DEEPEST = 200
@@ -71,15 +71,15 @@ def _items(text: io.TextIOWrapper, opening: re.Pattern[str]) -> Iterator[dict[st
 
 
 def _constant(name: str) -> None:
-    """NaN and the like are no coordinates and no reason to refuse a file."""
+    """Accept NaN and the like: they are not coordinates, but no reason to refuse a file."""
 
 
 def parse_xml(
     document: Document, on_start: Callable[[str, dict[str, str]], None], on_end: Callable[[str, str], None]
 ) -> None:
-    """Tell about the elements of a document, by their names without namespaces, and their text.
+    """Report the elements of a document, by their names without namespaces, with their text.
 
-    A document type is refused: declarations of entities are in it, which could make a small file huge or read others.
+    A document type declaration is refused: its entities could make a small file huge or read other files.
     """
     parser = expat.ParserCreate(namespace_separator="}")
     parser.buffer_text = True

@@ -16,7 +16,7 @@ from elsewhere.histories.tracks.points import Labelled, Track, epochs, name_of, 
 
 
 def track_in(table: Table, options: Options, users: set[str]) -> Track | None:
-    """The positions of one user in a table, or None if the table has something else; `users` learns of its users."""
+    """The positions of one user in a table, or None if it has no positions; its users are added to `users`."""
     found = _columns(table, options)
     if found is None:
         return None
@@ -35,7 +35,7 @@ def track_in(table: Table, options: Options, users: set[str]) -> Track | None:
 
 
 def tracks_by_user(table: Table, options: Options) -> dict[str, Track] | None:
-    """The positions of every user in a table, or None if the table has something else."""
+    """The positions of every user in a table, or None if it has no positions."""
     found = _columns(table, options)
     if found is None:
         return None
@@ -51,14 +51,14 @@ def tracks_by_user(table: Table, options: Options) -> dict[str, Track] | None:
 
 
 def _columns(table: Table, options: Options) -> PositionColumns | None:
-    """The columns of a table of positions, or None if the table has something else."""
+    """The columns of a table of positions, or None if it has no positions."""
     if options.count_column is not None:
         return None
     return find_positions(table.columns, options.location_column, options.user_column)
 
 
 def _batches(table: Table, found: PositionColumns) -> Iterator[tuple[dict[str, list[Any]], Callable[[int], str]]]:
-    """The values of the columns that matter, by column, batch by batch, and where in the file a row is."""
+    """The values of the columns that matter, batch by batch, with a function that locates a row in the file."""
     wanted = [name for name in found if name is not None]
     for columns, where in table.batches([table.columns.index(name) for name in wanted]):
         yield dict(zip(wanted, columns, strict=True)), where

@@ -1,4 +1,4 @@
-"""The places that stays are at: how often, for how long, and which of them are home and work."""
+"""The places of stays: how often and how long they were visited, and which of them are home and work."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from elsewhere.histories.tracks.stays import Stays, on_sphere, same_place
 from elsewhere.model.arrays import Flags, Floats, Ints
 
 _HOUR, _DAY = 3600.0, 86400.0
-#: Home is where most of the nights are, and work most of the working days, each in local time.
+#: Home has most hours of the night, and work most working hours, in local time.
 _NIGHT_FROM, _NIGHT_HOURS = 22, 8
 _WORK_FROM, _WORK_HOURS = 9, 8
-#: What is too little to tell either: fewer hours or visits.
+#: The least hours and visits for home or work.
 _LEAST_HOURS, _LEAST_VISITS = 12.0, 3
 #: The first of January 1970 was a Thursday.
 _MONDAY = 3
@@ -24,7 +24,7 @@ _MONDAY = 3
 
 @dataclass(frozen=True)
 class Place:
-    """A place, where it is, and what it seems to be: home, work, or nothing."""
+    """A place, its coordinates, and its role: home, work, or none."""
 
     at: Coordinates
     visits: int
@@ -32,19 +32,19 @@ class Place:
     role: str = ""
     #: Visits and hours in each part of the day or the week; "" if there are no parts.
     parts: Mapping[str, tuple[int, float]] = field(default_factory=dict)
-    #: Where its stays are.
+    #: The coordinates of its stays.
     spots: tuple[Coordinates, ...] = ()
 
 
-#: Tells the part of the day or the week of a visit that begins at that time and place, or None if it does not count.
+#: Returns the part of the day or week of a visit with that start and place, or None if it does not count.
 PartOf: TypeAlias = Callable[[float, Coordinates], str | None]
 
 
 def find_places(stays: Stays, stay: float, reach: float, part_of: PartOf | None = None) -> list[Place]:
     """The places of the stays, those with the most visits first.
 
-    Stays at most `reach` metres apart are at one place. Two of them with less than `stay` seconds in between, in which
-    there was no stay elsewhere, are one visit.
+    Stays at most `reach` metres apart are at one place. Two such stays are one visit if less than `stay` seconds, and
+    no stay elsewhere, lie between them.
     """
     number = same_place(stays.latitudes, stays.longitudes, reach)
     goes_on = np.zeros(len(stays), dtype=np.bool_)
@@ -62,7 +62,7 @@ def find_places(stays: Stays, stay: float, reach: float, part_of: PartOf | None 
 
 
 def _places(stays: Stays, number: Ints, goes_on: Flags, parts: list[str]) -> list[Place]:
-    """The places of stays, given the number of each one's place, whether it goes on with a visit, and its part."""
+    """The places of stays, given each stay's place, whether it continues a visit, and its part of the day or week."""
     many = int(number.max()) + 1 if len(number) else 0
     visits = np.bincount(number[~goes_on], minlength=many)
     where = _middles(stays, number, many)
@@ -97,8 +97,8 @@ def _middles(stays: Stays, number: Ints, many: int) -> Floats:
 
 
 def _roles(stays: Stays, number: Ints, visits: Ints) -> dict[int, str]:
-    """Which place is home and which is work, if that can be told."""
-    # The sun tells the local hour well enough, and needs no table of time zones.
+    """Which place is home and which is work, if there is enough data."""
+    # Solar time is close enough to local time, and needs no table of time zones.
     solar = 240 * stays.longitudes
     begins, ends = stays.begins + solar, stays.ends + solar
     nights = _per_place(number, _nights(ends) - _nights(begins), len(visits))

@@ -10,6 +10,6 @@ from typing import Any
 
 @cache
 def modules() -> dict[str, Any]:
-    """The files by name, in the paper's order."""
+    """The experiments' modules by name, in the paper's order."""
     found = {it.name.replace("_", "-"): import_module(f"{__name__}.{it.name}") for it in iter_modules(__path__)}
     return dict(sorted(found.items(), key=lambda item: item[1].EXPERIMENT.order))

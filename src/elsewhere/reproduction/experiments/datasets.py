@@ -1,4 +1,4 @@
-"""The data sets: the paper's table of characteristics, beside that of the users at hand."""
+"""The data sets: compare the paper's table of characteristics with the data at hand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Pane
 from elsewhere.reproduction.rows import Rows
 
 _OTHER_DATA = "other data"
-#: The paper's 'approximately 3400 histograms' in both sets.
+#: The paper says 'approximately 3400 histograms' for both sets together.
 _ALL = 3400
 
 
@@ -52,8 +52,8 @@ def _distribution(values: Floats) -> tuple[Floats, Floats]:
 EXPERIMENT = Experiment(
     order=5,
     title="The data sets",
-    method="The paper's table of characteristics. Users that were made up for lack of data have these characteristics "
-    "by construction, so for them this part checks nothing.",
+    method="The paper's table of characteristics. Made-up users have these characteristics by construction, so for "
+    "them this part checks nothing.",
     run=run,
     draw=draw,
     claims=claims,

@@ -9,7 +9,7 @@ from elsewhere.reproduction.experiment import DEFAULTS, Dataset, Drawing, Experi
 from elsewhere.reproduction.releases import hidden
 from elsewhere.reproduction.rows import Rows
 
-_OTHER_DATA = "other data: how the size grows with the length decides it"
+_OTHER_DATA = "other data: it depends on how the size grows with the length"
 
 
 def run(study: Study, dataset: Dataset) -> Rows:
@@ -49,8 +49,8 @@ def _panels(rows: Rows, measure: str, path: str, whole: str) -> Iterator[Panel]:
 EXPERIMENT = Experiment(
     order=10,
     title="Hiding: impact of the length n",
-    method="Five locations of each user, chosen uniformly at random, are hidden. 'LHO's path' is what the paper adds "
-    "up: the terms of the bins that are not sensitive. 'All bins' is the distance of the release from the histogram.",
+    method="Five locations of each user, chosen uniformly at random, are hidden. 'LHO's path' adds up the terms of the "
+    "bins that are not sensitive, as the paper does. 'All bins' is the distance of the release from the histogram.",
     run=run,
     draw=draw,
     claims=claims,

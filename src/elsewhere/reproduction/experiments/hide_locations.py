@@ -1,4 +1,4 @@
-"""Hiding: how quality loss and NCE are distributed, by the number of sensitive locations."""
+"""Hiding: distribution of quality loss and NCE, by the number of sensitive locations."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ NUMBERS = (1, 2, 5, 10)
 _OTHER_DATA = "other data"
 #: The paper's median JS by |L'|.
 _MEDIAN_JS = {1: 7.6e-6, 10: 1.2e-2}
-#: What the first of them presumably was before it was misprinted.
+#: The first of them is presumably a misprint for this value.
 _PRESUMABLY = 7.6e-5
-#: Other numbers of clusters than the paper's 3, with which it finds 'similar' results.
+#: Numbers of clusters other than the paper's 3. The paper says that their results are 'similar'.
 _CLUSTERS = (2, 4, 5)
 _MEDIAN_NCE = {1: 0.0, 2: 0.0, 5: 0.14, 10: 0.3}
 
@@ -58,7 +58,7 @@ def claims(rows: Rows) -> Iterator[Claim]:
         yield other_reading(at_most(says, 0.07, ninths[1], f"hide, {name}, all bins", ""))
         rest = Rows(row for row in ten if row["js_path"] > 0.07)
         share = float(np.mean(rest.column("K") / rest.column("N"))) if rest else np.nan
-        yield near("of the others, the mean share that is sensitive (K/N)", 0.7, share,
+        yield near("at |L'| = 10, mean share of sensitive visits (K/N) where JS > 0.07", 0.7, share,
                    f"hide, {name}, LHO's path", _OTHER_DATA, share=True)  # fmt: skip
         for number, paper in ((1, 0.7), (10, 0.2)):
             zero = float(np.mean(by[number].column("nce") == 0)) if number in by else np.nan
@@ -74,9 +74,9 @@ def _medians_of_js(by: Mapping[int, Rows], name: str) -> Iterator[Claim]:
         path, whole = (_median(by.get(number), column) for column in ("js_path", "js"))
         says, on = f"median JS at |L'| = {number}", f"hide, {name}, LHO's path"
         if number == 1:
-            least = _least_conceivable(by[1]) if 1 in by else np.nan
+            least = _least_possible(by[1]) if 1 in by else np.nan
             why = (
-                f"the least conceivable median for these sizes is {least:.1e}; {paper:.1e} is presumably a misprint "
+                f"the least possible median for these sizes is {least:.1e}; {paper:.1e} is presumably a misprint "
                 f"for {_PRESUMABLY:.1e}"
             )
             yield near(says, paper, path, on, why)
@@ -86,19 +86,19 @@ def _medians_of_js(by: Mapping[int, Rows], name: str) -> Iterator[Claim]:
         yield other_reading(near(says, paper, whole, f"hide, {name}, all bins", ""))
 
 
-def _least_conceivable(rows: Rows) -> float:
-    """The median if every user had a single visit to hide, and all others at one location that receives it.
+def _least_possible(rows: Rows) -> float:
+    """The median if every user hides a single visit, and has all other visits at one location, which receives it.
 
-    No histogram of that size has a shorter path: to add up bins, or to hide fewer visits, never lengthens it.
+    No histogram of that size has a shorter path: merging bins, or hiding fewer visits, never makes the path longer.
     """
     return float(np.median([term("js", size, size)(size - 1, size) for size in rows.column("N")]))
 
 
 def _other_clusters(rows: Rows, name: str) -> Iterator[Claim]:
-    """'Results with different k are similar': the same trend."""
+    """'Results with different k are similar', read as the same trend."""
     for k in _CLUSTERS:
         on = f"hide, {name}, k = {k}"
-        yield moves("NCE increases with |L'| for other numbers k of clusters, too", "rises", rows.column("sensitive"),
+        yield moves("NCE increases with |L'| also for other numbers k of clusters", "rises", rows.column("sensitive"),
                     rows.column(f"nce_{k}"), on, _OTHER_DATA)  # fmt: skip
         yield beyond("median NCE at |L'| = 5", _median(rows.where(sensitive=5), f"nce_{k}"), on)
 
@@ -125,7 +125,7 @@ EXPERIMENT = Experiment(
     title="Hiding: impact of the number of sensitive locations |L'|",
     method="1, 2, 5 and 10 locations of each user, chosen uniformly at random, are hidden. Users with no more "
     "locations than that are left out. 'LHO's path' adds up the terms of the bins that are not sensitive, as the paper "
-    "does, which is judged by it. 'All bins' has the emptied ones as well, each with half of its share of the visits.",
+    "does; the paper is judged by it. 'All bins' includes the emptied bins, each with half of its share of the visits.",
     run=run,
     draw=draw,
     claims=claims,

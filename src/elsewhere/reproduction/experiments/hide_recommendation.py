@@ -1,4 +1,4 @@
-"""Hiding: what it does to a recommender, by the number of sensitive locations."""
+"""Hiding: effect on a recommender, by the number of sensitive locations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from elsewhere.reproduction.releases import drawn
 from elsewhere.reproduction.rows import Rows
 from elsewhere.verbs import hide
 
-_WHY = "other data; the paper says neither how often it splits the users, nor whether a change has a sign"
+_WHY = "other data; the paper says neither how often it splits the users nor whether changes have a sign"
 _CHANGES = {"MAE": 0.001, "RMSE": 0.024}
 
 
@@ -47,7 +47,7 @@ EXPERIMENT = Experiment(
     order=40,
     title="Hiding: recommendation",
     method="Users with more than ten locations. In each split a tenth of the users is tested against the others. "
-    f"{READ} A change is called substantial from {SUBSTANTIAL:.0%} on; the paper gives no number.",
+    f"{READ} A change of more than {SUBSTANTIAL:.0%} counts as substantial; the paper gives no number.",
     run=run,
     draw=draw,
     claims=claims,

@@ -1,4 +1,4 @@
-"""Hiding: runtime against the length n, also of histograms that zeros were appended to."""
+"""Hiding: runtime against the length n, also of histograms padded with zeros."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from elsewhere.reproduction.rows import Rows
 from elsewhere.reproduction.zero_padding import padded
 
 _WHY = "another machine and other code"
-_FASTER = "faster code: what each count costs is all that it looks at, and most of the time is a call's overhead"
+_FASTER = "faster code: it looks only at the cost of each count, and the overhead of a call takes most of the time"
 
 
 def run(study: Study, dataset: Dataset) -> Rows:
@@ -83,9 +83,9 @@ def _histograms(study: Study, dataset: Dataset) -> Iterator[tuple[str, list[Hist
 EXPERIMENT = Experiment(
     order=50,
     title="Hiding: runtime against the length n",
-    method=f"{sampled(FULL.timed, QUICK.timed)} users. Of each, the first of many random choices of five locations "
-    "that has K = 20 visits is hidden; who has no such five is left out. Zeros are appended to the histogram whose "
-    "length and size are nearest to those that the paper names.",
+    method=f"{sampled(FULL.timed, QUICK.timed, 'users')}. Five random locations of each user are hidden: the first of "
+    "many random draws with K = 20 visits. Users without such a draw are left out. The histogram whose length and size "
+    "are nearest to those that the paper names is padded with zeros.",
     run=run,
     draw=draw,
     claims=claims,

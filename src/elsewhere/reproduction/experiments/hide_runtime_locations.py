@@ -1,4 +1,4 @@
-"""Hiding: how runtimes are distributed by the number of sensitive locations, and the joint term of the analysis."""
+"""Hiding: distribution of runtimes by the number of sensitive locations, and the joint term of the analysis."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from elsewhere.reproduction.releases import drawn
 from elsewhere.reproduction.rows import Rows
 
 _MACHINE = "another machine and other code"
-_FASTER = "faster code: no graph"
-#: Below it something else than the graph takes the time.
+_FASTER = "faster code: it builds no graph"
+#: Below this, building the graph does not dominate the runtime.
 _LARGE = 1e5
 _CODES = (("paper", "LHO", _MACHINE), ("verbs", "hide", _FASTER))
 
@@ -103,9 +103,9 @@ def _share_below(seconds: Floats, limit: float) -> float:
 
 
 def _seconds(rows: Rows, code: str) -> Floats:
-    """The runtimes; where LHO did not finish, what the power law in λ through the others predicts, or NaN.
+    """The runtimes. If LHO did not finish, the prediction of the power law in λ through the other runs, or NaN.
 
-    The law knows none of the runs that were ended, so it is held to the time that they had.
+    The law is fitted without the runs that were ended, so a prediction is at least the time at which its run was ended.
     """
     seconds, joint = rows.column(code), rows.column("lambda")
     missing, large = np.isnan(seconds), joint >= _LARGE
@@ -119,11 +119,11 @@ def _seconds(rows: Rows, code: str) -> Floats:
 EXPERIMENT = Experiment(
     order=70,
     title="Hiding: runtime by the number of sensitive locations, and the joint term",
-    method=f"{sampled(FULL.timed, QUICK.timed)} users. Where LHO's graph would be too large for the memory of a usual "
-    "machine, or its run took too long and was ended, its runtime is predicted by the power law in λ that is fitted to "
-    "the runs of the set that were finished, but never below the time at which it was ended. The law knows the slowest "
-    "runs by this bound alone, so what it predicts is rather too short than too long. With too few runs for a law "
-    "nothing is predicted.",
+    method=f"{sampled(FULL.timed, QUICK.timed, 'users')}. If LHO's graph would be too large for the memory of a usual "
+    "machine, or if its run took too long and was ended, its runtime is predicted by a power law in λ. The law is "
+    "fitted to the finished runs of the set, and a prediction is never below the time at which the run was ended. The "
+    "law ignores the slowest runs otherwise, so predictions are more likely too short than too long. With too few runs "
+    "for a law, nothing is predicted.",
     run=run,
     draw=draw,
     claims=claims,

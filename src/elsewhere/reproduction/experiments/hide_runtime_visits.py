@@ -24,8 +24,8 @@ from elsewhere.reproduction.releases import drawn
 from elsewhere.reproduction.rows import Rows
 
 _SMALL = "another machine and other code"
-_FASTER = "faster code: it gives away all counts at once, whatever K is"
-#: Below it something else than the graph takes the time.
+_FASTER = "faster code: it moves all counts at once, whatever K is"
+#: Below this, building the graph does not dominate the runtime.
 _LARGE = 20
 
 
@@ -61,7 +61,7 @@ def claims(rows: Rows) -> Iterator[Claim]:
         yield grows_as("runtime is quadratic in K", 2, large.column("K"), large.column("verbs"),
                        f"hide, {name}, K >= {_LARGE}", _FASTER)  # fmt: skip
         for code, algorithm in (("paper", "LHO"), ("verbs", "hide")):
-            # Not a number as soon as one run was not finished: it might have been the slowest.
+            # NaN if any run did not finish, because that run may have been the slowest.
             slowest = float(np.max(own.column(code)))
             yield at_most("the slowest histogram", 100.0, slowest, f"{algorithm}, {name}", "another machine", " s")
 
@@ -69,9 +69,9 @@ def claims(rows: Rows) -> Iterator[Claim]:
 EXPERIMENT = Experiment(
     order=60,
     title="Hiding: runtime against the number of sensitive visits K",
-    method=f"Histograms of one length (30 in NYC, 40 in TKY), five random locations of which are hidden, several times "
-    f"each: {FULL.timed} runs in all ({QUICK.timed} in a quick look). LHO is not run where its graph would be too "
-    "large for the memory of a usual machine, and ended when it takes too long; then its slowest run is not known.",
+    method="Histograms of one length (30 in NYC, 40 in TKY). Five random locations of each are hidden, several times: "
+    f"{FULL.timed} runs in all ({QUICK.timed} in a quick run). LHO is not run if its graph would be too large for the "
+    "memory of a usual machine, and it is ended if it takes too long. Then its slowest run is unknown.",
     run=run,
     draw=draw,
     claims=claims,

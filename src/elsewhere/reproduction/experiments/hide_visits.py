@@ -12,7 +12,7 @@ from elsewhere.reproduction.releases import hidden
 from elsewhere.reproduction.rows import Rows
 
 _OTHER_DATA = "other data"
-#: NCE 'on average', by the set of the paper: the median over users at |L'| = 5, which it also gives as 0.14 for NYC.
+#: NCE 'on average', by set, read as the median over users at |L'| = 5. For NYC the paper also gives it as 0.14.
 _MEDIAN_NCE = {"NYC": 0.15, "TKY": 0.25}
 
 
@@ -63,7 +63,7 @@ def _panels(rows: Rows, measure: str, path: str, whole: str) -> Iterator[Panel]:
 EXPERIMENT = Experiment(
     order=20,
     title="Hiding: impact of the number of sensitive visits K",
-    method="As before: five random locations of each user are hidden; K is the number of visits that they have.",
+    method="As before, five random locations of each user are hidden. K is the number of visits to them.",
     run=run,
     draw=draw,
     claims=claims,

@@ -12,15 +12,15 @@ from elsewhere.reproduction.comparing import (
     compared,
     drawings,
     introduction,
-    keeps_to,
     one_each,
+    within_threshold,
 )
 from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Study, enough
 from elsewhere.reproduction.releases import excess
 from elsewhere.reproduction.rows import Rows
 
 _OTHER_CHOICE = "other data: the paper's claim is about the histograms that it chose"
-#: By how many percent RH's d_p is above RO's at most, by the set of the paper.
+#: The most by which RH's d_p is above RO's, in percent, by set.
 _EXCESS = {"NYC": 1.0, "TKY": 2.1}
 
 
@@ -47,18 +47,18 @@ def claims(rows: Rows) -> Iterator[Claim]:
                 "L2 decreases with n, as d_p does", "falls", group.column("n"), group.column("l2"), on, OTHER_DATA
             )
             yield moves("d_q is not affected by n", "stays", group.column("n"), group.column("d_q"), on, OTHER_DATA)
-        yield at_most("d_p of RH above that of RO", _EXCESS[own[0]["like"]], 100 * max(excess(resembling)),
+        yield at_most("excess of RH's d_p over RO's", _EXCESS[own[0]["like"]], 100 * max(excess(resembling)),
                       f"resemble, {name}", _OTHER_CHOICE, "%")  # fmt: skip
         yield from introduction(resembling, name)
-        yield from keeps_to(resembling, name)
+        yield from within_threshold(resembling, name)
         yield from clusters_kept(resembling, name)
-        yield beyond("d_p of AH below that of AO, at most", 100 * max(excess(avoiding)), f"avoid, {name}", "%")
+        yield beyond("largest shortfall of AH's d_p below AO's", 100 * max(excess(avoiding)), f"avoid, {name}", "%")
 
 
 EXPERIMENT = Experiment(
     order=80,
     title="Resembling and avoiding: impact of the length n",
-    method=f"Of the histograms of size 100, one of each length, chosen at random. {TARGET_METHOD}",
+    method=f"One histogram of each length, chosen at random from those of size 100. {TARGET_METHOD}",
     run=run,
     draw=draw,
     claims=claims,

@@ -1,4 +1,4 @@
-"""Resembling and avoiding: what they do to a recommender, by the threshold."""
+"""Resembling and avoiding: effect on a recommender, by the threshold."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def claims(rows: Rows) -> Iterator[Claim]:
 EXPERIMENT = Experiment(
     order=110,
     title="Resembling and avoiding: recommendation",
-    method=f"All users resemble, or avoid, the uniform histogram. {READ} A change is called substantial from "
-    f"{SUBSTANTIAL:.0%} on; the paper gives no number.",
+    method=f"All users resemble, or avoid, the uniform histogram. {READ} A change of more than {SUBSTANTIAL:.0%} "
+    "counts as substantial; the paper gives no number.",
     run=run,
     draw=draw,
     claims=claims,

@@ -24,7 +24,7 @@ from elsewhere.reproduction.runtime_comparison import (
 )
 
 _EXAMPLE = 26
-_MOVES = "other data: how many moves there are depends on the histogram as much"
+_MOVES = "other data: the number of moves depends on the histogram as much as on n"
 
 
 def run(study: Study, dataset: Dataset) -> Rows:
@@ -65,7 +65,7 @@ def _spread(rows: Rows, name: str) -> Iterator[Claim]:
 EXPERIMENT = Experiment(
     order=120,
     title="Resembling and avoiding: runtime against the length n",
-    method=f"Histograms of size 100. {CHOSEN} of the length that is nearest to {_EXAMPLE}. {LITERAL}",
+    method=f"Histograms of size 100: {CHOSEN} with the length nearest to {_EXAMPLE}. {LITERAL}",
     run=run,
     draw=draw,
     claims=claims,

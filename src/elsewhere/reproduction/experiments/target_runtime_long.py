@@ -1,4 +1,4 @@
-"""Resembling and avoiding: runtime of the longest histograms, and of some that zeros were appended to."""
+"""Resembling and avoiding: runtime of the longest histograms, and of some padded with zeros."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from elsewhere.reproduction.zero_padding import padded
 
 _THRESHOLD, _LONG = 1e-5, 75
 _KINDS = {"long": "Figure 22 b, c", "padded": "Figures 22 d and 23 a"}
-#: How many are longer in the paper's sets, and the mean seconds over both.
+#: How many histograms are longer than that in the paper's sets, and the mean seconds over both sets.
 _NUMBER = {"NYC": 17, "TKY": 7}
 _SECONDS: dict[Method, float] = {"optimal": 3.6, "heuristic": 0.0082}
 #: 'Scales well': the paper gives no number.
@@ -64,7 +64,7 @@ def claims(rows: Rows) -> Iterator[Claim]:
     for method, paper in _SECONDS.items():
         for code in CODES:
             times = longer.where(method=method).column(code)
-            # Not a number as soon as one run was not finished: it might have been the slowest.
+            # NaN if any run did not finish, because that run may have been the slowest.
             mean = float(np.mean(times)) if times.size else math.nan
             yield near(f"mean seconds of {NAMES['resemble', method]} for n > {_LONG}", paper, mean,
                        algorithm("resemble", method, code), reason(code))  # fmt: skip
@@ -77,8 +77,8 @@ def _number(scale: Scale) -> int:
 EXPERIMENT = Experiment(
     order=130,
     title="Resembling and avoiding: runtime of long histograms",
-    method=f"{sampled(_number(FULL), _number(QUICK))} of each set's histograms longer than {_LONG}, and one with zeros "
-    f"appended up to length 400; the threshold is {_THRESHOLD:g}. {LITERAL}",
+    method=sampled(_number(FULL), _number(QUICK), f"of each set's histograms longer than {_LONG}")
+    + f", and one that is padded with zeros up to length 400. The threshold is {_THRESHOLD:g}. {LITERAL}",
     run=run,
     draw=draw,
     claims=claims,

@@ -45,8 +45,7 @@ def claims(rows: Rows) -> Iterator[Claim]:
 EXPERIMENT = Experiment(
     order=140,
     title="Resembling and avoiding: runtime against the size N",
-    method=f"Histograms of one length (25 in NYC, 35 in TKY). {CHOSEN} of the size that is nearest to {_EXAMPLE}. "
-    f"{LITERAL}",
+    method=f"Histograms of one length (25 in NYC, 35 in TKY): {CHOSEN} with the size nearest to {_EXAMPLE}. {LITERAL}",
     run=run,
     draw=draw,
     claims=claims,

@@ -15,10 +15,10 @@ from elsewhere.reproduction.rows import Rows
 from elsewhere.reproduction.runtime_comparison import CODES, algorithm, drawings, series
 
 _THRESHOLD = 0.5
-#: So wide a threshold takes RO too long.
+#: With the threshold above, RO takes too long.
 _RO_THRESHOLD = 2e-3
 _TARGETS = 10
-_SEARCH = "how many solutions have to be kept in mind depends on the target, on the same graph"
+_SEARCH = "on the same graph, the number of partial solutions to keep depends on the target"
 
 
 def run(study: Study, dataset: Dataset) -> Rows:
@@ -45,7 +45,7 @@ def claims(rows: Rows) -> Iterator[Claim]:
             yield moves("runtime of RH increases with JS(H, H'')", "rises", group.column("distance"),
                         group.column(code), timed, why)  # fmt: skip
         for code in CODES:
-            # Not a number as soon as one run was not finished: it might have been the slowest.
+            # NaN if any run did not finish, because that run may have been the slowest.
             times = own.where(goal="resemble", method="optimal").column(code)
             yield near("runtime of RO is not affected by the target (slowest to fastest)", 1.0,
                        float(times.max() / times.min()), f"{algorithm('resemble', 'optimal', code)}, {name}",
@@ -53,7 +53,7 @@ def claims(rows: Rows) -> Iterator[Claim]:
 
 
 def _targets(history: Histogram) -> Iterator[dict[str, float]]:
-    """Between the histogram and its opposite, in which the most visited location has the least visits, and so on."""
+    """Targets between the histogram and its opposite, in which the most visited location has the fewest visits."""
     ordered = sorted(history, key=lambda location: (history[location], location))
     opposite = dict(zip(ordered, [history[location] for location in reversed(ordered)], strict=True))
     for step in range(1, _TARGETS + 1):
@@ -64,10 +64,10 @@ def _targets(history: Histogram) -> Iterator[dict[str, float]]:
 EXPERIMENT = Experiment(
     order=160,
     title="Resembling and avoiding: runtime against the distance to the target",
-    method=f"The histogram whose length and size are nearest to n = {LENGTH} and N = {SIZE}, and targets that lie on "
-    "the way from it to its opposite, in which the most visited location has the fewest visits, and so on. The paper "
-    f"does not say how its targets were made. The threshold is {_THRESHOLD:g}, as there; RO, which the paper leaves "
-    f"out here, has {_RO_THRESHOLD:g}, because wider ones would take it too long.",
+    method=f"The histogram whose length and size are nearest to n = {LENGTH} and N = {SIZE}. The targets lie between "
+    "it and its opposite, in which the most visited location has the fewest visits, and so on. The paper does not say "
+    f"how its targets were made. The threshold is {_THRESHOLD:g}, as in the paper. RO, which the paper leaves out "
+    f"here, has {_RO_THRESHOLD:g}, because it takes too long with larger ones.",
     run=run,
     draw=draw,
     claims=claims,

@@ -12,8 +12,8 @@ from elsewhere.reproduction.comparing import (
     compared,
     drawings,
     introduction,
-    keeps_to,
     one_each,
+    within_threshold,
 )
 from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Study, enough
 from elsewhere.reproduction.releases import excess
@@ -43,20 +43,20 @@ def claims(rows: Rows) -> Iterator[Claim]:
                 "L2 increases with N, as d_p does", "rises", group.column("N"), group.column("l2"), on, OTHER_DATA
             )
             yield moves("d_q is not affected by N", "stays", group.column("N"), group.column("d_q"), on,
-                        "the more visits, the finer the steps, and the nearer to the threshold one comes")  # fmt: skip
-        yield at_most("d_p of RH above that of RO", 1.8, 100 * max(excess(resembling)), f"resemble, {name}",
+                        "with more visits, steps are finer, so d_q comes closer to the threshold")  # fmt: skip
+        yield at_most("excess of RH's d_p over RO's", 1.8, 100 * max(excess(resembling)), f"resemble, {name}",
                       "other data: the paper's claim is about the histograms that it chose", "%")  # fmt: skip
         yield from introduction(resembling, name)
-        yield from keeps_to(resembling, name)
+        yield from within_threshold(resembling, name)
         yield from clusters_kept(resembling, name)
-        yield beyond("d_p of AH below that of AO, at most", 100 * max(excess(avoiding)), f"avoid, {name}", "%")
+        yield beyond("largest shortfall of AH's d_p below AO's", 100 * max(excess(avoiding)), f"avoid, {name}", "%")
 
 
 EXPERIMENT = Experiment(
     order=90,
     title="Resembling and avoiding: impact of the size N",
-    method="Of the histograms of one length (25 in NYC, 35 in TKY, which the paper leaves out), one of each size, "
-    f"chosen at random. {TARGET_METHOD}",
+    method="One histogram of each size, chosen at random from those of one length (25 in NYC, and 35 in TKY, which the "
+    f"paper leaves out). {TARGET_METHOD}",
     run=run,
     draw=draw,
     claims=claims,

@@ -14,7 +14,7 @@ from elsewhere.reproduction.comparing import (
     compared,
     drawings,
     introduction,
-    keeps_to,
+    within_threshold,
 )
 from elsewhere.reproduction.experiment import Dataset, Drawing, Experiment, Study
 from elsewhere.reproduction.releases import excess
@@ -37,8 +37,8 @@ def claims(rows: Rows) -> Iterator[Claim]:
         resembling, avoiding = own.where(goal="resemble"), own.where(goal="avoid")
         on = f"resemble, {name}, n = {own[0]['n']}, N = {own[0]['N']}"
         above = [100 * share for share in excess(resembling)]
-        yield at_most("d_p of RH above that of RO", 2.4, max(above), on, OTHER_DATA, "%")
-        yield at_most("d_p of RH above that of RO, on average", 0.5, float(np.mean(above)), on, OTHER_DATA, "%")
+        yield at_most("excess of RH's d_p over RO's", 2.4, max(above), on, OTHER_DATA, "%")
+        yield at_most("excess of RH's d_p over RO's, on average", 0.5, float(np.mean(above)), on, OTHER_DATA, "%")
         best, greedy = resembling.where(method="optimal"), resembling.where(method="heuristic")
         for group, algorithm in ((best, "RO"), (greedy, "RH")):
             x = group.column("threshold")
@@ -49,14 +49,14 @@ def claims(rows: Rows) -> Iterator[Claim]:
             yield moves("NCE increases with the threshold", "rises", x, group.column("nce"), f"{on} ({algorithm})",
                         OTHER_DATA)  # fmt: skip
             used = float(np.min(group.column("d_q") / x))
-            yield at_least("d_q is close to the threshold (its least share of it)", 0.9, used, f"{on} ({algorithm})",
+            yield at_least("d_q is close to the threshold (least d_q / threshold)", 0.9, used, f"{on} ({algorithm})",
                            "at small thresholds a single visit is a large step")  # fmt: skip
         total = float(best.column("nce").sum())
         lower = 1.0 - float(greedy.column("nce").sum()) / total if total else np.nan
-        yield near("NCE of RH below that of RO, on average", 0.015, lower, on, OTHER_DATA)
+        yield near("relative shortfall of RH's NCE below RO's, on average", 0.015, lower, on, OTHER_DATA)
         yield from introduction(resembling, name)
-        yield from keeps_to(resembling, name)
-        yield beyond("d_p of AH below that of AO, at most", 100 * max(excess(avoiding)), f"avoid, {name}", "%")
+        yield from within_threshold(resembling, name)
+        yield beyond("largest shortfall of AH's d_p below AO's", 100 * max(excess(avoiding)), f"avoid, {name}", "%")
 
 
 EXPERIMENT = Experiment(

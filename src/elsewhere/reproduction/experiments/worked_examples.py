@@ -1,4 +1,4 @@
-"""The paper's worked examples: Alice hides g and h, and Bob resembles somebody who travels on a budget."""
+"""The paper's worked examples: Alice hides g and h, and Bob resembles a budget traveller."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HISTOGRAM = Histogram(zip(_BINS, (7, 2, 3, 2, 13, 12, 8, 3), strict=True))
 _TARGET = Histogram(zip(_BINS, (10, 8, 6, 2, 13, 4, 4, 3), strict=True))
 _SENSITIVE = ("g", "h")
 _THRESHOLD = 0.05
-#: What the paper prints: the release that hides, and that of RO. That of RH is in a figure alone.
+#: The releases that the paper prints: of hiding, and of RO. RH's is only in a figure.
 _HIDDEN = (9, 3, 4, 3, 16, 15, 0, 0)
 _RESEMBLING = (10, 6, 5, 2, 14, 5, 5, 3)
 _WHY = "another tie or another rounding"
@@ -36,7 +36,7 @@ _ANSWERS: dict[str, Callable[[], Histogram | None]] = {
 
 
 def run(study: Study, dataset: Dataset) -> Rows:
-    if dataset is not study.sets[0]:  # they have nothing to do with the data
+    if dataset is not study.sets[0]:  # the examples do not depend on the data
         return Rows()
     return Rows(
         dataset.row(algorithm=name, bin=at, location=location, count=count)
@@ -107,7 +107,7 @@ EXPERIMENT = Experiment(
     order=1,
     title="The worked examples",
     method="Examples 1 to 3 of the introduction, and the examples of LHO and RO in the section on algorithms. They do "
-    "not depend on the data. RH's release is printed in a figure alone, so it is held to what the text says of it.",
+    "not depend on the data. RH's release is printed only in a figure, so it is checked against what the text says.",
     run=run,
     draw=draw,
     claims=claims,
