@@ -1,9 +1,9 @@
-"""``python -m benchmarks``: one table, every rival measured in the same run as elsewhere.
+"""``python -m benchmarks``: print one table, with every rival measured in the same run as elsewhere.
 
-A row says what was measured, the time of elsewhere, that of the rival, their ratio and the goal. Ratios count most:
-the machines that this runs on are shared, and seconds vary from one minute to the next. With names of parts
-(starting, hiding, heuristics, targeting, shapes, limits, batches, page, kinds, tracks) only those are measured.
-`attacks` comes alone, with names of its tables if you like: `benchmarks/attacks.py` lists them.
+A row has what was measured, the time of elsewhere, the time of the rival, their ratio and the goal. Trust the ratios
+most: the machines are shared, and seconds vary from one minute to the next. Give names of parts (starting, hiding,
+heuristics, targeting, shapes, limits, batches, page, kinds, tracks) to measure only those. `attacks` runs alone,
+optionally with names of its tables, which `benchmarks/attacks.py` lists.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def main() -> None:
     print(f"{packages}\n")
     print("| what | elsewhere | rival | ratio | goal | met |\n| --- | --- | --- | --- | --- | --- |")
     wanted = set(sys.argv[1:])
-    import_module("elsewhere.preload")  # so that nothing is interpreted; how it starts is measured in other processes
+    import_module("elsewhere.preload")  # so that nothing is interpreted; starting is measured in other processes
     for part in _PARTS:
         if not wanted or part.__module__.rpartition(".")[2] in wanted:
             for row in part():

@@ -1,11 +1,11 @@
 """``python -m benchmarks attacks``: the tables of docs/audit.md, as Markdown, from the evaluation sets.
 
-Each table is one audit and is printed as soon as it is ready. With names of tables only those are made; a name such as
+Each table is one audit and is printed as soon as it is ready. Give names of tables to make only those; a name such as
 ``nyc`` or ``gowalla-resemble`` stands for all that begin with it. A column of a table is an attacker, and `strongest`
-is the one who takes the learner that does best on the users that it learns from.
+is the attacker with the learner that does best on its training users.
 
-The sets: `nyc_partial`, kinds of place by the taxonomy of Foursquare; and `gowalla_nyc`, whose venues have names, from
-which the shipped taxonomy tells the kinds. Users with 20 or more visits to places of known kind are taken there.
+The sets: `nyc_partial`, with kinds of place from Foursquare's taxonomy; and `gowalla_nyc`, whose venues have names,
+from which the shipped taxonomy infers the kinds. It uses users with 20 or more visits to places of known kind.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _FEWEST_VISITS = 20
 _PRESETS = ("health", "children", "sex-life", "religion")
 _TARGETS = ("tourist", "student", "night-owl", "commuter")
 _LIMITS = (0.05, 0.1)
-#: With less, hardly anybody shares a release.
+#: With a smaller limit, hardly anybody shares a release.
 _SHARED_LIMIT = 0.2
-#: The attackers in the columns, by the beginning of their names; the others are in the strongest.
+#: The attackers in the columns, by the beginning of their names; the others only count in `strongest`.
 _SHOWN = (
     "size",
     "shape",
@@ -47,7 +47,7 @@ Users = Mapping[str, Mapping[str, int]]
 
 @dataclass(frozen=True)
 class Job:
-    """One audit: its name, the users, and what is asked."""
+    """One audit: its name, the users, and its arguments."""
 
     name: str
     users: Callable[[], Users]
@@ -71,7 +71,7 @@ def main(wanted: Iterable[str]) -> None:
 
 
 def evaluation_users() -> dict[str, Callable[[], Users]]:
-    """The users of the evaluation sets that are there, by name."""
+    """The users of the available evaluation sets, by name."""
     found: dict[str, Callable[[], Users]] = {}
     if nyc := folder_with("nyc_partial.csv.gz"):
         found["nyc"] = partial(_kinds, nyc / "nyc_partial.csv.gz")
@@ -81,7 +81,7 @@ def evaluation_users() -> dict[str, Callable[[], Users]]:
 
 
 def jobs() -> list[Job]:
-    """Every audit for which the evaluation sets are there."""
+    """Every audit for which the evaluation sets are available."""
     found, users = [], evaluation_users()
     if nyc := folder_with("nyc_partial.csv.gz"):
         tree = {"taxonomy": str(nyc / "taxonomy.csv")}

@@ -25,15 +25,15 @@ from elsewhere.engines import batch, kernel
 _VISITS_PER_USER = 50
 _POLICY = 'goal = "hide"\nsensitive = ["Category 3", "Category 17", "Category 200", "Category 201"]\n'
 _HIDE_CROWD = 'goal = "hide"\nsensitive = ["Bar", "Church", "Gym / Fitness Center"]\n'
-#: All kinds of place that anybody visits, of which a person visits few.
+#: The number of kinds of place in all; a person visits few of them.
 _ALL_KINDS = 'goal = "{}"\ntarget = "kinds.csv"\nmax_quality_loss = 0.05\nvisited_only = {}\n'
 _TARGETING = 'goal = "{}"\ntarget = "tourist"\nmax_quality_loss = 0.05\n'
-#: Each is measured so often, in turns. The median counts, of the ratios too: a machine that others use may be half as
-#: fast a minute later, and what was measured side by side saw the same of it.
+#: The number of rounds, in which both sides alternate. Medians are used, also of the ratios: a shared machine may be
+#: half as fast a minute later, but two measurements side by side are affected alike.
 _ROUNDS = 5
 _SEARCH_ROUNDS = 3
 _MEMORY = 10**9
-#: Says the most memory that a command took, in KiB, after it has ended.
+#: Prints the peak memory of a command in KiB, after it has ended.
 _PEAK = (
     "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
     "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
@@ -53,7 +53,7 @@ def measure() -> Iterator[Row]:
 
 
 def _against_duckdb(folder: Path) -> Iterator[Row]:
-    """Both are processes with the same memory and threads; DuckDB writes the histograms as they are."""
+    """Both are processes with the same memory and threads; DuckDB writes the histograms unchanged."""
     (folder / "hide.toml").write_text(_POLICY)
     seconds = {}
     for number in (10**5, 10**6):
@@ -79,7 +79,7 @@ def _against_duckdb(folder: Path) -> Iterator[Row]:
 
 
 def _resembling_a_million(folder: Path) -> Iterator[Row]:
-    """The visits that were hidden last; measured once, because it takes minutes."""
+    """Resemble on the visits of the last hide; measured once, because it takes minutes."""
     (folder / "kinds.csv").write_text("location,count\n" + "".join(f"Category {at},1\n" for at in range(400)))
     (folder / "million.toml").write_text(_ALL_KINDS.format("resemble", "true"))
     seconds, peak = timed(_batch, folder, "million", "million", "1GB")
@@ -88,7 +88,7 @@ def _resembling_a_million(folder: Path) -> Iterator[Row]:
 
 
 def _one_among_many(folder: Path) -> Iterator[Row]:
-    """Skew: one user with a million places among a million of five visits, against these alone; measured once."""
+    """Skew: one user with a million places among a million users with five visits, against these alone; once."""
     _write_small(folder / "small.parquet", 10**6, 0)
     _write_small(folder / "skewed.parquet", 10**6, 10**6)
     (folder / "skewed.toml").write_text(_POLICY + "memory_limit = 1e9\n")
@@ -110,7 +110,7 @@ def _write_small(path: Path, number: int, places: int) -> None:
 
 
 def _round(folder: Path, output: str) -> tuple[float, float, float, int]:
-    """The seconds of DuckDB, of DuckDB in the order of users, and of the batch, with the memory that it took."""
+    """The seconds of DuckDB, of DuckDB in the order of users, and of the batch, with its peak memory."""
     rival, ordered = timed(_group, folder)[0], timed(_group, folder, 'ORDER BY hash("user")')[0]
     seconds, peak = timed(_batch, folder, "hide", output, "1GB")
     return rival, ordered, seconds, peak
@@ -165,9 +165,9 @@ def _write_people(path: Path, copies: int) -> None:
 
 
 def _checking(folder: Path) -> Iterator[Row]:
-    """The part of a batch's processor time that goes into checking its releases; in one process, to see all of it."""
+    """The share of a batch's processor time for checking its releases, in one process, so that all of it is seen."""
     _write_visits(folder / "visits.parquet", 10**5)
-    # Users with something to hide are dear to check, so common places cost more than rare ones.
+    # Users with something to hide are expensive to check, so hiding common places costs more than rare ones.
     common = Policy("hide", sensitive=("Category 0", "Category 1", "Category 10"))
     cases = {
         "hide": (Policy.load(folder / "hide.toml"), "visits.parquet"),
@@ -198,7 +198,7 @@ def _share(policy: Policy, source: Path, output: Path) -> float:
 
 
 def _own_choices(folder: Path) -> Iterator[Row]:
-    """Users who each have places, and a sensitive one, of their own."""
+    """Users who each have their own places, and their own sensitive one."""
     seconds = []
     for number in (10**4, 4 * 10**4):
         places = f"range({number}) t(u), (VALUES ('home'), ('clinic'), ('gym')) v(k)"
@@ -215,7 +215,7 @@ def _own_choices(folder: Path) -> Iterator[Row]:
 
 
 def _ratio(some: Sequence[float], others: Sequence[float]) -> tuple[float, str]:
-    """The median ratio of what was measured side by side, also in words, with the least and the greatest."""
+    """The median ratio of measurements side by side, also in words with the least and the greatest."""
     ratios = [one / other for one, other in zip(some, others, strict=True)]
     return median(ratios), f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
 
@@ -242,7 +242,7 @@ def _group(folder: Path, order: str = "") -> None:
 
 
 def _batch(folder: Path, policy: str, output: str, memory: str, source: str = "visits.parquet") -> int:
-    """Run the command; returns the most memory that it took, in KiB."""
+    """Run the command; return its peak memory in KiB."""
     command = [sys.executable, "-m", "elsewhere", "batch", f"{folder}/{policy}.toml", f"{folder}/{source}",
                "-o", f"{folder}/{output}", "--memory", memory, "--quiet"]  # fmt: skip
     result = subprocess.run([sys.executable, "-c", _PEAK, *command], check=True, capture_output=True, text=True)
@@ -250,6 +250,6 @@ def _batch(folder: Path, policy: str, output: str, memory: str, source: str = "v
 
 
 def _resemble(folder: Path, threads: int, at: str) -> float:
-    """The seconds of the batch, with the start of its workers."""
+    """The seconds of the batch, including the start of its workers."""
     policy = Policy.load(folder / "resemble.toml")
     return timed(batch, policy, folder / "crowd.csv", folder / f"resembled{threads}-{at}", threads=threads)[0]

@@ -1,4 +1,4 @@
-"""Histograms to measure on: the evaluation sets if they lie beside the project, else generated ones of that shape."""
+"""Histograms for measurements: the evaluation sets if they are beside the project, else generated ones like them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHAPES = {"nyc": (1_083, 40.28, 209.99), "tky": (2_293, 32.36, 221.57)}
 
 
 def users(name: str) -> tuple[list[Histogram], str]:
-    """The histograms of all users of a set, and where they come from."""
+    """The histograms of all users of a set, and their origin."""
     file = f"synthetic_{name}.csv.gz"
     if folder := folder_with(file):
         return read(folder / file), file
@@ -36,7 +36,7 @@ def folder_with(file: str) -> Path | None:
 
 
 def skewed(n: int, size: int, seed: int) -> Histogram:
-    """A histogram of n visited locations, few of them often: Zipf's law."""
+    """A histogram of n visited locations, with counts by Zipf's law."""
     rng = np.random.default_rng(seed)
     weights = 1.0 / np.arange(1, n + 1)
     counts = 1 + rng.multinomial(size - n, weights / weights.sum())
@@ -44,7 +44,7 @@ def skewed(n: int, size: int, seed: int) -> Histogram:
 
 
 def uniform(histogram: Histogram) -> dict[str, float]:
-    """The paper's target: all locations alike."""
+    """The paper's target: the same weight for all locations."""
     return dict.fromkeys(histogram.locations, 1.0)
 
 

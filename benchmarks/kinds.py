@@ -1,8 +1,8 @@
-"""How well names tell kinds of place: precision and recall of the presets, on names that people labelled.
+"""How well names indicate kinds of place: precision and recall of the presets, on names that people labelled.
 
-The lists: real names of venues in New York, if they lie beside the project; made-up names in many languages; web sites.
-A finding is a name with a preset; a row of a sample counts as often as its weight says. The rival is the rule that
-every word of our own list counts, wherever it stands in a name. The intervals (95%) come from drawing the rows again.
+The lists: real names of venues in New York, if they are beside the project; made-up names in many languages; web sites.
+A finding is a name with a preset; rows of a sample are weighted. The rival is the rule that every word of our own list
+counts, at any position in a name. The intervals (95%) are bootstrapped over the rows.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _FILES = {
     "200 web sites": "sites",
 }
 _LABELS = "venue_labels.csv"
-#: Names that version 0.1.0 did not catch were sampled, so each of them stands for several.
+#: Names that version 0.1.0 missed were sampled, so each of them stands for several.
 _SAMPLED = 23_431 / 2_500
-#: The home and the workplace are told by other means than words, and have lines of their own.
+#: Home and workplace are found by other means than words, so they have separate rows.
 _PRIVATE = ("home", "work")
 _DRAWS = 1_000
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """A name, the presets that a person says it belongs to, and how often it counts."""
+    """A name, the presets that a person gave it, and its weight."""
 
     name: str
     presets: frozenset[str]
@@ -100,7 +100,7 @@ def score(labelled: list[Labelled], found: Mapping[str, set[str]], presets: Iter
 
 
 def _share(part: Floats, whole: Floats, drawn: Ints) -> tuple[float, float, float]:
-    """A share in percent, and its interval; 100 if there is nothing to have a share of."""
+    """A share in percent, and its interval; 100 if the denominator is 0."""
     shares = 100 * (drawn @ part) / np.maximum(drawn @ whole, 1e-12)
     low, high = np.quantile(shares[drawn @ whole > 0], [0.025, 0.975]) if whole.any() else (100.0, 100.0)
     return 100.0 * part.sum() / whole.sum() if whole.any() else 100.0, float(low), float(high)
@@ -116,7 +116,7 @@ def presets_of(names: list[str]) -> dict[str, set[str]]:
 
 
 def plain_presets_of(names: list[str]) -> dict[str, set[str]]:
-    """The same by the plain rule: every node counts of which a name has an alias, as whole words."""
+    """The same by the plain rule: every node with an alias in the name, as whole words."""
     runs: dict[tuple[str, ...], set[str]] = {}
     for preset in _presets():
         for _, node in Taxonomy.shipped().tree(f"preset:{preset}"):

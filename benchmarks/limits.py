@@ -1,4 +1,4 @@
-"""Whether limits are kept: by how much searches overrun `time_limit`, and how soon Ctrl-C ends them, in hard cases."""
+"""Limits in hard cases: by how much searches exceed `time_limit`, and how soon Ctrl-C ends them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOMENTS = (0.1, 0.5, 1.0, 2.0, 4.0)
 
 
 def bumpy(reference: float, count: int) -> float:
-    """A function of a user's own that is not convex."""
+    """A user's function that is not convex."""
     return math.sqrt(abs(reference - count)) + (0.25 if count % 2 else 0.0)
 
 
@@ -89,7 +89,7 @@ def _advised(verb: Callable[..., object], *args: Any, **asked: Any) -> None:
 
 
 def _frontier(history: ew.Histogram, time_limit: float | None = None) -> None:
-    """Some points that share the limit between them."""
+    """Some points that share the time limit."""
     budgets = [0.02 * (at + 1) for at in range(_POINTS)]
     each = None if time_limit is None else time_limit / _POINTS
     ew.frontier(history, history, budgets, "avoid", time_limit=each, memory_limit=2**33)
@@ -98,7 +98,7 @@ def _frontier(history: ew.Histogram, time_limit: float | None = None) -> None:
 def measure() -> Iterator[Row]:
     questions = cases()
     for question in questions.values():
-        question(time_limit=0.0)  # compiles, and gets memory
+        question(time_limit=0.0)  # compiles, and allocates memory
     for limit in _TIME_LIMITS:
         over = {name: timed(question, time_limit=limit)[0] - limit for name, question in questions.items()}
         worst = max(over, key=over.__getitem__)
@@ -113,7 +113,7 @@ def measure() -> Iterator[Row]:
 
 
 def _until_interrupted(question: Callable[..., object], moment: float) -> float:
-    """Seconds from a Ctrl-C to the end of the search; 0 if the search is over before that."""
+    """Seconds from a Ctrl-C to the end of the search; 0 if the search ends before."""
     sent = [math.inf]
 
     def interrupt() -> None:

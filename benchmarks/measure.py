@@ -28,14 +28,14 @@ class Row:
 
 
 def timed(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> tuple[float, T]:
-    """Seconds, and what came out."""
+    """The seconds and the result of a call."""
     begin = time.perf_counter()
     result = function(*args, **kwargs)
     return time.perf_counter() - begin, result
 
 
 def best_of(times: int, function: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> float:
-    """The least seconds of several runs: the one that was disturbed least."""
+    """The least seconds of several runs, which is the least disturbed run."""
     return min(timed(function, *args, **kwargs)[0] for _ in range(times))
 
 

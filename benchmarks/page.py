@@ -18,7 +18,7 @@ from elsewhere import profiles
 _MANY = 20_000
 #: A long history: visits and places.
 _VISITS, _PLACES = 200_000, 200
-#: To ask for a height is to wait for the layout.
+#: Reading a height forces the browser to finish the layout.
 _LAID_OUT = "document.body.offsetHeight; return performance.now() - began;"
 
 
@@ -99,7 +99,7 @@ def _curves(page: Page, goal: str) -> float:
 
 
 def _skewed(step: int) -> dict[str, int]:
-    """Counts that fall like 1/rank, over places in an order of their own."""
+    """Counts that decrease like 1/rank, over places in random order."""
     weights = [1.0 / (1 + at * step % _PLACES) for at in range(_PLACES)]
     shares = [1 + int((_VISITS - _PLACES) * weight / sum(weights)) for weight in weights]
     shares[0] += _VISITS - sum(shares)

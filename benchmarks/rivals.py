@@ -1,4 +1,4 @@
-"""What somebody would use instead of elsewhere: a general solver on the same model."""
+"""The alternative to elsewhere: a general solver on the same model."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from elsewhere.model.question import Goal, Question
 
 @dataclass(frozen=True)
 class Rival:
-    """What a rival found: the privacy distance and the quality loss of its histogram, computed exactly."""
+    """The result of a rival: the privacy distance and the quality loss of its histogram, computed exactly."""
 
     privacy_distance: float
     quality_loss: float
 
     def keeps(self, limit: float) -> bool:
-        """Whether it keeps the limit; a general solver allows itself some 1e-6 beyond."""
+        """Whether it satisfies the limit; a general solver tolerates about 1e-6."""
         return self.quality_loss <= limit + 1e-12
 
 
@@ -35,9 +35,9 @@ def highs(
     privacy: str = "js",
     time_limit: float = 300.0,
 ) -> Rival:
-    """HiGHS on the multiple-choice knapsack: a binary variable for every count that a bin may have.
+    """HiGHS on the multiple-choice knapsack: one binary variable for every count that a bin may have.
 
-    Counts that do not fit the quality limit by themselves get no variable, as anybody would do it.
+    Counts that alone exceed the quality limit get no variable, which is the obvious way to model it.
     """
     problem = Question(goal, histogram, target, limit, quality=quality, privacy=privacy).problem
     assert problem.privacy is not None

@@ -1,6 +1,6 @@
-"""Large sizes and hard shapes, by family: the worst time, gap and memory of each. A family has a process of its own.
+"""Large sizes and hard shapes by family: the worst time, gap and memory of each. Each family has its own process.
 
-At last, many limits at once against a single one.
+The last rows compare many limits at once with a single one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ASK = "from benchmarks import shapes; shapes.report({!r})"
 
 
 class Shape(NamedTuple):
-    """A question that takes long: its size, and the call that asks it."""
+    """A hard question: its name, its size, and the call that asks it."""
 
     name: str
     size: int
@@ -36,7 +36,7 @@ class Shape(NamedTuple):
 
 
 class Family(NamedTuple):
-    """Shapes of a kind, and the goals for each: seconds, GiB, and the relative gap if it has to be small."""
+    """Similar shapes, and the goals for each: seconds, GiB, and the relative gap if it must be small."""
 
     shapes: Callable[[], Iterator[Shape]]
     seconds: float
@@ -129,7 +129,7 @@ FAMILIES = {
 
 
 def report(name: str) -> None:
-    """Ask all shapes of a family and print what came out, a line each, and the peak of memory at last."""
+    """Ask all shapes of a family and print the results, one line each, and the peak memory at the end."""
     history = skewed(10, 70_000, seed=1)
     for verb in _VERBS.values():
         for method in ("optimal", "heuristic"):
@@ -159,7 +159,7 @@ def measure() -> Iterator[Row]:
 
 
 def _frontier() -> Iterator[Row]:
-    """Many limits at once against one of them, which is the mean of a few, in seconds of the processor."""
+    """Many limits at once against one of them (the mean of a few), in processor time."""
     budgets = np.linspace(0.001, 0.05, _POINTS).tolist()
     members, _ = users("nyc")
     for history, who in (
@@ -176,7 +176,7 @@ def _frontier() -> Iterator[Row]:
 
 
 def _processor(function: Callable[..., object], *args: object) -> float:
-    """The least seconds of the processor in three runs."""
+    """The least processor time of three runs, in seconds."""
     seconds = []
     for _ in range(3):
         begin = time.process_time()

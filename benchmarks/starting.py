@@ -1,4 +1,4 @@
-"""How it starts: the import, small commands on a cold machine and on a warm one, and the whole of compiling."""
+"""Starting: the import, small commands with and without compiled solvers, and compiling everything."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def measure() -> Iterator[Row]:
             for verb, options in _QUESTIONS.items():
                 command = ["-m", "elsewhere", verb, str(_SAMPLES / sample), *options, "--allow-unchanged", "--quiet"]
                 command += ["-o", cache("release.csv")]
-                # Nothing is compiled or loaded, so that a warm machine is no other; what is cold stays so.
+                # These commands neither compile nor load the solvers, so an existing cache makes no difference.
                 taken = min(_processor_time(*command, NUMBA_CACHE_DIR=cache("empty")) for _ in range(5))
                 yield Row(f"`elsewhere {verb}` of {sample}, on a cold machine or a warm one, processor time",
                           duration(taken), f"{duration(bare)} (NumPy alone)", f"{taken / bare:.1f}", "<= 4",
@@ -54,7 +54,7 @@ def _run(*arguments: str) -> None:
 
 
 def _processor_time(*arguments: str, **environment: str) -> float:
-    """The processor time of a process and of those that it waits for."""
+    """The processor time of a process and of its finished children."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, *arguments], check=True, env={**os.environ, **environment})
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

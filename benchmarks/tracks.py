@@ -1,7 +1,7 @@
-"""From positions to visits: a track of ten million positions, and trackintel on one that it can bear.
+"""From positions to visits: a track of ten million positions, and a comparison with trackintel on a smaller one.
 
-The made-up track rests and moves by turns. Processor time and memory are those of a process of its own that reads a
-Parquet file, after one that has compiled the kernels.
+The made-up track alternates between rest and movement. Processor time and memory are those of a separate process that
+reads a Parquet file, after another process has compiled the kernels.
 """
 
 from __future__ import annotations

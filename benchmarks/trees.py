@@ -1,14 +1,14 @@
-"""``python -m benchmarks.trees``: what distances over a taxonomy buy, in NCE and recommendation.
+"""``python -m benchmarks.trees``: what distances over a taxonomy gain, in NCE and recommendation.
 
 Every user gets a release with the flat distance js, and one with js over the taxonomy for each choice of `levels`.
 
-- resemble: the target is another user, the privacy distance is flat. The flat release may lose 0.05. The others get
-  the limit for which their flat loss is the same.
-- hide: a tenth of each user's locations at random, or a branch. No other release has so small a flat loss as the flat
-  one, so the others lose more. How much is in the table.
+- resemble: the target is another user, and the privacy distance is flat. The flat release may lose 0.05. The others get
+  the limit at which their flat loss is the same.
+- hide: a random tenth of each user's locations, or a branch. The flat release has the least flat loss, so the others
+  lose more. The table says how much.
 
-All are compared with the same originals, and a recommender is asked the same of all of them. It takes some five minutes
-on two cores, and needs the evaluation sets in a folder `data`.
+All are compared with the same originals, and a recommender gets the same questions for all of them. It takes about five
+minutes on two cores, and needs the evaluation sets in a folder `data`.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 
 _SETS = ("synthetic_nyc", "nyc_partial")
 _TREE = "taxonomy.csv"
-#: By the name of the column: the weights of the levels; the default shares them among all five.
+#: The weights of the levels, by the name of the column; the default gives all five levels the same weight.
 _LEVELS: Mapping[str, Sequence[float] | None] = {"default": None, "0.5,0.5": (0.5, 0.5), "0.9,0.1": (0.9, 0.1)}
 _ORIGINAL, _FLAT = "original", "flat"
 _LIMIT = 0.05
-#: The flat losses of two releases are the same if they differ by no more than this share.
+#: Two flat losses count as equal if they differ by at most this share.
 _SAME = 0.01
 _TRIES = 8
 _BRANCH = "Medical Center"
 _NEIGHBOURS = 25
 _FOLDS = 10
-#: How often everybody is asked, each time about another location.
+#: The number of rounds; each user is tested once per round, with another location.
 _ROUNDS = 5
 _DRAWS = 1_000
 
@@ -54,7 +54,7 @@ _ByRelease: TypeAlias = dict[str, Floats]
 
 @dataclass(frozen=True)
 class Case:
-    """Histograms of users, and the releases of all of them by each way of making one."""
+    """Histograms of users, and their releases by each method."""
 
     title: str
     originals: list[ew.Histogram]
@@ -67,7 +67,7 @@ def main() -> None:
         sys.exit(f"This needs {_TREE} and the sets {' and '.join(_SETS)} in a folder data.")
     with ProcessPoolExecutor() as pool:
         for name in _SETS:
-            # By id, for some names have changed since.
+            # By id, because some names have changed since.
             histograms = read(_file(f"{name}.csv.gz"), "category_id")
             for case in (_resembled(pool, histograms), *_hidden(pool, histograms)):
                 print(f"{name}, {case.title}, {len(case.originals):,} users\n")
@@ -138,7 +138,7 @@ def _hide(history: ew.Histogram, sensitive: list[str]) -> dict[str, ew.Histogram
 
 
 def _table(case: Case) -> Iterator[str]:
-    """Lines of Markdown: a measure each, its mean over users, and the interval of the difference from the flat one."""
+    """Lines of Markdown, one per measure: its mean over users, and the interval of the difference from the flat one."""
     yield f"| | {_ORIGINAL} | {_FLAT} | {' | '.join(f'tree, {way}' for way in _LEVELS)} |"
     yield "| --- | --- | --- |" + " --- |" * len(_LEVELS)
     originals = {f"{at:05d}": h for at, h in enumerate(case.originals)}
@@ -162,7 +162,7 @@ def _table(case: Case) -> Iterator[str]:
 
 
 def _line(name: str, figures: _ByRelease, of_mean: Callable[[Floats], Floats] = np.asarray) -> str:
-    """A mean over users each; the interval (95%) comes from drawing the users again."""
+    """One mean over users per column; the interval (95%) is bootstrapped over the users."""
     flat = figures[_FLAT]
     drawn = np.random.default_rng(7).multinomial(len(flat), np.full(len(flat), 1 / len(flat)), _DRAWS) / len(flat)
     cells = [] if _ORIGINAL in figures else [""]
@@ -176,11 +176,11 @@ def _line(name: str, figures: _ByRelease, of_mean: Callable[[Floats], Floats] = 
 
 
 def _errors(tables: Mapping[str, Tables]) -> dict[tuple[str, str], Floats]:
-    """What a recommender predicts minus the truth: a row for each round, a column for each user.
+    """The predictions of a recommender minus the truth: one row per round, one column per user.
 
-    The keys say whether the tested users give releases alone or all do, and which. Unlike `recommendation_errors`,
-    which knows one release, this asks the same of all: a location that the original and every release have. And every
-    user is tested, a tenth at a time.
+    The keys say whether only the tested users share releases or everybody does, and which releases. Unlike
+    `recommendation_errors`, which has one release, this asks the same questions for all releases: about a location that
+    the original and every release have. And every user is tested, a tenth at a time.
     """
     names = sorted({name for both in tables.values() for name in both.locations})
     before, _ = _matrices(tables[_FLAT], names)
@@ -198,7 +198,7 @@ def _errors(tables: Mapping[str, Tables]) -> dict[tuple[str, str], Floats]:
 
 
 def _questions(common: Flags, random: np.random.Generator) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """A tenth of the users, the other users, and a location of each of the tenth, until everybody was in it."""
+    """A tenth of the users, the other users, and a location for each of the tenth, until all users were tested."""
     hidden = np.where(common, random.random(common.shape), 1.0).argmin(axis=1)
     order = random.permutation(len(common))
     for fold in range(_FOLDS):

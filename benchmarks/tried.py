@@ -1,13 +1,13 @@
-"""``python -m benchmarks.tried``: what was tried against attackers who learn, and does not work.
+"""``python -m benchmarks.tried``: ideas against attackers who learn that were tried and do not work.
 
-- **Limited log-odds**: the release of least quality loss that a linear attacker takes for that of somebody who hides
+- **Limited log-odds**: the release of least quality loss that a linear attacker mistakes for that of somebody who hides
   nothing. The next attacker has seen such releases.
 - **A perturbed target**: each user resembles a target whose weights were changed at random.
 - **A copied member**: each user resembles the nearest member of the target's group.
-- **More is hidden** of what goes together with the sensitive places.
+- **Hiding more**: also places that are correlated with the sensitive ones.
 
-The attackers are those of the audit, over three splits. It needs the evaluation sets in a folder `data`; with `nyc` or
-`gowalla` only that one is measured.
+The attackers are those of the audit, over three splits. It needs the evaluation sets in a folder `data`. Give `nyc` or
+`gowalla` to measure only that set.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
 
 _SEEDS = (1, 2, 3)
 _CLASS, _TARGET = "preset:health", "tourist"
-#: Searches that are not over by then are ended: the figures are not about optima.
+#: Seconds after which a search is ended; the figures do not depend on optima.
 _SEARCH: dict[str, Any] = {"time_limit": 1.0, "gap": 1e-3}
 
 
 class Row(NamedTuple):
-    """What was tried, how often the attacker is right, and the median quality loss of those whose release changed."""
+    """The idea, how often the attacker is right, and the median quality loss of changed releases."""
 
     what: str
     right: Rate
     loss: float | None
-    #: The share of the users concerned who have a release.
+    #: The share of these users with a release.
     released: float = 1.0
 
     def __str__(self) -> str:
@@ -81,7 +81,7 @@ def _limited_log_odds(users: Users) -> Iterator[Row]:
 
 
 def _with_usual_score(setting: Setting, rows: Ints, hidden: csr_array, secret: Flags, limit: float) -> csr_array:
-    """The releases in which a linear attacker's score is at most a quantile of that of the users who hide nothing.
+    """The releases whose score by a linear attacker is at most a quantile of the scores of users who hide nothing.
 
     The attacker learned from the other half of the users.
     """
@@ -181,7 +181,7 @@ def _resembling(
     what: str,
     known: Floats | None = None,
 ) -> Row:
-    """How well such releases are told from members; an attacker may know the members' shares."""
+    """How well such releases can be told from members; an attacker may know the members' shares."""
     from scipy.sparse import vstack
 
     locations = group.table.locations
@@ -201,7 +201,7 @@ def _resembling(
     if known is not None:
         for row, vector in enumerate(counts.toarray() / counts.sum(axis=1)[:, None]):
             divergences = _divergences(vector, known)
-            if row >= len(found):  # a member is no copy of itself
+            if row >= len(found):  # a member must not be a copy of itself
                 divergences[row - len(found)] = np.inf
             numbers[row].append(float(divergences.min()))
     seen = Features.of(counts, np.zeros(counts.shape[1], np.bool_))

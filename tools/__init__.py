@@ -1,1 +1,1 @@
-"""What makes files of the repository from those of others."""
+"""Scripts that generate files of the repository from other data."""

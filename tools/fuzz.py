@@ -1,8 +1,8 @@
-"""``make fuzz MINUTES=10``: the property tests with new seeds, round after round, until the time is over.
+"""``make fuzz MINUTES=10``: run the property tests with new seeds, round after round, until time is up.
 
-The tests compare the solvers with brute force and with HiGHS, hand broken files to the readers, and send anything to
-the page's server. In `make test` their examples are always the same ones. A failure ends the fuzzing and is printed
-with the example that it was reduced to: add it to its test as an ``@example``, so that it is tried for ever.
+The tests compare the solvers with brute force and with HiGHS, pass broken files to the readers, and send random
+requests to the page's server. In `make test` their examples are always the same. A failure ends the fuzzing and is
+printed with its reduced example. Add that to its test as an ``@example``, so that it is always tried.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Make docs/reproduce.md from what a run of `elsewhere reproduce` wrote: `python -m tools.make_reproduce REPORT`.
 
-The words are in tools/reproduce_page.md, and every figure that was measured comes from the folder REPORT. In the words
+The words are in tools/reproduce_page.md, and every measured figure comes from the folder REPORT. In the words,
 ``{{name}}`` stands for a part that is made here, and ``{{COLUMN: EXPERIMENT ;; CLAIM ;; ON}}`` for a cell of the table
 of claims: ``measured``, ``verdict`` or ``why``.
 """

@@ -1,8 +1,8 @@
 """Give the shipped profiles their spreads, which are made up: `python -m tools.make_spreads`.
 
-The members of a profile are invented. Half of the visits of each are to places of the profile, and half to what all
-shipped profiles have, both by a taste of the member's own: a Dirichlet distribution around the weights. Those who are
-no members are the invented members of the other profiles. Nothing is measured.
+The members of a profile are invented. Half of each member's visits are to places of the profile, and half to places of
+all shipped profiles, both by the member's own taste: a Dirichlet distribution around the weights. People who are not
+members are the invented members of the other profiles. Nothing is measured.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from elsewhere.model.spread import Spread
 FOLDER = Path(__file__).parents[1] / "src" / "elsewhere" / "data" / "profiles"
 MEMBERS = 1000
 SEED = 1
-#: The size that half of the members exceed, and the spread of its logarithm.
+#: The median size of members, and the standard deviation of its logarithm.
 _SIZE, _SIZE_SPREAD = 80.0, 0.7
-#: How much alike tastes are: the sum of the parameters of a taste.
+#: The similarity of tastes: the sum of the parameters of the Dirichlet distribution.
 _ALIKE = 6.0
-#: The share of the visits that go by the profile, as the parameters of a beta distribution.
+#: The share of the visits to places of the profile, as the parameters of a beta distribution.
 _BY_PROFILE = (5.0, 5.0)
 
 
 def main() -> None:
-    """Write a spread into the file of every shipped profile, in the place of the one that it has."""
+    """Write a spread into the file of every shipped profile, replacing the existing one."""
     shipped = profiles.shipped()
     invented = {stored.name: members(stored.profile, [other.profile for other in shipped]) for stored in shipped}
     for stored in shipped:
@@ -58,19 +58,19 @@ def members(profile: Profile, everybody: list[Profile]) -> list[Histogram]:
 
 
 def taste(random: np.random.Generator, weights: Floats) -> Floats:
-    """Shares of one's own, around the weights."""
+    """A member's own shares, around the weights."""
     drawn: Floats = random.gamma(_ALIKE * weights / weights.sum() + 1e-12)
     drawn /= drawn.sum()
     return drawn
 
 
 def pairs(histograms: list[Histogram]) -> list[tuple[str, Histogram]]:
-    """The histograms with names, as profiles are learned from them."""
+    """The histograms with names, as `profiles.learn` takes them."""
     return [(str(at), histogram) for at, histogram in enumerate(histograms)]
 
 
 def as_toml(spread: Spread) -> str:
-    """The tables of a spread, rounded: more digits would pretend to know."""
+    """The tables of a spread, rounded, because more digits would be false precision."""
     lines = ["# Made up, like the weights: how members may differ from the profile and from each other.", "[spread]"]
     for name in ("distances", "places", "others"):
         values = (f"{value:.2f}" if name != "places" else f"{value:.0f}" for value in getattr(spread, name))

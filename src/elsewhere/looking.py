@@ -164,7 +164,7 @@ def look(history: TableLike, against: StoredProfile | Profile | None = None) -> 
 
 
 def _members(histogram: Histogram, shipped: Places, against: StoredProfile | Profile) -> Members:
-    """How far a history is from a profile, and the members of the profile are."""
+    """How far a history is from a profile, compared with the profile's members."""
     profile, name, made_up = against, "the profile", False
     if isinstance(against, StoredProfile):
         profile, name, made_up = against.profile, against.label, against.shipped
@@ -173,7 +173,7 @@ def _members(histogram: Histogram, shipped: Places, against: StoredProfile | Pro
         raise InputError("against has no spread: nothing says how far its members are from it", ("against",))
     match = Comparison(profile, (), shipped, _DEPTH).match(histogram.index)
     share, what = match.share, "of the weight of against is at places of the history"
-    if match.kinds is not None:  # by kind, a missing kind makes a difference, but a place of unknown kind does not
+    if match.kinds is not None:  # a missing kind is a real difference, so only unknown kinds prevent a comparison
         share = sum(count for name, count in histogram.items() if shipped.path(name)) / histogram.size
         what = "of the visits are at places of a known kind"
     if share < _LEAST_SHARE:

@@ -96,7 +96,7 @@ class AuditResult:
     repetition: Repetition | None
     reidentification: tuple[Reidentification, ...]
     sharing: tuple[Attack, ...]
-    #: How many times users were split anew; a figure is the mean.
+    #: The number of random splits; a figure is the mean over them.
     splits: int = 1
     #: Sentences for the reader: who was left out, what was sampled, what could not be measured.
     notes: tuple[str, ...] = ()

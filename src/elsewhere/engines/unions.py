@@ -11,8 +11,8 @@ from elsewhere.engines.users import Rows, Users, lengths, rows_of
 from elsewhere.model.arrays import Flags, Ints
 from elsewhere.model.names import name_keys
 
-#: Bins that are processed together.
-_MOST_BINS = 1 << 20
+#: Bins that are processed together: few enough for the processor's cache.
+_MOST_BINS = 1 << 15
 
 
 class Layout(NamedTuple):

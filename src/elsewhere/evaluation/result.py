@@ -88,11 +88,11 @@ class Recommendation:
 class Kinds:
     """The same figures over a taxonomy, where places of one kind are alike."""
 
-    #: How many kinds the top level has. A location that the taxonomy does not have is one of its own.
+    #: The number of kinds at the top level. A location that the taxonomy does not have counts as a kind.
     number: int
     #: Over all levels of the taxonomy (`TreeDistance`), by name of the distance.
     quality_loss: Mapping[str, Spread]
-    #: Of the visits to each kind of the top level, and so is the recommendation.
+    #: NCE of the visits to each kind of the top level; the recommendation below is also about these kinds.
     nce: Spread
     recommendation: Recommendation | None
 

@@ -35,7 +35,7 @@ class History:
 
 
 def history_of(reading: Reading, name: str) -> History:
-    """What was read from a file in the format called `name`."""
+    """The history that was read from a file in the format `name`."""
     for location in reading.counts:
         # A lone surrogate, which JSON can contain, could not be written to a release.
         if not location.isascii() and any("\ud800" <= letter <= "\udfff" for letter in location):

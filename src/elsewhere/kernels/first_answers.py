@@ -101,13 +101,13 @@ def compile_in_background(awaited: bool = False) -> None:
 
 
 def fill_cache() -> None:
-    """Compile everything into the cache on disk; if another process does so already, wait until it has ended."""
+    """Compile everything into the cache on disk; if another process is doing so, wait until it has ended."""
     if _is_first():
         import_module(f"{__name__.partition('.')[0]}.preload")
 
 
 def _is_first() -> bool:
-    """Whether no other process fills the cache, once none does. Others wait from then on until this one has ended."""
+    """Whether this process must fill the cache. If another process is filling it, wait for its end and return False."""
     try:
         import fcntl
 

@@ -103,14 +103,9 @@ def items(array: NDArray[Number]) -> NDArray[Number]:
     return cast("NDArray[Number]", memoryview(cast(Any, array)))
 
 
-def array_of(view: NDArray[Number]) -> NDArray[Number]:
-    """The array that `items` was called with."""
-    return np.asarray(view)
-
-
 @cache
 def _numba() -> Any:
-    """Numba, set up so that kernels can call each other, `items` and `array_of`."""
+    """Numba, set up so that kernels can call each other and `items`."""
     import numba
     from numba.core import event, imputils
     from numba.extending import lower_builtin, type_callable, typeof_impl
@@ -118,9 +113,8 @@ def _numba() -> Any:
     def lower_items(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         return cast(Any, imputils).impl_ret_borrowed(context, builder, signature.return_type, given[0])
 
-    for function in (items, array_of):
-        cast(Any, type_callable)(function)(lambda _context: lambda array: array)
-        cast(Any, lower_builtin)(function, numba.types.Array)(lower_items)
+    cast(Any, type_callable)(items)(lambda _context: lambda array: array)
+    cast(Any, lower_builtin)(items, numba.types.Array)(lower_items)
 
     @typeof_impl.register(Kernel)
     def type_of(value: Kernel, _context: Any) -> Any:

@@ -64,7 +64,7 @@ class Comparison:
     def __init__(self, target: Mapping[str, Any], candidates: Iterable[str], taxonomy: Taxonomy, depth: int) -> None:
         self._target, self._candidates = target, NameIndex(list(candidates))
         self._taxonomy, self._depth = taxonomy, depth
-        #: What is said about a place does not change a kind of the same name.
+        #: The types of a place do not affect a kind with the same name.
         self._by_name = taxonomy.without_types()
         self._shares: dict[str, float] = {name: share for name, share in Profile(target).items() if share > 0.0}
         self._names = NameIndex(list(self._shares))

@@ -40,13 +40,9 @@ def slack(limit: float) -> float:
 def _js(r: Floats, x: Floats, r_size: Size, x_size: Size) -> Floats:
     a, b = r / r_size, x / x_size
     middle = 0.5 * (a + b)
-    both = (a > 0) & (b > 0)
-    if both.all():
-        return np.maximum(0.5 * (a * np.log2(a / middle) + b * np.log2(b / middle)), 0.0)
-    ones = np.ones(middle.shape)
-    from_a = a * np.log2(np.divide(a, middle, out=ones.copy(), where=both))
-    from_b = b * np.log2(np.divide(b, middle, out=ones, where=both))
-    return np.where(both, np.maximum(0.5 * (from_a + from_b), 0.0), middle)
+    with np.errstate(divide="ignore", invalid="ignore"):  # where a share is 0, which is looked at below
+        term = 0.5 * (a * np.log2(a / middle) + b * np.log2(b / middle))
+    return np.where((a > 0) & (b > 0), np.maximum(term, 0.0), middle)
 
 
 def _jeffreys(r: Floats, x: Floats, r_size: Size, x_size: Size) -> Floats:

@@ -44,7 +44,7 @@ class SearchGaveUp(InputError):
 
 
 class OutOfTime(SearchGaveUp):
-    """That limit was the one on time."""
+    """The time limit ended the search."""
 
 
 class Tables(NamedTuple):
@@ -71,15 +71,15 @@ class Limits(NamedTuple):
     memory: int = 2**30
 
     def without_deadline(self) -> Limits:
-        """The same but for time."""
+        """The same limits without a time limit."""
         return self._replace(deadline=math.inf)
 
     def ending_in(self, seconds: float) -> Limits:
-        """The same but for time."""
+        """The same limits with this time limit."""
         return self._replace(deadline=time.monotonic() + seconds)
 
     def tolerance(self, objective: float) -> float:
-        """The gap at which the search ends: the one asked for, or the noise of floating point."""
+        """The gap at which the search ends: the requested one, or the rounding error."""
         return max(self.gap, _noise(objective))
 
     @property

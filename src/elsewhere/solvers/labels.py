@@ -18,8 +18,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from elsewhere.kernels.jit import array_of, items, kernel
+from elsewhere.kernels.jit import items, kernel_over
 from elsewhere.model.arrays import Floats, Indices, Ints, Number
+from elsewhere.solvers import label_queue
+from elsewhere.solvers.label_queue import BOUND, COST_SO_FAR, OBJECTIVE_SO_FAR, SAME, is_dropped, promising, settle
 
 # Rows of the completion table, each over (layer, size still to be placed): the least reduced cost, with the objective
 # and the cost along that completion; the least cost, with the objective along it; the least objective.
@@ -28,15 +30,16 @@ _BY_REDUCED, _BY_COST = 0, 1
 # The record of the best solution: the objective; the layer and label that it extends, by which entry, and the kind of
 # completion from there; and the least bound of the labels that were dropped for lack of memory.
 FOUND, LAYER, LABEL, ENTRY, KIND, GIVEN_UP = range(6)
-# Rows of a layer's labels, and of the steps by which all labels were reached: the label extended, the entry that
-# extended it, and the node in the prefix tree of the forbidden histograms (-1: none of them any more).
-COST_SO_FAR, OBJECTIVE_SO_FAR, BOUND = range(3)
+# Rows of the steps by which all labels were reached: the label extended, the entry that extended it, and the node in
+# the prefix tree of the forbidden histograms (-1: none of them any more).
 PARENT, VIA, NODE = range(3)
 # Rows of the values' terms, and of the positions of a layer's completions in their table.
 F, G, R = range(3)
 FIRST, WIDTH, POSITION = range(3)
-# Labels closer than this, relative to their sums, count as equal because of rounding.
-_SAME = 1e-16
+# How many labels can be skipped in the time that it takes to process one.
+_SKIPPED_PER_LABEL = 8
+
+kernel = kernel_over(label_queue)
 
 
 class Layers(NamedTuple):
@@ -315,26 +318,6 @@ def _follow(nodes: Ints, values: Ints, layer: int, node: int, value: int) -> int
     return -1
 
 
-@kernel
-def _settle(queue: Floats, head: Ints, stop: Ints, entry: Ints, lists: int, at: int) -> None:
-    """Move list `at` down the queue until its next label, by cost and then objective, comes after its parent's."""
-    while 2 * at + 1 < lists:
-        child = 2 * at + 1
-        if child + 1 < lists and (
-            queue[0, child + 1] < queue[0, child]
-            or (queue[0, child + 1] == queue[0, child] and queue[1, child + 1] < queue[1, child])
-        ):
-            child += 1
-        if queue[0, at] < queue[0, child] or (queue[0, at] == queue[0, child] and queue[1, at] <= queue[1, child]):
-            break
-        queue[0, at], queue[0, child] = queue[0, child], queue[0, at]
-        queue[1, at], queue[1, child] = queue[1, child], queue[1, at]
-        head[at], head[child] = head[child], head[at]
-        stop[at], stop[child] = stop[child], stop[at]
-        entry[at], entry[child] = entry[child], entry[at]
-        at = child
-
-
 def no_labels(forbidden: Forbidden) -> Labels:
     """The labels before the first layer: a single one that has chosen nothing yet."""
     steps = np.zeros((3, 1024), np.int32)
@@ -364,90 +347,106 @@ def advance(
     table, where = items(completions.table), completions.where
     first, width, position = items(where[FIRST]), items(where[WIDTH]), items(where[POSITION])
     lam, size, budget, margin = task.lam, task.size, task.budget, task.margin
-    layer, base, count, bucket = so_far.layer, so_far.base, so_far.made_labels, so_far.made_buckets
-    label, offset, steps = items(so_far.label), items(so_far.offset), items(so_far.steps)
-    new, new_offset, layer_at, best = items(so_far.made), items(so_far.made_offset), items(layer_at), items(best)
+    layer, label, offset, base, steps = so_far.layer, so_far.label, so_far.offset, so_far.base, so_far.steps
+    new, new_offset, count, bucket = so_far.made, so_far.made_offset, so_far.made_labels, so_far.made_buckets
     n = len(start) - 1
-    head = items(np.empty(len(value), np.int64))
-    stop = items(np.empty(len(value), np.int64))
-    entry = items(np.empty(len(value), np.int64))
-    queue = items(np.empty((2, len(value))))
+    head = np.empty(len(value), np.int64)
+    stop = np.empty(len(value), np.int64)
+    entry = np.empty(len(value), np.int64)
+    key = np.empty((2, len(value)))
+    before = best.copy()
+    whole = False
     while layer < n and work > 0 and offset[-1] <= keep:
         low = size - (first[layer + 1] + width[layer + 1] - 1)
         at = layer_at[layer]
         new_at = layer_at[layer + 1] = at + offset[-1]
         if bucket == 0:
-            new = items(np.empty((3, 16 + 2 * offset[-1])))
-            new_offset = items(np.zeros(width[layer + 1] + 1, np.int64))
+            new = np.empty((3, 16 + 2 * offset[-1]))
+            new_offset = np.zeros(width[layer + 1] + 1, np.int64)
             count = 0
-        while bucket < width[layer + 1] and work > 0:
-            work -= 1 + start[layer + 1] - start[layer]
+        while bucket < width[layer + 1] and (work > 0 or whole):
             s = low + bucket
             column = position[layer + 1] + size - s - first[layer + 1]
+            tests = label_queue.Tests(
+                lam,
+                budget,
+                table[COST, column],
+                table[OBJECTIVE, column],
+                task.dual - passed[layer + 1] - task.mu * s + table[REDUCED, column],
+            )
+            limit = min(task.hope, best[FOUND]) - margin
             lists = 0
+            tied = False
             if table[REDUCED, column] < math.inf:
                 for e in range(start[layer], start[layer + 1]):
                     source = s - value[e] - base
-                    if 0 <= source < len(offset) - 1 and offset[source] < offset[source + 1]:
-                        head[lists], stop[lists], entry[lists] = offset[source], offset[source + 1], e
-                        queue[0, lists] = label[COST_SO_FAR, offset[source]] + g[e]
-                        queue[1, lists] = label[OBJECTIVE_SO_FAR, offset[source]] + f[e]
+                    if not 0 <= source < len(offset) - 1:
+                        continue
+                    k, end = offset[source], offset[source + 1]
+                    if not whole:
+                        k, same = promising(label, k, end, g[e], f[e], -math.inf, math.inf, limit, tests)
+                        tied = tied or same
+                        work -= (k - offset[source]) // _SKIPPED_PER_LABEL
+                    if k < end:
+                        head[lists], stop[lists], entry[lists] = k, end, e
+                        key[0, lists], key[1, lists] = label[COST_SO_FAR, k] + g[e], label[OBJECTIVE_SO_FAR, k] + f[e]
                         lists += 1
             for k in range(lists // 2 - 1, -1, -1):
-                _settle(queue, head, stop, entry, lists, k)
-            rest = task.dual - passed[layer + 1] - task.mu * s + table[REDUCED, column]
-            cost_left, objective_left = table[COST, column], table[OBJECTIVE, column]
+                settle(key, head, stop, entry, lists, k)
+            work -= 1 + start[layer + 1] - start[layer]
             least = math.inf
-            while lists > 0:
-                cost, objective = queue[0, 0], queue[1, 0]
-                source, e = head[0], entry[0]
-                head[0] += 1
-                if head[0] == stop[0]:
-                    lists -= 1
-                    head[0], stop[0], entry[0] = head[lists], stop[lists], entry[lists]
-                    queue[0, 0], queue[1, 0] = queue[0, lists], queue[1, lists]
-                else:
-                    queue[0, 0] = label[COST_SO_FAR, head[0]] + g[e]
-                    queue[1, 0] = label[OBJECTIVE_SO_FAR, head[0]] + f[e]
-                _settle(queue, head, stop, entry, lists, 0)
+            before[:] = best
+            while lists > 0 and not tied:
+                cost, objective, parent, e = key[0, 0], key[1, 0], head[0], entry[0]
                 work -= 1
-                if cost + cost_left > budget:
+                if cost + tests.cost_left > budget:
                     break
-                bound = objective + lam * cost + rest
                 limit = min(task.hope, best[FOUND]) - margin
-                if (
-                    objective >= least - _SAME * (1.0 + abs(least))
-                    or bound >= limit
-                    or objective + objective_left >= limit
-                ):
-                    continue
+                keeps = not is_dropped(objective, cost, least, limit, tests)
                 node = -1
-                if steps[NODE, at + source] >= 0:
-                    node = _follow(forbidden.node, forbidden.value, layer, steps[NODE, at + source], value[e])
-                    if node >= 0 and layer + 1 == n:
-                        continue
-                if count == new.shape[1]:
-                    new = items(_wider(array_of(new), 2 * count))
-                if new_at + count == steps.shape[1]:
-                    steps = items(_wider(array_of(steps), 2 * steps.shape[1]))
-                new[COST_SO_FAR, count] = cost
-                new[OBJECTIVE_SO_FAR, count] = objective
-                new[BOUND, count] = bound
-                steps[PARENT, new_at + count] = source
-                steps[VIA, new_at + count] = e
-                steps[NODE, new_at + count] = node
-                count += 1
-                if node < 0:
+                if keeps and steps[NODE, at + parent] >= 0:
+                    node = _follow(forbidden.node, forbidden.value, layer, steps[NODE, at + parent], value[e])
+                    keeps = node < 0 or layer + 1 < n
+                if keeps:
+                    if count == new.shape[1]:
+                        new = _wider(new, 2 * count)
+                    if new_at + count == steps.shape[1]:
+                        steps = _wider(steps, 2 * steps.shape[1])
+                    new[COST_SO_FAR, count] = cost
+                    new[OBJECTIVE_SO_FAR, count] = objective
+                    new[BOUND, count] = objective + lam * cost + tests.rest
+                    steps[PARENT, new_at + count] = parent
+                    steps[VIA, new_at + count] = e
+                    steps[NODE, new_at + count] = node
+                    count += 1
+                if keeps and node < 0:
                     # A label on the tree may yet become a forbidden histogram: it neither shadows another label
                     # nor makes an incumbent.
                     least = objective
-                    kind = _BY_REDUCED
-                    whole = objective + table[REDUCED_F, column]
+                    kind, sum_ = _BY_REDUCED, objective + table[REDUCED_F, column]
                     if cost + table[REDUCED_G, column] > budget:
-                        kind = _BY_COST
-                        whole = objective + table[COST_F, column]
-                    if whole < best[FOUND] - margin:
-                        best[FOUND], best[LAYER], best[LABEL], best[ENTRY], best[KIND] = whole, layer, source, e, kind
+                        kind, sum_ = _BY_COST, objective + table[COST_F, column]
+                    if sum_ < best[FOUND] - margin:
+                        best[FOUND], best[LAYER], best[LABEL], best[ENTRY], best[KIND] = sum_, layer, parent, e, kind
+                k, end = parent + 1, stop[0]
+                if not whole:
+                    k, tied = promising(label, k, end, g[e], f[e], cost, least, limit, tests)
+                    work -= (k - parent) // _SKIPPED_PER_LABEL
+                if k < end:
+                    head[0] = k
+                    key[0, 0], key[1, 0] = label[COST_SO_FAR, k] + g[e], label[OBJECTIVE_SO_FAR, k] + f[e]
+                else:
+                    lists -= 1
+                    head[0], stop[0], entry[0] = head[lists], stop[lists], entry[lists]
+                    key[0, 0], key[1, 0] = key[0, lists], key[1, lists]
+                settle(key, head, stop, entry, lists, 0)
+                # Of two equal labels the order matters only if the first is kept.
+                tied = tied or (keeps and not whole and lists > 0 and key[0, 0] == cost and key[1, 0] == objective)
+            whole = tied
+            if tied:
+                count = new_offset[bucket]
+                best[:] = before
+                continue
             bucket += 1
             new_offset[bucket] = count
         if bucket < width[layer + 1]:
@@ -456,8 +455,7 @@ def advance(
         label, offset, base, bucket = new, new_offset, low, 0
         if count == 0:
             layer = n
-    made, made_offset = array_of(new), array_of(new_offset)
-    return layer, array_of(label), array_of(offset), base, array_of(steps), made, made_offset, count, bucket
+    return layer, label, offset, base, steps, new, new_offset, count, bucket
 
 
 @kernel
@@ -490,8 +488,8 @@ def thin(label: Floats, offset: Ints, steps: Indices, at: int, keep: int) -> tup
     count = int(offset[-1])
     bound = label[BOUND, :count]
     cut = np.partition(bound, keep - 1)[keep - 1]
-    stays = bound < cut - _SAME
-    equal = np.flatnonzero((bound >= cut - _SAME) & (bound <= cut + _SAME))
+    stays = bound < cut - SAME
+    equal = np.flatnonzero((bound >= cut - SAME) & (bound <= cut + SAME))
     stays[equal[np.linspace(0, len(equal) - 1, keep - int(stays.sum())).astype(np.int64)]] = True
     given_up = float(bound[~stays].min(initial=math.inf))
     kept = int(stays.sum())

@@ -19,7 +19,7 @@ from elsewhere.model.arrays import Floats, Ints
 from elsewhere.model.distances import Distance
 from elsewhere.model.problem import Problem
 from elsewhere.model.question import Goal
-from elsewhere.solvers import dual, labels, terms
+from elsewhere.solvers import dual, label_queue, labels, terms
 from elsewhere.solvers.choices import KINDS
 from elsewhere.solvers.knapsack import (
     BYTES_PER_COLUMN,
@@ -45,7 +45,7 @@ _MANY_BINS = 512
 _LARGEST_SIZE = 1 << 53
 _EPSILON = float(np.finfo(np.float64).eps)
 
-kernel = kernel_over(dual, labels, terms)
+kernel = kernel_over(dual, label_queue, labels, terms)
 
 
 def attempt(problem: Problem, limits: Limits) -> Solution | None:
@@ -410,7 +410,7 @@ def _search(
             steps = np.zeros((3, 1024), np.int32)
             steps[labels.NODE, 0] = -1
             label = np.zeros((3, 1))
-            label[labels.COST_SO_FAR, 0], label[labels.OBJECTIVE_SO_FAR, 0] = cost, objective
+            label[label_queue.COST_SO_FAR, 0], label[label_queue.OBJECTIVE_SO_FAR, 0] = cost, objective
             first = labels.Labels(
                 0 if alive else free, label, np.arange(2), 0, steps, label, np.zeros(1, np.int64), 0, 0
             )

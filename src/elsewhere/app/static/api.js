@@ -1,9 +1,9 @@
-// Talks to the program that opened the page, and to nobody else.
+// Requests to the program that opened the page. The page talks to nothing else.
 
-/** A sentence for the person, and what to do about it. */
+/** An error: a sentence for the person, and what to do about it. */
 export class Trouble extends Error {
   /** @param {string} sentence @param {string | null} hint @param {number} status 0 when nothing answered
-   * @param {string[]} ways choices that would help
+   * @param {string[]} ways remedies to offer
    * @param {{name: string, visits: number}[]} users of a file that has several */
   constructor(sentence, hint, status, ways = [], users = []) {
     super(sentence);
@@ -17,7 +17,7 @@ export class Trouble extends Error {
 const LOST = "The program behind this page does not answer.";
 const LOST_HINT =
   "It may have stopped. Run “elsewhere app” again in a terminal. It opens a new page, and you can close this one.";
-// Another site's script cannot send this header without asking first, and it is not allowed to.
+// A script of another site cannot send this header without a preflight request, which is refused.
 const OURS = { "X-Elsewhere": "1" };
 
 /** @param {string} path @returns {Promise<any>} */
@@ -60,7 +60,7 @@ function refusal(status, text) {
 }
 
 /**
- * Reads an answer of lines as they come. @param {Response} response @param {(line: any) => void} onLine
+ * Reads an answer line by line, as it arrives. @param {Response} response @param {(line: any) => void} onLine
  */
 export async function eachLine(response, onLine) {
   let text = "";
@@ -82,7 +82,7 @@ export async function eachLine(response, onLine) {
 
 /**
  * Sends bytes (or nothing) and reads an answer of one JSON object, or of lines with progress whose last is the answer.
- * fetch cannot tell how much of an upload is done, so this is an XMLHttpRequest.
+ * fetch does not report the progress of an upload, so this is an XMLHttpRequest.
  * @param {string} path @param {Blob | null} bytes
  * @param {(part: "sent" | "read", share: number) => void} onProgress @param {AbortSignal} [signal]
  * @returns {Promise<any>}
@@ -94,7 +94,7 @@ export function upload(path, bytes, onProgress, signal) {
   request.setRequestHeader("Content-Type", bytes ? "application/octet-stream" : "application/json");
   request.upload.onprogress = ({ loaded, total }) => onProgress("sent", total ? loaded / total : 1);
   request.onprogress = () => {
-    // The line that is still on its way is left for later.
+    // An incomplete line is left for later.
     const whole = request.responseText.slice(0, request.responseText.lastIndexOf("\n") + 1);
     const share = lastLine(whole)?.progress;
     if (share !== undefined) onProgress("read", share);
@@ -120,14 +120,14 @@ function lastLine(text) {
   return line ? JSON.parse(line) : undefined;
 }
 
-/** A call that has taken this long is given up for a newer one; a quicker one may end, so that the picture follows. */
+/** A call that has taken this many milliseconds is aborted for a newer one; a quicker call may finish. */
 const PATIENCE = 250;
 
 /**
- * Makes one call at a time; of those that come meanwhile only the newest is made. One that `refines` what is shown
- * already is given up at once.
+ * Makes one call at a time. Of the calls that arrive meanwhile, only the newest is made. A call that only `refines` the
+ * current picture is aborted at once.
  * @template {{refines?: boolean}} Q @param {(question: Q, signal: AbortSignal) => Promise<void>} run
- * @returns {{ask: (question: Q) => Promise<void>, drop: () => void}} to drop is to want no answer any more
+ * @returns {{ask: (question: Q) => Promise<void>, drop: () => void}} drop: no answer is needed any more
  */
 export function newestOnly(run) {
   /** @type {{question: Q} | null} */

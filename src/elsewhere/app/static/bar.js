@@ -1,4 +1,4 @@
-// The bar that stays in sight: what is hidden, what that changes, and a button that saves.
+// The bar that is always visible: what is hidden, what that changes, and a button to save.
 
 import { $ } from "./dom.js";
 import { aimed, state, unit } from "./state.js";
@@ -12,7 +12,7 @@ export function showBar() {
     : aimed() && answer?.possible
       ? null
       : "Nothing is hidden yet";
-  // How noticeable that is stands above; here is little room.
+  // How noticeable the change is, is shown above; there is little room here.
   const [changed] = answer?.possible ? answer.plain.split(":") : [null];
   $("bar-words").textContent = history ? sentences(hidden, changed) : "";
 }

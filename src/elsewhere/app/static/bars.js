@@ -1,4 +1,4 @@
-// Before, after and target, one row a location, as bars and as a table.
+// Before, after and target, one row per location, as bars and as a table.
 
 import { fill } from "./dom.js";
 import { Rows } from "./rows.js";
@@ -16,16 +16,16 @@ export class Bars {
   constructor(list, table, details) {
     this.table = table;
     this.details = details;
-    /** Those that have been drawn. @type {Map<string, Row>} */
+    /** The rows that have been drawn. @type {Map<string, Row>} */
     this.drawn = new Map();
-    /** In the order in which they are shown. @type {Bar[]} */
+    /** The bars in the order on the screen. @type {Bar[]} */
     this.bars = [];
     this.most = 1;
     this.rows = new Rows(list, (at) => this.#row(at));
     details.addEventListener("toggle", () => this.#tabulate());
   }
 
-  /** Begins anew, for another history or target. */
+  /** Starts again, for another history or target. */
   clear() {
     this.drawn.clear();
     this.bars = [];
@@ -36,7 +36,7 @@ export class Bars {
 
   /** @param {Bar[]} bars largest changes first @param {boolean} inOrder otherwise rows stay where they are */
   show(bars, inOrder) {
-    // The scale only grows: a bar that stays the same must not look as if it had changed.
+    // The scale only grows, so that an unchanged bar does not look changed.
     for (const bar of bars) this.most = Math.max(this.most, bar.before, bar.after ?? 0, bar.target ?? 0);
     this.bars = inOrder ? bars : asBefore(this.bars, bars);
     this.rows.show(bars.length);
@@ -100,7 +100,7 @@ class Row {
   /** @param {Bar} bar @param {number} most */
   show(bar, most) {
     const shown = JSON.stringify([bar, most]);
-    // Most rows stay as they are when a slider moves a little, and drawing them is what takes time.
+    // Most rows do not change when the slider moves a little, and drawing takes most of the time.
     if (shown === this.shown) return;
     this.shown = shown;
     this.element.classList.toggle("changed", bar.after !== null && bar.after !== bar.before);
@@ -117,7 +117,7 @@ class Row {
   }
 }
 
-/** A little is left free, where a target's line at the end would be cut. @param {number} count @param {number} most */
+/** Leaves a little space for a target's line at the end. @param {number} count @param {number} most */
 function share(count, most) {
   return `${((98.5 * count) / most).toFixed(2)}%`;
 }

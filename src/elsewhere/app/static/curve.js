@@ -1,4 +1,4 @@
-// What each limit on the quality loss would buy, as a curve with a point that can be dragged, and as a table.
+// The privacy distance for each limit on the quality loss, as a curve with a draggable point, and as a table.
 
 import { shape } from "./bars.js";
 import { fill } from "./dom.js";
@@ -9,7 +9,7 @@ import { figure } from "./words.js";
  * @typedef {{max_quality_loss: number, quality_loss: number, privacy_distance: number | null}} Point
  * @typedef {{points: Point[], suggested: number | null, needed: number | null, sentence: string | null,
  *   exact: boolean, stopped: boolean, limits?: number[], budgets?: number[]}} Frontier limits are those of all points;
- *   they are its budgets as long as points are on their way
+ *   while points are still arriving, they are the budgets
  */
 
 // In pixels; style.css aligns the slider with the left and right ones.
@@ -77,7 +77,7 @@ export class Curve {
     this.#drawPoint();
   }
 
-  /** The curve of a long history is of what no release could beat. */
+  /** The curve of a long history shows bounds, not releases. */
   #atBest() {
     return this.frontier?.exact === false ? ", at best" : "";
   }
@@ -89,7 +89,7 @@ export class Curve {
     return [least, Math.max(most, this.frontier?.needed ?? 0, least + 1e-9)];
   }
 
-  /** From 0 to 1, for the limits that the curve has. @param {number} limit */
+  /** From 0 to 1, for the limits of the curve. @param {number} limit */
   #along(limit) {
     const [least, most] = this.#ends();
     return Math.sqrt(Math.min(1, Math.max(0, (limit - least) / (most - least))));
@@ -109,7 +109,7 @@ export class Curve {
     this.#drawAxes();
     this.#drawWanted();
     const finite = frontier.points.filter((point) => point.privacy_distance !== null);
-    // What a limit buys holds until the next one buys more.
+    // The distance of a limit holds until the next limit, so the curve has steps.
     const way = finite.map((point) => `${this.#x(point.max_quality_loss)},${this.#y(point.privacy_distance)}`);
     svg.append(shape("polyline", { class: "way", points: way.join(" ") }));
     if (frontier.budgets) for (const point of finite) this.#drawFound(point);
@@ -140,13 +140,13 @@ export class Curve {
     this.svg.append(shape("text", { x: this.width - RIGHT, y: this.height - 3, "text-anchor": "end" }, "quality loss"));
   }
 
-  /** The distance that is wanted, and the limits that do not reach it. */
+  /** The wanted distance, and the limits that do not reach it. */
   #drawWanted() {
     if (this.wanted === null) return;
     const needed = this.frontier?.needed ?? null;
     const [y, bottom] = [this.#y(this.wanted), this.height - BELOW];
     if (needed === null && (this.frontier?.budgets || this.frontier?.stopped)) {
-      // It is not known yet, or never will be, which limits reach it.
+      // It is not known, or not yet, which limits reach it.
       this.svg.append(shape("line", { class: "wanted", x1: LEFT, x2: this.width - RIGHT, y1: y, y2: y }));
       return;
     }

@@ -1,4 +1,4 @@
-// The little that the parts of the page need to put something on the screen.
+// Small helpers to put something on the screen.
 
 import { Trouble } from "./api.js";
 import { printable, sentences } from "./words.js";
@@ -54,7 +54,7 @@ function line(cells, kind) {
   return row;
 }
 
-/** Says what went wrong, with ways on. @param {HTMLElement} where @param {unknown} error @param {HTMLElement[]} ways */
+/** Shows an error with remedies. @param {HTMLElement} where @param {unknown} error @param {HTMLElement[]} ways */
 export function trouble(where, error, ways = []) {
   if (!(error instanceof Trouble)) throw error;
   where.replaceChildren(element("p", "", printable(sentences(error.message))));

@@ -1,10 +1,10 @@
-// What was dropped or chosen, as files with their paths.
+// Dropped or chosen files, with their paths.
 
 /** @typedef {{path: string, file: File}} Named */
 
 /** @param {DataTransfer} transfer @returns {Promise<Named[]>} */
 export async function dropped(transfer) {
-  // The entries must be asked for before the first wait: the transfer is empty after it.
+  // Get the entries before the first await, because the transfer is empty after it.
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
   return (await Promise.all(entries.map(walk))).flat();
 }
@@ -22,7 +22,7 @@ async function walk(entry) {
   }
   const reader = entry.createReader();
   const found = [];
-  // A reader gives some entries at a time, and none when there are no more.
+  // A reader returns some entries at a time, and none at the end.
   for (;;) {
     const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
     if (!some.length) return found;

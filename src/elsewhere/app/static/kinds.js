@@ -1,22 +1,22 @@
-// What kind of place each place is: why, and how a person corrects it.
+// The kind of each place: the reason, and how a person corrects it.
 
 import { get } from "./api.js";
 import { $, option, trouble } from "./dom.js";
 import { state } from "./state.js";
 import { printable } from "./words.js";
 
-/** What a policy calls the kind of a place that has none. */
+/** A policy's word for a place without a kind. */
 const NO_KIND = "none";
 
 /** @typedef {{value: string, name: string, depth: number}} Kind */
 /** All kinds, by taxonomy; "" is the standard one. @type {Map<string, Promise<Kind[]>>} */
 const offered = new Map();
-/** The place whose kind is asked for, or of which the line below the tree is. @type {string | null} */
+/** The place in the dialog, or in the line below the tree. @type {string | null} */
 let place = null;
 /** @type {(place: string, kind: string | null) => void} */
 let correct;
 
-/** @param {typeof correct} onChoice is told of a place and its kind, which is null if it is to be guessed again */
+/** @param {typeof correct} onChoice called with a place and its kind, which is null to guess it again */
 export function listenToKinds(onChoice) {
   correct = onChoice;
   $("kind-change").onclick = () => place !== null && askKind(place);
@@ -35,7 +35,7 @@ export function listenToKinds(onChoice) {
   };
   $("kind-form").onsubmit = async (event) => {
     event.preventDefault();
-    // Somebody may type faster than the kinds come.
+    // The person may type faster than the kinds arrive.
     if (!$("kind-list").value) await list();
     if ($("kind").open && $("kind-list").value) choose($("kind-list").value);
   };
@@ -45,16 +45,16 @@ export function listenToKinds(onChoice) {
   $("kind").onclose = forgetKind;
 }
 
-/** Why a place is of its kind; "" if that cannot be changed. @param {string} name @param {string | null} kind */
+/** The reason for the kind of a place; "" if it is fixed. @param {string} name @param {string | null} kind */
 export function why(name, kind) {
   const { choices, counts, told } = state;
-  // A * would stand for other places, too, and a place that only the target has is no affair of the person's.
+  // A * would also match other places, and places of the target only are not the person's.
   if (choices.by === "kind" || !counts.get(name) || name.includes("*")) return "";
   const reason = told.get(name)?.reason;
   return `Kind: ${kind === null ? "not known" : printable(kind)}${reason ? ` (${printable(reason)})` : ""}`;
 }
 
-/** The line below the tree. @param {string | null} active @param {string} words why it is of its kind */
+/** The line below the tree. @param {string | null} active @param {string} words the reason for its kind */
 export function showKind(active, words) {
   if (!$("kind").open) place = active;
   $("kind-place").textContent = active === null ? "" : printable(active);
@@ -73,13 +73,13 @@ export async function askKind(name) {
   await list();
 }
 
-/** Leaves no name of a place. */
+/** Clears all names of places. */
 export function forgetKind() {
   if ($("kind").open) $("kind").close();
   $("kind-title").textContent = "";
 }
 
-/** No taxonomy of the person's own is known any more. */
+/** Drops the person's own taxonomies. */
 export function forgetKinds() {
   forgetKind();
   for (const taxonomy of offered.keys()) if (taxonomy) offered.delete(taxonomy);
@@ -102,7 +102,7 @@ async function list() {
     above[kind.depth] = kind;
     const rank = likeness(kind.name.toLowerCase(), wanted);
     if (rank < 0) return [];
-    // What is found is shown with where it belongs; a whole tree shows that itself.
+    // Search results show the path to the kind; the whole tree shows it anyway.
     const name = printable(kind.name);
     const path = above.slice(0, kind.depth).map((one) => printable(one.name)).reverse();
     const inside = path.length ? `${name} (${path.join(", ")})` : name;
@@ -115,7 +115,7 @@ async function list() {
   $("kind-use").disabled = !$("kind-list").value;
 }
 
-/** How well a text fits a name, 0 being best; -1 if it does not. @param {string} name @param {string} wanted */
+/** How well a text matches a name: 0 is best, -1 means not at all. @param {string} name @param {string} wanted */
 function likeness(name, wanted) {
   if (!wanted || name === wanted) return 0;
   if (name.split(/\W+/u).includes(wanted)) return 1;

@@ -1,4 +1,4 @@
-// Load: a file, a folder or a sample becomes a history.
+// Load a history from a file, a folder or a sample.
 
 import { remove, Trouble, upload } from "./api.js";
 import { $, button, element, option, picker, quiet, trouble } from "./dom.js";
@@ -8,10 +8,10 @@ import { bytes, printable, some } from "./words.js";
 
 /** @type {(history: any) => Promise<void>} */
 let use;
-/** Ends the load that is under way. @type {AbortController | null} */
+/** Ends the current load. @type {AbortController | null} */
 let stop = null;
 
-/** @param {(history: any) => Promise<void>} opened is told of a new history */
+/** @param {(history: any) => Promise<void>} opened called with a new history */
 export function listenToLoad(opened) {
   use = opened;
   picker("choose-file", "file", (files) => loadFiles(chosen(files)));
@@ -38,7 +38,7 @@ export function offerSamples() {
   }
 }
 
-/** What is loaded, in short. */
+/** A short description of what is loaded. */
 export function showLoaded() {
   const { name, size, length, format, notes } = state.history;
   $("loaded-name").textContent = printable(name);
@@ -137,7 +137,7 @@ async function uploadFolder(name, files, size, more, signal) {
     }
     return await upload(`folders/${id}/read?${query({ ...howToRead(), ...more })}`, null, progress, signal);
   } catch (error) {
-    // What has been sent must not lie about.
+    // Files that were sent must not stay on the server.
     remove(`folders/${id}`).catch(() => {});
     throw error;
   }

@@ -1,27 +1,27 @@
-// The first look: what the file tells, in plain words, each with a button that hides it.
+// The first look: what the file reveals, in plain words, each with a button to hide it.
 
 import { get } from "./api.js";
 import { $, button, element } from "./dom.js";
 import { locationOf, ofHistory, state } from "./state.js";
 import { number, printable, some } from "./words.js";
 
-/** So many lines are in sight; the others can be unfolded. */
+/** The number of visible lines; the others can be unfolded. */
 const SHOWN = 6;
-/** So many of them, and of the places that were not recognised, are listed. */
+/** The most lines, and the most unrecognised places, that are listed. */
 const [UNFOLDED, LISTED] = [100, 20];
 
 /** @typedef {{sentence: string, places: string[]}} Line */
 /** The buttons, with the places that each hides. @type {Map<any, string[]>} */
 const buttons = new Map();
 
-/** Fetches what the history tells, and shows it. @param {(places: string[]) => void} toggle */
+/** Fetches and shows what the history reveals. @param {(places: string[]) => void} toggle */
 export async function showLook(toggle) {
   const { history } = state;
   /** @type {{lines: Line[], unrecognised: string[]}} */
   const { lines, unrecognised } = await get(ofHistory("look"));
   if (state.history !== history) return;
   buttons.clear();
-  // What is about many places, or all of them, stays in sight.
+  // Lines about many places, or all of them, stay visible.
   const single = lines.filter(({ places }) => places.length === 1);
   const rest = single.slice(SHOWN);
   const folded = new Set(rest);
@@ -38,7 +38,7 @@ export function markLook(ticks) {
   for (const [made, places] of buttons) made.ariaPressed = String(ticks.state(places.map(locationOf)) === "true");
 }
 
-/** Leaves nothing of a history. */
+/** Clears everything about a history. */
 export function clearLook() {
   buttons.clear();
   for (const id of ["look-list", "look-rest", "look-unknown"]) $(id).replaceChildren();

@@ -1,4 +1,4 @@
-// The flow: load, protect, see, take; and what happens to it on a reload or when the program is gone.
+// The flow: load, protect, see, take; and what happens after a reload or if the program has ended.
 
 import { get, post, remove, Trouble } from "./api.js";
 import { $, all, button, quiet, trouble } from "./dom.js";
@@ -55,7 +55,7 @@ async function opened(history) {
   clearSearch();
   await show(history);
   if (old && old.id !== history.id) remove(`histories/${old.id}`).catch(() => {});
-  // Somebody who did not wait for it goes on where they are.
+  // A person who has moved on meanwhile stays where they are.
   if (!document.activeElement?.closest("#protect, #see, #take")) $("look-title").focus();
 }
 
@@ -63,7 +63,7 @@ async function opened(history) {
 async function show(history) {
   state.history = history;
   state.answer = state.question = state.frontier = null;
-  // Only the id: what the browser stores may reach the disk.
+  // Store only the id, because the browser may write it to the disk.
   sessionStorage.setItem("history", history.id);
   clearSee();
   clearTake();
@@ -74,7 +74,7 @@ async function show(history) {
   askAnew();
 }
 
-/** After a reload the history, and what was asked of it, is still with the program. */
+/** After a reload, the program still has the history and the last question. */
 async function restore() {
   const id = sessionStorage.getItem("history");
   if (!id) return;
@@ -91,7 +91,7 @@ async function restore() {
   }
 }
 
-/** @param {{choices: any}} before what was chosen before another choice was taken back, or made again */
+/** @param {{choices: any}} before the choices before an undo or a redo */
 function takenBack({ choices: before }) {
   const now = state.choices;
   const others = ({ limit, ...rest }) => JSON.stringify(rest);
@@ -99,7 +99,7 @@ function takenBack({ choices: before }) {
   else showAgain();
 }
 
-/** An answer came that stays. */
+/** A final answer has arrived. */
 function answered() {
   quiet($("connection"));
   showTake();
@@ -108,11 +108,11 @@ function answered() {
 /** @param {Trouble} error of a question */
 function failed(error) {
   if (error.status === 404) gone(error);
-  // Also if another tab with the same history asked later: two that ask anew at once would go on for ever.
+  // Also if another tab asked later about the same history: two tabs that retry would go on for ever.
   else lost(error);
 }
 
-/** Tells the program that the page is still open; it forgets a history that nobody looks at. */
+/** Tells the program that the page is still open; otherwise it drops the history. */
 async function keep() {
   const { history } = state;
   try {
@@ -151,7 +151,7 @@ async function retry() {
   if ($("connection").hidden && state.history) askAnew();
 }
 
-/** Back to the beginning: nothing of the history is left in the page. */
+/** Back to the start: clears the history from the page. */
 function close() {
   state.history = state.answer = state.question = state.frontier = null;
   state.choices = fresh();

@@ -1,4 +1,4 @@
-// The map: a dot for each place that has coordinates. Dots that would overlap are one, which zooms in.
+// The map: a dot for each place with coordinates. Dots that would overlap are merged; a merged dot zooms in.
 
 import { get } from "./api.js";
 import { shape } from "./bars.js";
@@ -12,10 +12,10 @@ import { number, printable, some } from "./words.js";
  */
 
 const [WIDTH, HEIGHT] = [400, 300];
-/** Dots nearer than so many units are one. They are looked for in cells of that size, and in those around. */
+/** Dots closer than this many units are merged. They are searched in cells of that size and their neighbours. */
 const CELL = 14;
 const AROUND = [-1, 0, 1].flatMap((right) => [-1, 0, 1].map((down) => [right, down]));
-/** Degrees of latitude that the picture shows at least and at most. */
+/** The least and the most degrees of latitude in the picture. */
 const [NEAREST, FARTHEST] = [0.004, 260];
 const KM_PER_DEGREE = 111.2;
 
@@ -27,9 +27,9 @@ let dots = [];
 let view = { x: 0, y: 0, span: FARTHEST };
 /** The places of often sensitive kinds. @type {Set<string>} */
 let delicate = new Set();
-/** Which dot Tab leads to. */
+/** The dot in the tab order. */
 let active = 0;
-/** How often the land was asked for. */
+/** The number of requests for land. */
 let asked = 0;
 /** @type {(places: string[]) => void} */
 let toggle;
@@ -46,7 +46,7 @@ export function listenToMap(onTick) {
   $("map-dots").addEventListener("focusin", ({ target }) => activate(dots.findIndex(({ element }) => element === target)));
 }
 
-/** Fetches where the places are, and shows them if the file tells. */
+/** Fetches the coordinates of the places, and shows them if the file has any. */
 export async function showMap() {
   const { history } = state;
   const found = (await get(ofHistory("map"))).places;
@@ -65,13 +65,13 @@ export async function showMap() {
   if (places.length) fit(places);
 }
 
-/** Shows what is ticked. @param {Iterable<string>} [sensitive] the places of often sensitive kinds, if they are others */
+/** Shows what is ticked. @param {Iterable<string>} [sensitive] the places of often sensitive kinds, if they changed */
 export function markMap(sensitive) {
   if (sensitive) delicate = new Set(sensitive);
   for (const dot of dots) mark(dot);
 }
 
-/** Leaves nothing of a history. */
+/** Clears everything about a history. */
 export function clearMap() {
   asked += 1;
   places = [];
@@ -82,7 +82,7 @@ export function clearMap() {
   $("map-land").removeAttribute("d");
 }
 
-/** Longitudes without a jump at the date line: the widest gap between them is where they begin.
+/** Longitudes without a jump at the date line: they start after the widest gap between them.
  * @param {number[]} longitudes @returns {(longitude: number) => number} */
 function unwrapped(longitudes) {
   const sorted = [...new Set(longitudes)].sort((a, b) => a - b);
@@ -93,7 +93,7 @@ function unwrapped(longitudes) {
   return (longitude) => (longitude < first ? longitude + 360 : longitude);
 }
 
-/** Shows these places, and as little else as possible. @param {Place[]} shown */
+/** Zooms to these places. @param {Place[]} shown */
 function fit(shown) {
   const [west, east] = ends(shown.map(({ x }) => x));
   const [south, north] = ends(shown.map(({ y }) => y));
@@ -136,7 +136,7 @@ function draw() {
   drawLand();
 }
 
-/** The dots in sight, the places with the most visits first. @returns {Dot[]} */
+/** The visible dots, the places with the most visits first. @returns {Dot[]} */
 function merged() {
   const [east, north] = scale();
   /** @type {Map<string, Dot>} */
@@ -146,7 +146,7 @@ function merged() {
     if (x < 0 || x > WIDTH || y < 0 || y > HEIGHT) continue;
     const [column, row] = [Math.floor(x / CELL), Math.floor(y / CELL)];
     const near = AROUND.map(([right, down]) => cells.get(`${column + right} ${row + down}`));
-    // A cell has one dot, however far apart its corners are.
+    // A cell has at most one dot, although its corners may be farther apart.
     const dot = cells.get(`${column} ${row}`) ?? near.find((one) => one && Math.hypot(one.x - x, one.y - y) < CELL);
     if (!dot) cells.set(`${column} ${row}`, { places: [place], x, y, count: place.count, element: null });
     else {
@@ -179,10 +179,10 @@ function mark({ places: inside, count, element }) {
   element.firstChild.textContent = about;
 }
 
-/** Whether a dot ticks its places: one does, and several that no picture tells apart. @param {Place[]} inside */
+/** Whether a dot ticks its places: if it has one, or several that no zoom level separates. @param {Place[]} inside */
 const isTicked = (inside) => inside.length === 1 || view.span <= NEAREST;
 
-/** Ticks the places of a dot, or zooms in where there are several. @param {Dot} dot */
+/** Ticks the places of a dot, or zooms in if it has several. @param {Dot} dot */
 function choose({ places: inside }) {
   if (isTicked(inside)) return toggle([...new Set(inside.map(({ name }) => locationOf(name)))]);
   const before = view.span;
@@ -252,7 +252,7 @@ function drawScale() {
   $("map-scale-words").textContent = long < 1 ? `${Math.round(1000 * long)} m` : `${number(long)} km`;
 }
 
-/** The land comes later: it may have to be unpacked. */
+/** The land arrives later, because it may have to be unpacked. */
 async function drawLand() {
   asked += 1;
   const mine = asked;
@@ -261,7 +261,7 @@ async function drawLand() {
   place(null);
   const edges = { west: view.x - wide, east: view.x + wide, south: view.y - high, north: view.y + high };
   const land = await get(`land?${new URLSearchParams(Object.entries(edges).map(([edge, at]) => [edge, String(at)]))}`).catch(
-    () => null, // the map is one without land, too
+    () => null, // the map also works without land
   );
   if (mine === asked) place(land);
 }

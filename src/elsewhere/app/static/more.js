@@ -5,7 +5,7 @@ import { $, all, option, picker, quiet, trouble } from "./dom.js";
 import { aimed, state } from "./state.js";
 import { printable } from "./words.js";
 
-/** What the distances are called. */
+/** The names of the distances. */
 const DISTANCES = {
   js: "Jensen–Shannon divergence",
   jeffreys: "Jeffreys divergence",
@@ -16,8 +16,8 @@ const DISTANCES = {
   neyman: "Neyman divergence",
 };
 
-/** @param {{choose: (choice: any) => void, offer: (kind: string, table: any) => void}} told of a choice, and of a table
- * that was loaded */
+/** @param {{choose: (choice: any) => void, offer: (kind: string, table: any) => void}} told called with a
+ * choice, and with a table that was loaded */
 export function listenToMore({ choose, offer }) {
   for (const field of all("[data-other]")) {
     field.onchange = () => {
@@ -32,7 +32,7 @@ export function listenToMore({ choose, offer }) {
     choose({ candidates: [...new Set(names.filter(Boolean))] });
   };
   $("no-earlier").onclick = () => {
-    $("choose-earlier").focus(); // the button goes away
+    $("choose-earlier").focus(); // the button disappears
     choose({ lower: null });
   };
   picker("choose-earlier", "earlier-file", async ([file]) => {
@@ -49,7 +49,7 @@ export function listenToMore({ choose, offer }) {
   });
 }
 
-/** @param {any} field @returns {string | number | boolean | null} null if it is as usual */
+/** @param {any} field @returns {string | number | boolean | null} null for the default */
 function entered(field) {
   if (field.type === "checkbox") return field.checked || null;
   if (field.type === "number") return field.value === "" ? null : Number(field.value);
@@ -59,7 +59,7 @@ function entered(field) {
 /** Fills the lists of distances. */
 export function offerDistances() {
   for (const field of all("[data-other=quality], [data-other=privacy]")) {
-    // The first is the usual one, which a policy need not name.
+    // The first one is the default, which a policy need not name.
     field.append(...state.start.distances.map((name, at) => option(at ? name : "", DISTANCES[name] ?? name)));
   }
 }
@@ -77,6 +77,6 @@ export function showMore(earlier) {
   if (document.activeElement !== $("candidates")) $("candidates").value = candidates.join("\n");
   $("no-earlier").hidden = !lower;
   $("earlier-name").textContent = lower ? printable(earlier ?? "An earlier release") : "";
-  // What was chosen must not be out of sight.
+  // Choices must stay visible.
   if (Object.keys(other).length || candidates.length || lower) $("more").open = true;
 }

@@ -1,4 +1,4 @@
-// Load a policy: choices that were saved earlier are made again.
+// Load a policy: restore choices that were saved earlier.
 
 import { upload } from "./api.js";
 import { $, button, picker, quiet, trouble } from "./dom.js";

@@ -16,24 +16,24 @@ import { listed, number, printable, sentences, some } from "./words.js";
 const tree = new Tree($("tree"), { tick: toggle, kind: askKind, why, active: showKind });
 /** @type {() => void} */
 let changed;
-/** How often the tree was asked for. */
+/** The number of requests for the tree. */
 let planted = 0;
 /** The places that each preset covers here. @type {Record<string, string[]>} */
 let presets = {};
 /** The places of presets and branches, by their ids. @type {Map<string, string[]>} */
 let wholes = new Map();
-/** What they are called. @type {Map<string, string>} */
+/** The names of presets and branches. @type {Map<string, string>} */
 let names = new Map();
-/** What the tree was asked for with; null if there is none. @type {string | null} */
+/** The request that the current tree answers; null if there is no tree. @type {string | null} */
 let planting = null;
-/** The kinds of all places, by what ticks are of. @type {Map<string, Map<string, string>>} */
+/** The kinds of all places, by the ground of ticks. @type {Map<string, Map<string, string>>} */
 let kindsOf = new Map();
-/** How many locations are of kinds that are often sensitive. */
+/** The number of locations of often sensitive kinds. */
 let watched = 0;
-/** The tables of the person's own that were loaded. @type {{kind: string, id: string, name: string}[]} */
+/** The person's own tables that were loaded. @type {{kind: string, id: string, name: string}[]} */
 let tables = [];
 
-/** @param {() => void} onChange is called when something else is asked */
+/** @param {() => void} onChange called when the question changes */
 export function listenToProtect(onChange) {
   changed = onChange;
   picker("choose-target", "target-file", ([file]) => own("targets", file));
@@ -46,7 +46,7 @@ export function listenToProtect(onChange) {
   for (const radio of all("input[name=by]")) radio.onchange = () => choose({ by: radio.value });
   $("rise").onchange = () => choose({ rise: $("rise").checked, limit: state.choices.limit });
   $("drawn").onchange = () => choose({ drawn: $("drawn").checked, limit: state.choices.limit });
-  // What is chosen below More is for its goal.
+  // The choices below More depend on the goal.
   const choice = (goal) => ({ goal, wanted: null, other: {} });
   for (const radio of all("input[name=goal]")) radio.onchange = () => choose(choice(radio.value));
   $("search").oninput = search;
@@ -77,7 +77,7 @@ export function clearSearch() {
   kindsOf.clear();
 }
 
-/** Leaves no place of a history, and no table that came with it. */
+/** Clears all places of a history, and the tables that were loaded with it. */
 export function uproot() {
   planted += 1;
   state.counts = new Map();
@@ -105,14 +105,14 @@ export function uproot() {
   showTicks();
 }
 
-/** Fetches the kinds of place that the history, and the target if there is one, have. */
+/** Fetches the kinds of place of the history, and of the target if there is one. */
 export async function plant() {
   const { history } = state;
   planted += 1;
   const mine = planted;
   const asked = treeGround();
   const grown = await (await post(ofHistory("tree"), asked)).json();
-  // A newer one is on its way.
+  // A newer request is under way.
   if (mine !== planted) return;
   planting = JSON.stringify([history.id, asked]);
   watched = grown.watched;
@@ -135,7 +135,7 @@ export async function plant() {
   moveTicks();
 }
 
-/** What the history tells, with buttons that tick. */
+/** What the history reveals, with buttons that tick. */
 export async function tellLook() {
   await Promise.all([showLook((places) => toggle(places, null)), showMap()]);
   markLook(state.ticks);
@@ -146,13 +146,13 @@ function treeGround() {
   return { target: aimed() ? target : null, taxonomy, kinds, by, depth };
 }
 
-/** Stays with the tree that is there, even if another one is on its way. */
+/** Keeps the current tree, even if another one is under way. */
 function keepTree() {
   planted += 1;
   moveTicks();
 }
 
-/** Puts the ticks on the tree that is there. */
+/** Shows the ticks in the current tree. */
 function moveTicks() {
   const moved = state.ticks.become(ground(), kindsOf);
   if (moved && unit() === "kind") sayBy("Your ticks now cover the whole kinds of these places. Please check them.");
@@ -161,7 +161,7 @@ function moveTicks() {
   showTicks();
 }
 
-/** Shows other choices than those that were made by hand, and asks what follows from them. */
+/** Shows choices that were not made by hand, and asks for their results. */
 export function showAgain() {
   showChoices();
   return follow();
@@ -190,7 +190,7 @@ export function showChoices() {
   showMore(tables.find(({ id }) => id === choices.lower)?.name);
 }
 
-/** Whether chance decides, what that gives and what it costs. */
+/** Whether the release is drawn at random, with the benefits and the costs. */
 function showDrawn() {
   $("drawn-row").hidden = !drawable();
   $("drawn").checked = state.choices.drawn;
@@ -226,7 +226,7 @@ function sayBy(words) {
   $("by-words").textContent = words;
 }
 
-/** Another goal, target or taxonomy: other places may be named, and another limit is suggested.
+/** Sets another goal, target or taxonomy: other places are possible, and another limit is suggested.
  * @param {Partial<typeof state.choices>} choice */
 export function choose(choice) {
   remember();
@@ -235,14 +235,14 @@ export function choose(choice) {
   return follow();
 }
 
-/** What the person said about kinds was said in terms of the old ones. @param {string | null} taxonomy */
+/** Drops the person's kinds, because they belong to the old taxonomy. @param {string | null} taxonomy */
 async function changeTaxonomy(taxonomy) {
   const corrected = Object.keys(state.choices.kinds).length;
   await choose({ taxonomy, kinds: {} });
   if (corrected) say("Your corrected kinds do not fit this file and were dropped. Undo brings them back.");
 }
 
-/** A place is of another kind than the page guessed. @param {string} place @param {string | null} kind null: guess */
+/** Corrects the kind of a place. @param {string} place @param {string | null} kind null: guess */
 async function correct(place, kind) {
   const { [place]: _, ...others } = state.choices.kinds;
   const kinds = kind === null ? others : { ...others, [place]: kind };
@@ -250,7 +250,7 @@ async function correct(place, kind) {
   tree.reveal(place);
 }
 
-/** Asks for the places that can be named now, and for a release. */
+/** Asks for the places that are possible now, and for a release. */
 async function follow() {
   quiet($("protect-trouble"));
   sayBy("");
@@ -264,13 +264,13 @@ async function follow() {
   if (state.history === history) changed();
 }
 
-/** A file of the person's own instead of what comes along. @param {"targets" | "taxonomies"} kind @param {File} file */
+/** Loads the person's own file instead of a shipped one. @param {"targets" | "taxonomies"} kind @param {File} file */
 async function own(kind, file) {
   quiet($("protect-trouble"));
   const { history } = state;
   try {
     const table = await upload(`${kind}?${new URLSearchParams({ name: file.name })}`, file, () => {});
-    // It belongs to a history that was forgotten meanwhile.
+    // It belongs to a history that was dropped meanwhile.
     if (state.history?.id !== history.id) return;
     const what = kind === "targets" ? "target" : "taxonomy";
     offerOwn(what, table);
@@ -308,7 +308,7 @@ function toggle(places, whole) {
   changed();
 }
 
-/** @param {string[]} keepers the presets and branches on account of which something was not unticked */
+/** @param {string[]} keepers the presets and branches because of which something was not unticked */
 function showTicks(keepers = []) {
   const { counts, ticks } = state;
   tree.mark(ticks);

@@ -1,19 +1,19 @@
-// A list that may be long: only the rows in sight, and some around them, are drawn.
+// A list that may be long: only the visible rows, and some around them, are drawn.
 
-/** So many rows above and below are drawn as well: scrolling stays smooth, and a short list is there whole. */
+/** Rows that are also drawn above and below, so that scrolling is smooth and a short list is complete. */
 const AROUND = 60;
 
 export class Rows {
   /**
    * @param {HTMLElement} list inside an element that scrolls; style.css gives its rows their height and their places
-   * @param {(at: number) => HTMLElement} row brings the element of a row up to date
+   * @param {(at: number) => HTMLElement} row updates the element of a row
    */
   constructor(list, row) {
     this.list = list;
     this.row = row;
     this.scroller = /** @type {HTMLElement} */ (list.parentElement);
     this.count = 0;
-    /** A row that is drawn wherever it is, so that it does not lose the focus. @type {number | null} */
+    /** A row that is always drawn, so that it does not lose the focus. @type {number | null} */
     this.pinned = null;
     this.scroller.addEventListener("scroll", () => this.draw(), { passive: true });
     new ResizeObserver(() => this.draw()).observe(this.scroller);
@@ -39,11 +39,11 @@ export class Rows {
     put(this.list, elements);
   }
 
-  /** Scrolls until the row is in sight. @param {number} at */
+  /** Scrolls until the row is visible. @param {number} at */
   reveal(at) {
     const height = this.#height();
     const { scrollTop, clientHeight } = this.scroller;
-    // The element that scrolls has an edge of its own.
+    // The scrolling element has its own border.
     const edge = this.list.getBoundingClientRect().top - this.scroller.getBoundingClientRect().top + scrollTop;
     const least = (at + 1) * height + 2 * edge - clientHeight;
     this.scroller.scrollTop = Math.max(Math.min(scrollTop, at * height), least);
@@ -55,7 +55,7 @@ export class Rows {
   }
 
   #inSight() {
-    // What is hidden has no height.
+    // A hidden element has no height.
     const height = this.#height() || 32;
     const { scrollTop, clientHeight } = this.scroller;
     const first = Math.floor(scrollTop / height) - AROUND;
@@ -63,7 +63,7 @@ export class Rows {
   }
 }
 
-/** Leaves alone what is there already: an element that is moved loses the focus.
+/** Does not move existing elements, because a moved element loses the focus.
  * @param {HTMLElement} list @param {HTMLElement[]} elements */
 function put(list, elements) {
   const wanted = new Set(elements);

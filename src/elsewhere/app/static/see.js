@@ -1,4 +1,4 @@
-// See: what changes, what it costs, and how much may change.
+// See: what changes, the quality loss, and the limit on it.
 
 import { eachLine, get, newestOnly, post, Trouble } from "./api.js";
 import { Bars } from "./bars.js";
@@ -13,27 +13,27 @@ const bars = new Bars($("bars"), $("bars-table"), $("bars-details"));
 const curve = new Curve($("curve"), $("curve-table"), dragged, () => $("slider").dispatchEvent(new Event("change")));
 const questions = newestOnly(answered);
 const NOTHING = { quality_loss: null, privacy_distance: null, bars: null };
-/** After so many milliseconds it shows that it is working. */
+/** Milliseconds after which the page shows that it is working. */
 const SLOW = 300;
 const DRAWING = "Computing what each limit achieves …";
-/** So many seconds may pass while the slider moves; the best possible can wait until it rests. */
+/** Time limit in seconds while the slider moves; the optimum can wait until it rests. */
 const QUICK = 0.08;
 
-/** How often to ask whether the solvers are being compiled, in milliseconds, and seconds after which to say so: to
- * find them compiled already takes less. */
+/** Milliseconds between questions whether the solvers are being compiled, and seconds after which to show it: loading
+ * compiled solvers takes less. */
 const LOOK = 1000;
 const COMPILES = 3;
 
 let frontierIsOld = true;
-/** Ends the curve that is being drawn; null if it is not drawn, or quickly. @type {HTMLElement | null} */
+/** The button that stops the current curve; null if there is none, or if it is quick. @type {HTMLElement | null} */
 let stopWay = null;
 let sliding = false;
-/** When the slider was moved to where no picture shows it yet. @type {number | null} */
+/** The time of the last slider movement that no picture shows yet. @type {number | null} */
 let moved = null;
 /** @type {{asked: () => void, answered: () => void, failed: (error: Trouble) => void}} */
 let tell;
 
-/** @param {typeof tell} told of a question, of an answer that stays, and of what the flow has to deal with */
+/** @param {typeof tell} told called with a question, with a final answer, and with errors for the flow */
 export function listenToSee(told) {
   tell = told;
   $("slider").oninput = $("slider").onchange = slid;
@@ -61,18 +61,18 @@ function entered(id) {
   return $(id).value === "" ? null : Number($(id).value);
 }
 
-/** Asks after anything but the limit has changed. */
+/** Asks again after a change of anything but the limit. */
 export function askAnew() {
   frontierIsOld = true;
   return ask({ settled: true });
 }
 
-/** Asks after the limit alone has changed. */
+/** Asks again after a change of the limit only. */
 export function askAgain() {
   return ask({ settled: true });
 }
 
-/** Forgets the picture of another history, and what was still asked of it. */
+/** Clears the picture of another history, and its pending questions. */
 export function clearSee() {
   questions.drop();
   moved = null;
@@ -101,7 +101,7 @@ function setLimit(chosen) {
 
 /** @param {Event} event of the slider */
 function slid({ type, timeStamp }) {
-  // All of one movement is taken back at once.
+  // One undo takes back a whole movement.
   if (!sliding) remember();
   sliding = type === "input";
   Object.assign(state.choices, { limit: curve.limitAt(Number($("slider").value)), least: false });
@@ -130,16 +130,16 @@ async function answered(job, signal) {
   let running = true;
   try {
     if (aimed() && frontierIsOld) await draw(signal);
-    // Something changed meanwhile, and is asked next.
+    // Something has changed meanwhile, and the next question is about it.
     if (aimed() && frontierIsOld) return;
-    // A picture first, and then the best one.
+    // Show a quick picture first, then the best one.
     if (settled && aimed() && !leastLoss() && !drawn()) await sketch(signal);
     job.refines = isSketched();
     await fetchAnswer(settled, signal);
     showAnswer(settled);
     if (since !== null) measure(since);
     if (moved === since) moved = null;
-    // Something else may have been chosen meanwhile, and what is shown must not be taken for it.
+    // If the choices have changed meanwhile, this answer must not be shown for them.
     if (settled && isSame(question(), state.question)) tell.answered();
   } catch (error) {
     if (!(error instanceof Trouble)) throw error;
@@ -152,18 +152,18 @@ async function answered(job, signal) {
   }
 }
 
-/** Shows a first answer, unless there is one or it has to be explained. @param {AbortSignal} signal */
+/** Shows a first answer, unless there is one or it needs an explanation. @param {AbortSignal} signal */
 async function sketch(signal) {
   if (!isSame(question(), state.question)) await fetchAnswer(false, signal);
   if (isSketched() && state.answer.possible) showAnswer(false);
 }
 
-/** Whether the answer that is there is one of a moving slider, to the question as it is now. */
+/** Whether the current answer came while the slider moved, and is for the current question. */
 function isSketched() {
   return Boolean(state.answer?.draft) && isSame(question(), state.question);
 }
 
-/** Asks, unless the best answer is there already. @param {boolean} settled @param {AbortSignal} signal */
+/** Asks, unless the best answer is already there. @param {boolean} settled @param {AbortSignal} signal */
 async function fetchAnswer(settled, signal) {
   const asked = question();
   const isThere = isSame(asked, state.question) && state.answer?.status === "optimal";
@@ -175,7 +175,7 @@ async function fetchAnswer(settled, signal) {
   state.question = asked;
 }
 
-/** Whether two questions are the same but for their numbers. @param {any} one @param {any} other */
+/** Whether two questions are the same except for their numbers. @param {any} one @param {any} other */
 function isSame(one, other) {
   return JSON.stringify({ ...one, number: 0 }) === JSON.stringify({ ...other, number: 0 });
 }
@@ -186,14 +186,14 @@ function showWorking(working) {
   $("see").ariaBusy = String(working);
 }
 
-/** Says how long the solvers have been compiled, if they are. @param {() => boolean} waiting for an answer */
+/** Shows how long compiling the solvers has taken, if it is under way. @param {() => boolean} waiting for an answer */
 async function sayCompiling(waiting) {
   let said = false;
   while (waiting()) {
     const { seconds } = await get("compiling").catch(() => ({ seconds: null }));
     if (!waiting()) return;
     const compiling = seconds !== null && seconds > COMPILES;
-    // A screen reader says it once, and not every second.
+    // A screen reader should say it once, not every second.
     if (compiling) say(`Compiling the solvers, once on this computer: ${Math.round(seconds)} s so far …`, stopWays(), !said);
     else if (said && stopWay) say(DRAWING, stopWays(), true);
     said = compiling;
@@ -203,7 +203,7 @@ async function sayCompiling(waiting) {
 
 const stopWays = () => (stopWay ? [stopWay] : []);
 
-/** Fetches the curve, and shows its points as they come if that takes a while. @param {AbortSignal} signal */
+/** Fetches the curve, and shows its points as they arrive if it takes a while. @param {AbortSignal} signal */
 async function draw(signal) {
   const asked = question();
   const began = performance.now();
@@ -214,7 +214,7 @@ async function draw(signal) {
     say(DRAWING, stopWays(), true);
     showFound(partial);
   }, SLOW);
-  // Before the answer: if something changes meanwhile, it is old again.
+  // Set before the answer arrives: a change in the meantime marks it as old again.
   frontierIsOld = false;
   try {
     /** @type {import("./curve.js").Frontier | null} */
@@ -226,7 +226,7 @@ async function draw(signal) {
       frontier = line.frontier ?? frontier;
     });
     signal.throwIfAborted();
-    // The limits of a curve that was stopped go further than its points.
+    // A stopped curve has more limits than points.
     state.frontier = frontier && { ...frontier, limits: partial.budgets };
   } catch (error) {
     frontierIsOld = true;
@@ -243,38 +243,38 @@ async function draw(signal) {
 /** @param {number} asked the number of the question @returns {HTMLElement} */
 function stopButton(asked) {
   return button("Stop", () => {
-    $("see-title").focus(); // the button goes away
-    post(ofHistory("stop"), { number: asked }).catch(() => {}); // then the curve fails as well
+    $("see-title").focus(); // the button disappears
+    post(ofHistory("stop"), { number: asked }).catch(() => {}); // then the curve fails, too
   });
 }
 
-/** A point may come twice. @param {import("./curve.js").Point[]} points @param {import("./curve.js").Point} point */
+/** Adds a point, which may arrive twice. @param {import("./curve.js").Point[]} points @param {import("./curve.js").Point} point */
 function addPoint(points, point) {
   const others = points.filter((other) => other.max_quality_loss !== point.max_quality_loss);
   others.push(point);
   points.splice(0, points.length, ...others.sort((a, b) => a.max_quality_loss - b.max_quality_loss));
 }
 
-/** The points of the curve that are there. @param {import("./curve.js").Frontier} partial */
+/** Shows the points of the curve so far. @param {import("./curve.js").Frontier} partial */
 function showFound(partial) {
   if (!partial.points.length) return;
-  $("slider").disabled = true; // its ends are not known before
+  $("slider").disabled = true; // its ends are not known yet
   $("budget").hidden = false;
   curve.show(partial, state.choices.wanted);
 }
 
-/** What has to be chosen before there is a question. */
+/** What must be chosen before there is a question. */
 function whatIsMissing() {
   const { choices, history, ticks } = state;
   if (!history) return "Load a history first.";
-  // Names are ticked where kinds are to be, or the other way round.
+  // Names are ticked instead of kinds, or the other way round.
   if (ticks.ground !== ground()) return "Sorting the places by kind …";
   if (!aimed() && !ticks.places.size) return "Tick the places to hide. Until then, you see your history.";
   if (aimed() && !choices.target) return `Choose a profile to ${choices.goal}. Until then, you see your history.`;
   return null;
 }
 
-/** What the person can choose instead of what was refused. @param {Trouble} error */
+/** The remedies for a refused question. @param {Trouble} error */
 function waysOn({ ways }) {
   const choices = {
     kind: ["Compare kinds of place instead", { by: "kind" }],
@@ -284,7 +284,7 @@ function waysOn({ ways }) {
   return ways.map((way) => {
     const [words, choice] = choices[way];
     return button(words, () => {
-      $("see-title").focus(); // the button goes away
+      $("see-title").focus(); // the button disappears
       choose(choice);
     });
   });
@@ -328,7 +328,7 @@ function showAnswer(settled) {
   $("exact-words").textContent = shown.exact ?? "";
 }
 
-/** What there is to see, for what was chosen. */
+/** Shows the parts of the page that the current choices need. */
 function showParts() {
   $("budget").hidden = !aimed() || frontierIsOld || !state.frontier?.points.length;
   $("privacy-figure").hidden = !aimed();
@@ -341,7 +341,7 @@ function showParts() {
   $("wanted-words").textContent = `Only if the distance is at ${state.choices.goal === "avoid" ? "least" : "most"}`;
 }
 
-/** Why there is no release, with a way on. @param {any} answer @param {boolean} settled */
+/** Shows why there is no release, with a remedy. @param {any} answer @param {boolean} settled */
 function sayWhyNot({ sentence, hint, needed_quality_loss: needed, best }, settled) {
   const notes = best?.notes ?? [];
   const within = leastLoss() ? "The" : `With a quality loss of at most ${figure(limit())}, the`;
@@ -351,7 +351,7 @@ function sayWhyNot({ sentence, hint, needed_quality_loss: needed, best }, settle
     const never = unmet && "No quality loss is enough";
     return say(sentences(unmet ?? sentence, never, hint), [], settled, notes);
   }
-  // The search for the curve may have had too little time to find it.
+  // The search for the curve may have missed it for lack of time.
   if (best && state.frontier && needed < (state.frontier.needed ?? Infinity)) {
     state.frontier.needed = needed;
     curve.show(state.frontier, state.choices.wanted);
@@ -381,7 +381,7 @@ function showLimit(distance) {
 function showFigures({ quality_loss, privacy_distance, quality_words, privacy_words, bars: shown }) {
   const { counts, ticks } = state;
   const value = (distance) => (shown && distance === null ? "infinite" : figure(distance));
-  // The words begin with the figure, which stands above them.
+  // The sentence begins with the figure, which is already shown above.
   const scale = (words) => (words ?? "").replace(/^\S+ /, "");
   $("quality-loss").textContent = value(quality_loss);
   $("quality-words").textContent = scale(quality_words);
@@ -392,7 +392,7 @@ function showFigures({ quality_loss, privacy_distance, quality_words, privacy_wo
   $("hidden-words").textContent = ticks.places.size ? `at ${some(ticks.places.size, unit())}` : "nothing is ticked";
 }
 
-/** The first figure is in sight, with what is unknown before it; its source and the others can be unfolded.
+/** The first figure is visible, after what is unknown; its source and the others can be unfolded.
  * @param {{sentence: string, source: string | null}[]} guesses none if there is no release */
 function showGuesses(guesses) {
   const first = Math.max(0, guesses.findIndex(({ source }) => source));
@@ -413,18 +413,18 @@ function showGuesses(guesses) {
 }
 
 /** @param {string} words @param {HTMLElement[]} ways @param {boolean} aloud whether a screen reader says it
- * @param {string[]} notes what must be known as well */
+ * @param {string[]} notes further notes */
 function say(words, ways, aloud, notes = []) {
   $("outcome-words").textContent = words;
   $("outcome-way").hidden = !ways.length;
-  // What stays keeps the focus.
+  // Elements that stay keep the focus.
   const shown = [...$("outcome-way").children];
   if (shown.length !== ways.length || shown.some((way, at) => way !== ways[at])) $("outcome-way").replaceChildren(...ways);
   $("outcome-notes").replaceChildren(...notes.map((note) => element("li", "", note)));
   if (aloud) $("outcome-aloud").textContent = [words, ...notes].join(" ");
 }
 
-/** From the movement of the slider until the new picture is on the screen. @param {number} since */
+/** Measures the time from the movement of the slider to the new picture. @param {number} since */
 function measure(since) {
   requestAnimationFrame(() => {
     const painted = new MessageChannel();

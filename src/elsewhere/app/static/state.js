@@ -1,15 +1,15 @@
-// What the page knows at this moment. The parts of the page read and change it; nothing of it is stored.
+// The state of the page. The parts of the page read and change it; nothing of it is stored.
 
 import { NAMES, Ticks } from "./ticks.js";
 
 export const state = {
-  /** What the program offers. @type {any} */
+  /** The samples, profiles and defaults of the program. @type {any} */
   start: null,
   /** @type {any} */
   history: null,
-  /** Visits by location, of all that a release may name. @type {Map<string, number>} */
+  /** Visits by location, for all locations that a release may have. @type {Map<string, number>} */
   counts: new Map(),
-  /** Every place of the history and the target, with its kind and what tells it.
+  /** Every place of the history and the target, with its kind and the reason for it.
    * @type {Map<string, {kind: string, reason: string | null, confidence: number | null}>} */
   told: new Map(),
   ticks: new Ticks(),
@@ -22,13 +22,13 @@ export const state = {
   question: null,
 };
 
-/** The choices of somebody who has made none. */
+/** The default choices. */
 export function fresh() {
   return {
     goal: "hide",
     /** @type {string | null} */
     target: null,
-    /** A taxonomy of the person's own. @type {string | null} */
+    /** The person's own taxonomy. @type {string | null} */
     taxonomy: null,
     /** The limit on the quality loss, if it is not the suggested one. @type {number | null} */
     limit: null,
@@ -40,19 +40,19 @@ export function fresh() {
     kinds: {},
     /** Whether the release shows the "name" of each place or its "kind". */
     by: "name",
-    /** The level of the kinds, if a policy says it. @type {number | null} */
+    /** The level of the kinds, if a policy sets it. @type {number | null} */
     depth: null,
     /** Compare with the target although it matches little. */
     mismatch: false,
-    /** Let visits to places of often sensitive kinds rise. */
+    /** Allow more visits to places of often sensitive kinds. */
     rise: false,
-    /** Let chance decide, where the goal has a method for it. */
+    /** Draw the release at random, if the goal supports it. */
     drawn: false,
     /** Other places that may get visits. @type {string[]} */
     candidates: [],
     /** An earlier release that this one continues. @type {string | null} */
     lower: null,
-    /** The choices below More, by their names in a policy; those that are missing are as usual.
+    /** The choices below More, by their names in a policy; missing ones are defaults.
      * @type {Record<string, any>} */
     other: {},
   };
@@ -60,7 +60,7 @@ export function fresh() {
 
 const OTHER = ["quality", "privacy", "method", "size", "redistribute", "visited_only"];
 
-/** Makes the choices that a question has, and its ticks. @param {any} question */
+/** Restores the choices and ticks of a question. @param {any} question */
 export function recall(question) {
   state.choices = {
     goal: question.goal,
@@ -84,17 +84,17 @@ export function recall(question) {
   state.ticks = new Ticks(question.ticked, wholes, ground());
 }
 
-/** What is ticked: the names of places, or else kinds of place, which are others for other kinds of the person's own.
+/** What is ticked: names of places, or kinds of place, which depend on the kinds that the person gave.
  */
 export function ground() {
   const { by, taxonomy, kinds, depth } = state.choices;
   return by === "name" ? NAMES : JSON.stringify([taxonomy, kinds, depth]);
 }
 
-/** What a location is called. */
+/** The word for a location. */
 export const unit = () => (state.choices.by === "kind" ? "kind" : "place");
 
-/** What a place of the history is called in a release. @param {string} place */
+/** The name of a place of the history in a release. @param {string} place */
 export function locationOf(place) {
   return state.choices.by === "kind" ? (state.told.get(place)?.kind ?? place) : place;
 }
@@ -102,13 +102,13 @@ export function locationOf(place) {
 /** Whether there is a target. */
 export const aimed = () => state.choices.goal !== "hide";
 
-/** Whether chance can decide about the goal. */
+/** Whether the goal supports drawn releases. */
 export const drawable = () => Boolean(state.start?.methods[state.choices.goal].includes("drawn"));
 
-/** Whether chance decides. */
+/** Whether the release is drawn at random. */
 export const drawn = () => drawable() && state.choices.drawn;
 
-/** Whether the smallest change is asked for that meets a distance; a draw needs a limit instead. */
+/** Whether to find the smallest change that meets a distance; a drawn release needs a limit instead. */
 export const leastLoss = () => aimed() && state.choices.least && state.choices.wanted !== null && !drawn();
 
 /** @param {Record<string, string>} [parts] of the query */
@@ -117,7 +117,7 @@ export function ofHistory(what = "", parts = {}) {
   return `histories/${state.history.id}${what && `/${what}`}${query && `?${query}`}`;
 }
 
-/** What is asked, in the words of a policy. */
+/** The question, with the names of a policy. */
 export function question() {
   const { choices, ticks } = state;
   const wholes = [...ticks.wholes.keys()];
@@ -151,7 +151,7 @@ export function limit() {
   return choices.limit ?? roundedUp(frontier?.suggested ?? frontier?.points[0]?.max_quality_loss ?? 0);
 }
 
-/** To four digits, and not below: a limit just under the least that is possible would not do. @param {number} loss */
+/** Rounds up to four digits: a limit just below the least possible one would not work. @param {number} loss */
 export function roundedUp(loss) {
   if (!(loss > 0)) return 0;
   const unit = 10 ** (Math.floor(Math.log10(loss)) - 3);
@@ -160,12 +160,12 @@ export function roundedUp(loss) {
 
 let number = 0;
 
-/** Goes on from the last number before a reload, even if the clock was set back. @param {number} last */
+/** Continues from the last number before a reload, even if the clock was set back. @param {number} last */
 export function countFrom(last) {
   number = Math.max(number, last);
 }
 
-/** Numbers grow, also after a reload, so that the program can tell an older question from a newer one. */
+/** Numbers increase, also after a reload, so that the program can tell older questions from newer ones. */
 function nextNumber() {
   number = Math.max(number + 1, Date.now());
   return number;

@@ -1,4 +1,4 @@
-// Take: the release, what belongs to it, and the same as a command or a script. All of the release that is shown.
+// Take: save the release that is shown, its report and policy, and the same as a command or a script.
 
 import { post, upload } from "./api.js";
 import { showBar } from "./bar.js";
@@ -6,7 +6,7 @@ import { $, all, element, picker, quiet, trouble } from "./dom.js";
 import { ofHistory, state } from "./state.js";
 import { printable, printableLines } from "./words.js";
 
-/** How often something was asked: what comes later than that belongs to something older. */
+/** The number of questions so far, to recognise answers to older ones. */
 let asked = 0;
 /** The commands as they are copied. @type {Map<HTMLElement, string>} */
 const texts = new Map();
@@ -25,7 +25,7 @@ export function listenToTake() {
   }
 }
 
-/** What is asked now is not what was answered: nothing is taken until it is. */
+/** Disables saving until the current question is answered. */
 export function closeTake() {
   asked += 1;
   for (const one of all("#take button, #bar button")) one.disabled = true;
@@ -33,7 +33,7 @@ export function closeTake() {
   showBar();
 }
 
-/** Leaves nothing of another history. */
+/** Clears everything about another history. */
 export function clearTake() {
   closeTake();
   texts.clear();
@@ -88,7 +88,7 @@ async function save(what) {
   }
 }
 
-/** Says whether a file meets what is chosen. @param {File} file */
+/** Shows whether a file satisfies the current choices. @param {File} file */
 async function verify(file) {
   quiet($("take-trouble"));
   $("verify-words").replaceChildren();

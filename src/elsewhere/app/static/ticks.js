@@ -1,13 +1,13 @@
-// What is ticked: places, and the presets and branches through which they were.
+// What is ticked: places, and the presets and branches that ticked them.
 
-/** What ticks are of, if they are of places by their names. */
+/** The ground of ticks that are names of places. */
 export const NAMES = "names";
 
 const isPreset = (whole) => whole?.startsWith("preset:") ?? false;
 
 export class Ticks {
   /** @param {Iterable<string>} places @param {Iterable<[string, string[]]>} wholes
-   * @param {string} ground `NAMES`, or which kinds of place are ticked as if they were places */
+   * @param {string} ground `NAMES`, or the kinds of place that are ticked like places */
   constructor(places = [], wholes = [], ground = NAMES) {
     this.ground = ground;
     /** @type {Set<string>} */
@@ -21,10 +21,10 @@ export class Ticks {
   }
 
   /**
-   * Ticks the places, or unticks them if all are ticked. What somebody ticked as a part of something else as well
-   * stays ticked: presets overlap, and a place is hidden as long as one of them that was pressed covers it.
+   * Ticks the places, or unticks them if all are ticked. A place that another ticked preset or branch also covers stays
+   * ticked: presets overlap, and a place is hidden as long as one of them covers it.
    * @param {string[]} places @param {string | null} whole the preset or branch that they are
-   * @returns {string[]} the presets and branches on account of which something stays ticked
+   * @returns {string[]} the presets and branches because of which something stays ticked
    */
   toggle(places, whole) {
     if (this.state(places) !== "true") {
@@ -35,7 +35,7 @@ export class Ticks {
     const kept = new Set(others.flatMap((other) => this.wholes.get(other) ?? []));
     const inside = new Set(places);
     const loose = places.filter((place) => !kept.has(place));
-    // Nothing can be unticked, so it was pressed to be hidden on its own account, too.
+    // Nothing can be unticked, so the press means that these places should be hidden in their own right.
     if (!loose.length && whole && !this.wholes.has(whole)) this.wholes.set(whole, places);
     else this.#untick(loose, whole);
     return others.filter((other) => this.wholes.get(other)?.some((place) => inside.has(place)));
@@ -57,8 +57,8 @@ export class Ticks {
     return [...this.places].reduce((sum, place) => sum + (counts.get(place) ?? 0), 0);
   }
 
-  /** The same ticks on other ground: wholes may stand for more places now, and places may be gone.
-   * @param {Map<string, string[]>} wholes all presets and branches @param {Set<string>} places all there are */
+  /** The same ticks in another tree: wholes may have more places now, and places may be missing.
+   * @param {Map<string, string[]>} wholes all presets and branches @param {Set<string>} places all places */
   moveTo(wholes, places) {
     this.places = new Set([...this.places].filter((place) => places.has(place)));
     const kept = [...this.wholes.keys()].filter((whole) => wholes.has(whole));
@@ -66,8 +66,8 @@ export class Ticks {
     kept.forEach((whole) => this.#tick(wholes.get(whole) ?? [], whole));
   }
 
-  /** Ticks other things instead: places instead of their kinds, or kinds instead of places of them. Nothing that was
-   * ticked is left out, so that more may be ticked then.
+  /** Converts the ticks: from kinds to their places, or from places to their kinds. Everything that was ticked stays
+   * covered, so more may be ticked afterwards.
    * @param {string} ground of the new ticks @param {Map<string, Map<string, string>>} kinds of all places, by ground
    * @returns {boolean} whether that changed anything */
   become(ground, kinds) {
@@ -80,8 +80,8 @@ export class Ticks {
     return changed;
   }
 
-  /** What was ticked as a whole and keeps its places if these are unticked. A single place is unticked by its name,
-   * and a branch out of the branch that it is seen in; nothing else is.
+  /** The wholes that keep their places ticked if these are unticked. A single place can be unticked by its name, and a
+   * branch within the branch that contains it, but nothing else.
    * @param {string[]} places @param {string | null} whole */
   #others(places, whole) {
     if (whole === null && places.length === 1) return [];

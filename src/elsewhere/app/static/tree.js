@@ -1,4 +1,4 @@
-// The kinds of place as a tree of check boxes: a branch ticks all below it, and the keyboard walks it.
+// The kinds of place as a tree of check boxes, with keyboard navigation. A branch ticks everything below it.
 
 import { Rows } from "./rows.js";
 import { number, printable, some } from "./words.js";
@@ -13,26 +13,26 @@ import { number, printable, some } from "./words.js";
  *   why: (place: string, kind: string | null) => string, active: (place: string | null, why: string) => void}} Told
  */
 
-/** A tree of at most so many places is shown unfolded. */
+/** A tree with at most this many places is shown unfolded. */
 const UNFOLDED = 40;
 
 export class Tree {
-  /** @param {HTMLElement} root @param {Told} told of ticks, of places whose kind somebody wants to change, and of the
-   * active place; it says why a place is of its kind, which is "" if nobody can tell or change that */
+  /** @param {HTMLElement} root @param {Told} told called with ticks, with places whose kind should change, and with
+   * the active place; `why` returns the reason for the kind of a place, "" if there is none */
   constructor(root, told) {
     this.root = root;
     this.told = told;
-    /** The branches that somebody folded or unfolded, by id. @type {Map<string, boolean>} */
+    /** The branches that the person folded or unfolded, by id. @type {Map<string, boolean>} */
     this.folds = new Map();
-    /** All there are, parents before what is below them. @type {Item[]} */
+    /** All items, parents before their children. @type {Item[]} */
     this.items = [];
-    /** Those that are neither folded away nor filtered out. @type {Item[]} */
+    /** The items that are neither folded away nor filtered out. @type {Item[]} */
     this.seen = [];
-    /** How many of them each branch has, and the tree itself. @type {Map<Item | null, number>} */
+    /** The number of shown items of each branch, and of the tree itself. @type {Map<Item | null, number>} */
     this.sizes = new Map();
-    /** The one that Tab leads to. @type {Item | null} */
+    /** The item in the tab order. @type {Item | null} */
     this.active = null;
-    /** The one of an older tree that had the focus. @type {Item | null} */
+    /** The item of an older tree that had the focus. @type {Item | null} */
     this.focused = null;
     /** @type {WeakMap<Element, Item>} */
     this.itemOf = new WeakMap();
@@ -48,10 +48,10 @@ export class Tree {
     });
   }
 
-  /** Takes other nodes, which the next search shows.
+  /** Sets other nodes, which the next search shows.
    * @param {Kind[]} nodes parents before their children @param {Map<string, number>} counts */
   show(nodes, counts) {
-    // Another target brings other places, and must not take the focus away.
+    // Another target adds other places, but must not take the focus away.
     this.focused = this.root.contains(document.activeElement) ? this.active : null;
     this.unfolded = counts.size <= UNFOLDED;
     this.items = [];
@@ -69,14 +69,14 @@ export class Tree {
     for (const { id, name, parent, count, known, own, locations } of nodes) {
       const above = branches.get(parent);
       if (above === undefined) continue;
-      // A kind whose one place is called the same is that place.
+      // A kind with a single place of the same name is shown as that place.
       if (locations.length === 1 && own.length === 1 && own[0].toLowerCase() === name.toLowerCase()) {
         add(own[0], count, own, null, above, false, id);
         continue;
       }
       const branch = add(name, count, locations, known ? id : null, above, true, id);
       branches.set(id, branch);
-      // What belongs to a kind below as well is shown there.
+      // A place that also belongs to a kind below is shown there.
       const below = inside.get(id);
       const here = own.filter((place) => !below?.has(place));
       for (const place of here) add(place, counts.get(place) ?? 0, [place], null, branch, false, "");
@@ -90,7 +90,7 @@ export class Tree {
     this.rows.draw();
   }
 
-  /** Shows what has the text in its name, with what is above and below it. @param {string} text */
+  /** Shows the items with the text in their names, with everything above and below them. @param {string} text */
   search(text) {
     const wanted = text.trim().toLowerCase();
     const places = new Set();
@@ -110,7 +110,7 @@ export class Tree {
     return places.size;
   }
 
-  /** Brings a place into sight, wherever it is filed. @param {string} place */
+  /** Scrolls to a place, wherever it is in the tree. @param {string} place */
   reveal(place) {
     const item = this.items.find(({ name, branch, found }) => name === place && !branch && found);
     if (!item) return;
@@ -122,7 +122,7 @@ export class Tree {
     if (focused) this.#enter(item);
   }
 
-  /** Works out which rows there are. */
+  /** Computes the rows to show. */
   #arrange() {
     this.seen = [];
     this.sizes.clear();
@@ -136,7 +136,7 @@ export class Tree {
     this.rows.show(this.seen.length);
   }
 
-  /** The element of an item as it is now. @param {Item} item */
+  /** The updated element of an item. @param {Item} item */
   #drawn(item) {
     const element = (item.element ??= this.#made(item));
     element.tabIndex = item === this.active ? 0 : -1;
@@ -161,7 +161,7 @@ export class Tree {
     element.classList.toggle("branch", item.branch);
     element.title = why ? `${name}\n${why}` : name;
     element.append(part("span", "twist"), part("span", "box"), part("bdi", "name", name));
-    // For the mouse alone: the keyboard has K, and whoever has neither the button below the tree.
+    // Only for the mouse: the keyboard has K, and there is a button below the tree for everybody else.
     const pen = part("span", "pen");
     pen.ariaHidden = "true";
     if (why) element.append(pen);
@@ -170,10 +170,10 @@ export class Tree {
     return element;
   }
 
-  /** What tells the kind of a place. @param {Item} item */
+  /** The reason for the kind of a place. @param {Item} item */
   #why({ name, branch, parent, id }) {
     if (branch) return "";
-    // One with an id is a kind itself; those of no kind are below a branch that is none.
+    // An item with an id is a kind itself; places without a kind are below a branch that is not a kind.
     return this.told.why(name, id ? name : parent?.whole ? parent.name : null);
   }
 

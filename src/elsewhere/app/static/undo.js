@@ -1,9 +1,9 @@
-// Undo and redo: every choice can be taken back.
+// Undo and redo for every choice.
 
 import { $ } from "./dom.js";
 import { state } from "./state.js";
 
-/** So many choices can be taken back. */
+/** The most choices that can be undone. */
 const MOST = 200;
 
 /** @typedef {{choices: typeof state.choices, ticks: typeof state.ticks}} Chosen */
@@ -12,7 +12,7 @@ let past = [];
 /** @type {Chosen[]} */
 let future = [];
 
-/** @param {(before: Chosen) => void} onChange is told what was chosen before something else is again */
+/** @param {(before: Chosen) => void} onChange called with the choices before an undo or a redo */
 export function listenToUndo(onChange) {
   const go = (from, to) => {
     const chosen = from.pop();
@@ -44,14 +44,14 @@ export function listenToUndo(onChange) {
   show();
 }
 
-/** Is called before something else is chosen. */
+/** Call this before a choice changes. */
 export function remember() {
   past = [...past.slice(1 - MOST), now()];
   future = [];
   show();
 }
 
-/** For another history there is nothing to take back. */
+/** Clears everything, for another history. */
 export function forgetChoices() {
   past = [];
   future = [];
@@ -63,7 +63,7 @@ function now() {
   return { choices: { ...state.choices }, ticks: state.ticks.copy() };
 }
 
-/** A field of text has an undo of its own. @param {EventTarget | null} target */
+/** Whether the target is a text field, which has its own undo. @param {EventTarget | null} target */
 function isTyped(target) {
   const fields = "input:not([type=range], [type=radio], [type=checkbox]), textarea";
   return target instanceof Element && target.matches(fields);

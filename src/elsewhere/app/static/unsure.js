@@ -1,4 +1,4 @@
-// Is any of these sensitive? The page asks about places whose kind does not tell.
+// The page asks about places whose kind leaves open whether they are sensitive.
 
 import { $, element } from "./dom.js";
 import { state, unit } from "./state.js";

@@ -1,4 +1,4 @@
-// How numbers and things are said to a person.
+// Numbers and names in words, for people.
 
 const whole = new Intl.NumberFormat("en");
 
@@ -7,7 +7,7 @@ export function some(count, what) {
   return `${whole.format(count)} ${what}${count === 1 ? "" : "s"}`;
 }
 
-/** A count, or a target's number, which need not be whole. @param {number} count */
+/** A count, or a target's number, which may be fractional. @param {number} count */
 export function number(count) {
   if (Number.isInteger(count)) return whole.format(count);
   return count >= 100 ? whole.format(Math.round(count)) : String(Number(count.toPrecision(3)));
@@ -18,27 +18,27 @@ export function figure(distance) {
   return distance == null ? "–" : String(Number(distance.toPrecision(4)));
 }
 
-/** White space, control characters, those that turn the direction of the text around them, halves of characters. */
+/** White space, control characters, characters that change the direction of text, and lone surrogates. */
 const UNPRINTABLE = /[\s\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+/gu;
 
-/** A name as a person may see it; what is sent is the name itself. @param {string} name */
+/** A name for display; requests use the name itself. @param {string} name */
 export function printable(name) {
   return name.replace(UNPRINTABLE, " ").trim() || "(no name)";
 }
 
-/** Lines of text, with a mark for each character that would not be seen or would turn others around.
+/** Lines of text, with a mark for each character that is invisible or changes the direction of others.
  * @param {string} text */
 export function printableLines(text) {
   return text.replace(/(?!\n)[\p{Cc}\p{Cf}\p{Cs}]/gu, "\ufffd");
 }
 
-/** Names in one line, the later ones only counted. @param {string[]} names */
+/** The first names in one line, and the number of the others. @param {string[]} names */
 export function listed(names, most = 4) {
   const shown = names.slice(0, most).map(printable).join(", ");
   return names.length > most ? `${shown} and ${number(names.length - most)} more` : shown;
 }
 
-/** The parts of a number of bytes that a person wants. @param {number} bytes */
+/** A number of bytes in a readable unit. @param {number} bytes */
 export function bytes(bytes) {
   return bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`;
 }
