@@ -165,3 +165,24 @@ def test_ctrl_c_ends_a_search(tmp_path: Path, threads: int) -> None:
     assert left_of_session(process.pid) == []
     assert not list(tmp_path.glob(".out-spill-*"))
     assert not (tmp_path / "out" / "_SUCCESS").exists()
+
+
+@pytest.mark.parametrize("counted", [False, True])
+@pytest.mark.parametrize("policy", ["goal = 'hide'\nsensitive = ['gym']\n", "goal = 'avoid'\ntarget = 'tourist'\n"])
+def test_the_command_does_not_load_pandas(policy: str, counted: bool, tmp_path: Path) -> None:
+    """Arrow would, wherever it is installed: half a second for nothing."""
+    places = ("gym", "Cafe", "Museum", "home")
+    rows = [{"user": f"user {at // 9}", "location": places[at % 4]} for at in range(3000)]
+    table = pa.Table.from_pylist(rows)
+    if counted:
+        table = table.append_column("count", pa.array([2] * len(rows)))
+    import_module("pyarrow.parquet").write_table(table, tmp_path / "visits.parquet")
+    (tmp_path / "policy.toml").write_text(policy + ("" if "hide" in policy else "max_quality_loss = 0.1\n"))
+    code = (
+        "import sys; from elsewhere.cli import main\n"
+        "try: main(['batch', 'policy.toml', 'visits.parquet', '-o', 'out', '--quiet', '--allow-unchanged'])\n"
+        "finally: print(*{'pyarrow', 'pandas'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "pyarrow\n"
+    assert (tmp_path / "out" / "_SUCCESS").exists()

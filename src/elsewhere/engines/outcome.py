@@ -9,9 +9,10 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from elsewhere.engines.answers import Answer
-from elsewhere.engines.arrow import Array, Batch, DataType, Field, Schema, pa, pc
+from elsewhere.engines.arrow import Array, Batch, DataType, Field, Schema, from_numpy, from_texts, pa, pc, to_numpy
 from elsewhere.engines.plans import PERSONAL, Covering
 from elsewhere.engines.users import Users
 from elsewhere.model.arrays import Ints
@@ -65,8 +66,8 @@ def releases(results: Batch) -> Batch:
     """Only the releases: keys, location and count, one row per location. If locations are encoded, so are keys."""
     some = results.column("location").null_count > 0
     given = results.filter(pc.is_valid(results.column("location"))) if some else results
-    lengths = pc.list_value_length(given.column("location")).to_numpy()
-    rows = pa.array(np.repeat(np.arange(len(given), dtype=np.int32), lengths))
+    lengths = to_numpy(pc.list_value_length(given.column("location")))
+    rows = from_numpy(np.repeat(np.arange(len(given), dtype=np.int32), lengths))
     location, count = (given.column(name).flatten() for name in ("location", "count"))
     encoded, names = pa.types.is_dictionary(location.type), key_names(results.schema)
     keys = [given.column(name) for name in names]
@@ -82,13 +83,13 @@ def releases(results: Batch) -> Batch:
 
 def _without_others(encoded: Array) -> Array:
     """The same values with a sorted dictionary that has no other names, because those are not released."""
-    codes = encoded.indices.to_numpy()
+    codes = to_numpy(encoded.indices)
     used = np.flatnonzero(np.bincount(codes, minlength=len(encoded.dictionary)))
-    names = encoded.dictionary.take(pa.array(used))
+    names = encoded.dictionary.take(from_numpy(used))
     order = pc.array_sort_indices(names)
     rank = np.empty(len(encoded.dictionary), np.int32)
-    rank[used[order.to_numpy()]] = np.arange(len(used), dtype=np.int32)
-    return pa.DictionaryArray.from_arrays(pa.array(rank[codes]), names.take(order))
+    rank[used[to_numpy(order)]] = np.arange(len(used), dtype=np.int32)
+    return pa.DictionaryArray.from_arrays(from_numpy(rank[codes]), names.take(order))
 
 
 def outcomes(results: Batch) -> Batch:
@@ -191,10 +192,8 @@ class Outcome:
         names = list(chain.from_iterable(name for _, name, _ in self.hidden))
         visits = np.concatenate([np.zeros(0, np.int64), *(visits for _, _, visits in self.hidden)])
         order = np.argsort(of, kind="stable")
-        offset = pa.array(np.append(0, np.cumsum(np.bincount(of, minlength=users))).astype(np.int32))
-        return pa.MapArray.from_arrays(
-            offset, pa.array(names, pa.string()).take(pa.array(order)), pa.array(visits[order])
-        )
+        offset = from_numpy(np.append(0, np.cumsum(np.bincount(of, minlength=users))).astype(np.int32))
+        return pa.MapArray.from_arrays(offset, from_texts(names).take(from_numpy(order)), from_numpy(visits[order]))
 
     def batch(self, keys: Batch) -> Batch:
         """The results of the users, who are the rows of `keys`."""
@@ -205,23 +204,29 @@ class Outcome:
         if names != known:
             rank = {name: at for at, name in enumerate(names)}
             location = np.array([rank[name] for name in known])[location]
-        offset = pa.array(np.append(0, np.cumsum(np.bincount(of, minlength=len(keys)))).astype(np.int32))
-        without = pa.array(self.status == "none")
-        codes = pa.array(location.astype(np.int32))
-        locations = pa.DictionaryArray.from_arrays(codes, pa.array(names, pa.string()))
+        offset = from_numpy(np.append(0, np.cumsum(np.bincount(of, minlength=len(keys)))).astype(np.int32))
+        without = from_numpy(self.status == "none")
+        codes = from_numpy(location.astype(np.int32))
+        locations = pa.DictionaryArray.from_arrays(codes, from_texts(names))
         return pa.RecordBatch.from_arrays(
             [
                 *keys.columns,
                 pa.ListArray.from_arrays(offset, locations, mask=without),
-                pa.ListArray.from_arrays(offset, pa.array(count), mask=without),
-                pa.array(self.status, pa.string()),
-                *(pa.array(it, mask=np.isnan(it)) for it in (self.quality_loss, self.privacy_distance, self.gap)),
+                pa.ListArray.from_arrays(offset, from_numpy(count), mask=without),
+                from_texts(self.status.tolist()),
+                *(from_numpy(it, np.isnan(it)) for it in (self.quality_loss, self.privacy_distance, self.gap)),
                 self._hidden(len(keys)),
-                pa.array(self.merged),
-                pa.array(self.has_secret, pa.bool_()),
-                pa.array(self.is_shared, pa.bool_()),
-                pa.array(self.pair_price, mask=np.isnan(self.pair_price)),
-                pa.array(self.reason, pa.string()),
+                from_numpy(self.merged),
+                _flags(self.has_secret),
+                _flags(self.is_shared),
+                from_numpy(self.pair_price, np.isnan(self.pair_price)),
+                from_texts(self.reason.tolist()),
             ],
             schema=result_schema(keys.schema, locations.type),
         )
+
+
+def _flags(values: NDArray[np.object_]) -> Array:
+    """Flags, some of which may be missing."""
+    missing = np.array([value is None for value in values.tolist()], np.bool_)
+    return from_numpy(values.astype(np.bool_), missing)

@@ -6,10 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from elsewhere.engines.arrow import Array, Batch, DataType, Table, pa, pc
+from elsewhere.engines.arrow import Array, Batch, DataType, Table, pa, pc, to_numpy
 from elsewhere.model.arrays import Ints
 from elsewhere.model.errors import InputError
 from elsewhere.text import quote
+
+#: Tables that are joined without a copy: with more, each of them would cost more than copying its rows.
+_FEW_TABLES = 16
 
 
 def whole_users(batches: Iterable[Batch], together: Sequence[str], most: int) -> Iterator[Table]:
@@ -39,7 +42,8 @@ def _joined(tables: list[Table]) -> Table:
     if len({table.schema.field("location").type for table in tables}) > 1:
         tables = [_with(table, "location", _cast(table, "location", pa.string())) for table in tables]
     try:
-        return pa.concat_tables(tables).combine_chunks()
+        joined = pa.concat_tables(tables)
+        return joined if len(tables) <= _FEW_TABLES else joined.combine_chunks()
     except pa.ArrowInvalid:
         raise _disagreement(tables) from None
 
@@ -144,7 +148,11 @@ def _starts(table: Table, together: Sequence[str], before: Table | None) -> Ints
     differs = np.zeros(len(table), np.bool_)
     for name in together:
         values = table.column(name).combine_chunks()
-        differs[1:] |= pc.fill_null(pc.not_equal(values[1:], values[:-1]), True).to_numpy(zero_copy_only=False)
+        if pa.types.is_integer(values.type) and not values.null_count:
+            numbers = to_numpy(values)
+            differs[1:] |= numbers[1:] != numbers[:-1]
+        else:
+            differs[1:] |= pc.fill_null(pc.not_equal(values[1:], values[:-1]), True).to_numpy(zero_copy_only=False)
         if before is not None and len(table):
             last, first = before.column(name)[-1], values[0]
             differs[0] |= not first.is_valid or not last.is_valid or first.as_py() != last.as_py()

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from elsewhere.engines.arrow import Array, Batch, Table, pa, pc
+from elsewhere.engines.arrow import Array, Batch, Table, from_numpy, pa, pc, to_numpy
 from elsewhere.model.arrays import Flags, Ints
 from elsewhere.model.errors import InputError
 from elsewhere.model.histogram import Histogram
@@ -84,25 +84,24 @@ def _whose(keys: Batch) -> Iterator[tuple[Any, ...]]:
 def _users_of(table: Table, keys: Sequence[str]) -> Users:
     from elsewhere.engines.collect import collect_bins
 
-    table = table.combine_chunks()
     for name in (*keys, "location", "count"):
         if table.column(name).null_count:
             raise InputError(f"a row has no {name}")
-    location, counts = table.column("location").chunk(0), table.column("count").chunk(0).to_numpy()
+    location, counts = table.column("location"), to_numpy(table.column("count"))
     if (counts < 0).any():
         at = int(np.flatnonzero(counts < 0)[0])
-        whose, where = quote(table.column(keys[0])[at].as_py()), quote(location[at].as_py())
-        raise InputError(f"the user {whose} has the count {counts[at]} at {where}; counts are not negative")
-    of, number = _numbered([table.column(name).chunk(0) for name in keys])
-    encoded = location.dictionary_encode()
-    spelt = encoded.dictionary.to_pylist()
+        whose, name = quote(table.column(keys[0])[at].as_py()), quote(location[at].as_py())
+        raise InputError(f"the user {whose} has the count {counts[at]} at {name}; counts are not negative")
+    of, number = _numbered([table.column(name) for name in keys])
+    codes, dictionary = _encoded(location)
+    spelt = dictionary.to_pylist()
     order = sorted(range(len(spelt)), key=spelt.__getitem__)
     rank = np.empty(len(spelt), np.int64)
     rank[order] = np.arange(len(spelt))
-    where = rank[encoded.indices.to_numpy()]
+    where = rank[codes]
     # A copy, because Arrow's arrays are read-only, which Numba would compile as another type.
     offset, first, codes, counts, repeated = collect_bins(of, where, counts.copy(), number)
-    one_row = table.drop_columns(["location", "count"]).take(pa.array(first)).combine_chunks().to_batches()[0]
+    one_row = table.drop_columns(["location", "count"]).take(from_numpy(first)).combine_chunks().to_batches()[0]
     own = {name: one_row.column(name) for name in one_row.schema.names if name not in keys}
     if repeated:
         offset, codes, counts = _added_up(offset, codes, counts)
@@ -118,12 +117,19 @@ def _numbered(keys: Sequence[Array]) -> tuple[Ints, int]:
     """A number for each row, equal for equal keys and in the order of rows, and how many numbers there are."""
     codes, number = np.zeros(len(keys[0]), np.int64), 1
     for values in keys:
-        encoded = values.dictionary_encode()
-        codes = codes * len(encoded.dictionary) + encoded.indices.to_numpy()
+        own, dictionary = _encoded(values)
+        codes = codes * len(dictionary) + own
         if number > 1:  # so that no product overflows
-            codes = pa.array(codes).dictionary_encode().indices.to_numpy().astype(np.int64)
+            codes = to_numpy(from_numpy(codes).dictionary_encode().indices).astype(np.int64)
         number = int(codes.max()) + 1
     return codes, number
+
+
+def _encoded(values: Array) -> tuple[Ints, Array]:
+    """A number for each value of a column, and the value of each number. Numbers of plain values follow the rows."""
+    encoded = values.unify_dictionaries() if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+    chunks = encoded.chunks or [encoded.combine_chunks()]
+    return np.concatenate([to_numpy(chunk.indices) for chunk in chunks]), chunks[0].dictionary
 
 
 def _added_up(offset: Ints, codes: Ints, counts: Ints) -> tuple[Ints, Ints, Ints]:

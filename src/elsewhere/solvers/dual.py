@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elsewhere.kernels.jit import kernel
+from elsewhere.kernels.jit import items, kernel
 from elsewhere.model.arrays import Flags, Floats, Ints
 
 _CONVERGED = 1e-15
@@ -35,6 +35,7 @@ _FAR = 1e6
 @kernel
 def _evaluate(start: Ints, value: Ints, f: Floats, g: Floats, lam: float, mu: float) -> tuple[float, float, float]:
     """The sum of the bins' minima, and the sums of the values and of the costs at the minima."""
+    start, value, f, g = items(start), items(value), items(f), items(g)
     total = 0.0
     taken = 0.0  # integers, but their sum may exceed 64 bits
     cost = 0.0
@@ -188,11 +189,13 @@ def maximise(
     objective marks a value that is not allowed. `known` is a feasible choice, or empty. With a finite budget one is
     required: otherwise the first few values may allow none, and D has no maximum. Returns the fields of `Ascent`.
     """
+    start, low, f, g = items(start), items(low), items(f), items(g)
     n = len(start) - 1
     held, lam, mu, step = so_far.held, so_far.next_lam, so_far.next_mu, so_far.step
     best_lam, best_mu, best = so_far.lam, so_far.mu, so_far.bound
     if len(held) == 0:
         held = np.zeros(len(f), np.bool_)
+        is_held = items(held)
         least_sum = 0.0
         f_span = 0.0
         g_span = 0.0
@@ -210,9 +213,9 @@ def maximise(
                     if g[e] < g[least_g]:
                         least_g = e
             for e in (first, last, least_f, least_g):
-                held[e] = True
+                is_held[e] = True
             if len(known) > 0:
-                held[start[i] + known[i] - low[i]] = True
+                is_held[start[i] + known[i] - low[i]] = True
             least_sum += f[least_f]
             f_span += abs(f[last] - f[least_f]) + abs(f[first] - f[least_f])
             g_span += abs(g[last] - g[least_g]) + abs(g[first] - g[least_g])
@@ -222,6 +225,7 @@ def maximise(
         step = max(1e-300, 0.05 * f_span / max(1, steps))
         best = least_sum - _ROUNDING * abs(least_sum)
         work -= len(f)
+    is_held = items(held)
     # Bins with a single value only shift the size, the budget and D, so only the other bins take part.
     free = fixed_value = 0
     fixed_f = fixed_g = 0.0
@@ -237,7 +241,7 @@ def maximise(
         lam = max(lam, 1e-9)
         few = free - n
         for e in range(len(f)):
-            few += held[e]
+            few += is_held[e]
         few_start = np.zeros(free + 1, np.int64)
         few_value = np.empty(few, np.int64)
         few_f = np.empty(few)
@@ -247,7 +251,7 @@ def maximise(
             if start[i + 1] - start[i] == 1:
                 continue
             for e in range(start[i], start[i + 1]):
-                if held[e]:
+                if is_held[e]:
                     few_value[k] = low[i] + e - start[i]
                     few_f[k] = f[e]
                     few_g[k] = g[e]
@@ -271,10 +275,10 @@ def maximise(
                     at = e
             total += least - mu * low[i]
             rounding += abs(least) + abs(mu) * low[i]
-            if not held[at]:
+            if not is_held[at]:
                 for e in range(max(start[i], at - 1), min(start[i + 1], at + 2)):
-                    if f[e] < math.inf and not held[e]:
-                        held[e] = lacking = True
+                    if f[e] < math.inf and not is_held[e]:
+                        is_held[e] = lacking = True
         dual = total + mu * size
         if lam > 0.0:
             dual -= lam * budget

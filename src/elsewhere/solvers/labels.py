@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from elsewhere.kernels.jit import kernel_over
+from elsewhere.kernels.jit import items, kernel_over
 from elsewhere.model.arrays import Floats, Indices, Ints, Number
 from elsewhere.solvers import label_queue
 from elsewhere.solvers.label_queue import BOUND, COST_SO_FAR, OBJECTIVE_SO_FAR, SAME, is_dropped, promising, settle
@@ -125,6 +125,7 @@ def reduced_costs(
     Also returns the bins' best, the reduced costs of the bins' second choices, and a first guess of the gap between the
     dual and the optimum: the gap that admits two dozen second choices.
     """
+    start, low, f, g = items(start), items(low), items(f), items(g)
     n = len(start) - 1
     reduced = np.empty(len(f))
     best = np.empty(n)
@@ -341,10 +342,10 @@ def advance(
 
     The steps of the labels of layer i begin at layer_at[i]. Returns the fields of `Labels`.
     """
-    start, value, passed = layers.start, layers.value, layers.passed
-    f, g = layers.terms[F], layers.terms[G]
-    table, where = completions.table, completions.where
-    first, width, position = where[FIRST], where[WIDTH], where[POSITION]
+    start, value, passed = items(layers.start), items(layers.value), items(layers.passed)
+    f, g = items(layers.terms[F]), items(layers.terms[G])
+    table, where = items(completions.table), completions.where
+    first, width, position = items(where[FIRST]), items(where[WIDTH]), items(where[POSITION])
     lam, size, budget, margin = task.lam, task.size, task.budget, task.margin
     layer, label, offset, base, steps = so_far.layer, so_far.label, so_far.offset, so_far.base, so_far.steps
     new, new_offset, count, bucket = so_far.made, so_far.made_offset, so_far.made_labels, so_far.made_buckets

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elsewhere.kernels.jit import kernel_over
+from elsewhere.kernels.jit import items, kernel_over
 from elsewhere.model.arrays import Floats, Ints
 from elsewhere.model.distances import Distance
 from elsewhere.model.problem import Problem
@@ -298,6 +298,7 @@ def _drowns(start: Ints, f: Floats, objective: float) -> bool:
 @kernel
 def _span(start: Ints, reduced: Floats, g: Floats, lam: float, budget: float) -> float:
     """An upper bound on how far any choice within the budget is above the dual bound, as in `knapsack`."""
+    start, reduced, g = items(start), items(reduced), items(g)
     n = len(start) - 1
     greatest = 0.0
     least = np.empty(n)
@@ -500,10 +501,12 @@ def _answer(asked: Targeting, budgets: Floats, users: Bins, counts: Ints, reache
 
     Both have one row per budget. The largest budget comes first, because its tables contain those of the others.
     """
-    offset, all_original, all_target = users.offset, users.original, users.target
-    all_lower, all_upper, history_size, target_size = users.lower, users.upper, users.history_size, users.target_size
-    for u in range(len(users.size)):
-        first, last, size = offset[u], offset[u + 1], users.size[u]
+    offset, all_original, all_target = items(users.offset), users.original, users.target
+    all_lower, all_upper = users.lower, users.upper
+    history_size, target_size, sizes = items(users.history_size), items(users.target_size), items(users.size)
+    budgets = items(budgets)
+    for u in range(len(sizes)):
+        first, last, size = offset[u], offset[u + 1], sizes[u]
         q_size, p_size, x_size = history_size[u], target_size[u], float(size)
         if max(q_size, x_size) >= _LARGEST_SIZE:
             continue

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from elsewhere.kernels.jit import kernel
+from elsewhere.kernels.jit import items, kernel
 from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.problem import ROOM
 
@@ -421,6 +421,7 @@ def fill(
     """
     latest = np.full(_SLOTS, -1)
     i = np.searchsorted(start, first, side="right") - 1
+    r, low, start, table = items(r), items(low), items(start), items(table)
     while i < len(r) and start[i] < last:
         number, is_whole = start[i + 1] - start[i], first <= start[i] and start[i + 1] <= last
         slot = (low[i] % _SLOTS + 7 * (number % _SLOTS)) % _SLOTS

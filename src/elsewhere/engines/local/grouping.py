@@ -244,7 +244,7 @@ def grouped(
     count, names = rows.columns.count, [*rows.keys, "location", "count"]
     keys = [rows.key(name) for name in rows.keys]
     places = _encoded(connection, [rows] if since is None else [rows, since])
-    counted = "count(*) AS counted" if count is None else _sum(rows.column(count), rows.type_of(count))
+    counted = _visits(connection, rows) if count is None else _sum(rows.column(count), rows.type_of(count))
     if since is not None:
         counted += f"{', 0 AS bad, count(*) AS number' if count is None else ''}, false AS earlier"
     query = _grouping(rows, keys, places[0], counted, after)
@@ -350,7 +350,7 @@ def _encoded(connection: Any, tables: Sequence[Rows]) -> list[str]:
     texts, native = [rows.text(rows.columns.location) for rows in tables], True
     for rows, text in zip(tables, texts, strict=True):
         few = f"SELECT approx_count_distinct({text}) FROM {rows.table}"
-        native = native and isinstance(rows.source.table, str) and connection.sql(few).fetchall()[0][0] <= _FEW_NAMES
+        native = native and rows.source.is_native and connection.sql(few).fetchall()[0][0] <= _FEW_NAMES
     if not native:
         return texts
     pairs = zip(tables, texts, strict=True)
@@ -372,6 +372,13 @@ def _check_count(name: str, kind: DataType) -> None:
     plain = plain_type(kind)
     if not is_number(plain) and not is_text(plain) and not pa.types.is_null(plain):
         raise InputError(f"the column {quote(name)} is of type {kind}; counts are whole numbers")
+
+
+def _visits(connection: Any, rows: Rows) -> str:
+    """The number of rows, in half the bytes if no larger one is possible: there is less to sort and to hand over."""
+    if rows.source.is_native and connection.sql(f"SELECT count(*) FROM {rows.table}").fetchall()[0][0] < 2**32:
+        return "CAST(count(*) AS UINTEGER) AS counted"
+    return "count(*) AS counted"
 
 
 def _sum(column: str, kind: DataType) -> str:

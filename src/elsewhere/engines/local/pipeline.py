@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from elsewhere.engines.arrow import Array, Batch, Table, pa, pc
+from elsewhere.engines.arrow import Array, Batch, Table, pa, pc, to_numpy
 from elsewhere.engines.columns import about_personal, about_since, bad_row
 from elsewhere.engines.hiding import hides_at_once
 from elsewhere.engines.local import grouping
@@ -245,7 +245,7 @@ class _Skipped:
         self._of = np.zeros(1 << grouping.BUCKET_BITS, np.int64)
 
     def add(self, buckets: Array, numbers: Array) -> None:
-        np.add.at(self._of, buckets.to_numpy(), numbers.to_numpy())
+        np.add.at(self._of, to_numpy(buckets), to_numpy(numbers))
 
     def until(self, bucket: int | None) -> int:
         """The number for all buckets up to this one; None means all buckets."""
@@ -278,7 +278,7 @@ def _checked(batches: Iterable[Batch], job: Job, skipped: _Skipped) -> Iterator[
             batch = batch.append_column(BAD, pa.nulls(len(batch), pa.int64())).append_column(NUMBER, count)
         bad = batch.column(BAD)
         missing = [name for name in needed if batch.column(name).null_count]
-        if missing or (bad.null_count == 0 and pc.any(pc.greater(bad, 0)).as_py()):
+        if missing or (bad.null_count == 0 and (to_numpy(bad) > 0).any()):
             without = pa.array(np.zeros(len(batch), np.bool_))
             for name in missing:
                 without = pc.or_(without, batch.column(name).is_null())

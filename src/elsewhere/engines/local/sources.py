@@ -38,6 +38,11 @@ class Source:
     #: The columns with numbers.
     numeric: tuple[str, ...] = ()
 
+    @property
+    def is_native(self) -> bool:
+        """Whether DuckDB reads it by itself, and so each column on its own, and knows the number of rows."""
+        return isinstance(self.table, str)
+
     def check_unchanged(self) -> None:
         """Raise if a file has changed since it was read."""
         for before, now in zip(self.files, self.files_now(), strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from glob import escape
 from typing import Any
 
 from elsewhere.engines.arrow import datasets
@@ -25,13 +26,11 @@ def summarised(progress: Progress, output: Output, policy: Policy) -> dict[str, 
     summary: dict[str, Any] = {"private": PRIVATE, "users": progress.users, "released": progress.released}
     summary |= {"skipped_rows": progress.skipped_rows, "without_release": progress.users - progress.released}
     summary |= {"failed_checks": 0, "merged_spellings": 0, "hidden": hidden_by_name(names, ()), "reasons": {}}
-    place = output.private.place
-    files = [f"{place.path}/{name}" for name in output.outcomes()]
-    if not files:
+    if not output.outcomes():
         return summary
     # With one thread, sums are always in the same order.
     with opened({"threads": 1}) as connection:
-        connection.register("outcomes", datasets().dataset(files, filesystem=place.filesystem, format="parquet"))
+        _attach(connection, output)
         found = connection.sql(
             "SELECT avg(quality_loss), median(quality_loss), max(quality_loss), avg(privacy_distance), "
             "median(privacy_distance), max(gap) FROM outcomes WHERE status <> 'none'"
@@ -57,6 +56,17 @@ def summarised(progress: Progress, output: Output, policy: Policy) -> dict[str, 
             ).fetchall()
         )
     return summary
+
+
+def _attach(connection: Any, output: Output) -> None:
+    """Make the outcomes of all users a table of DuckDB, which reads files of this machine in less time than Arrow."""
+    place = output.private.place
+    files = [f"{place.path}/{name}" for name in output.outcomes()]
+    if place.is_local and "\\" not in place.path:  # which DuckDB would take for an escape
+        listed = ", ".join(literal(escape(file)) for file in files)
+        connection.execute(f"CREATE VIEW outcomes AS FROM read_parquet([{listed}], hive_partitioning = false)")
+    else:
+        connection.register("outcomes", datasets().dataset(files, filesystem=place.filesystem, format="parquet"))
 
 
 def _shared(connection: Any, policy: Policy) -> dict[str, Any]:

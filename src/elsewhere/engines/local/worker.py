@@ -67,8 +67,10 @@ def _receive(file: IO[bytes], put: Callable[[Task], None]) -> None:
 
 
 def _answer_all(get: Callable[[], Task], put: Callable[[Answer], None]) -> None:
-    sys.meta_path.insert(0, _WithoutPandas())
+    missing = _Missing()
+    sys.meta_path.insert(0, missing)
     import_module("elsewhere.engines.preload")
+    sys.meta_path.remove(missing)
     from elsewhere.engines.kernel import sanitize_users
     from elsewhere.engines.plans import Plans
 
@@ -78,11 +80,11 @@ def _answer_all(get: Callable[[], Task], put: Callable[[Answer], None]) -> None:
         put((to_bytes(sanitize_users(plans, from_bytes(get()), keys)), None))
 
 
-class _WithoutPandas(MetaPathFinder):
-    """Hides pandas from Arrow: loading it takes a second, and a worker does not need it."""
+class _Missing(MetaPathFinder):
+    """Hides SciPy from Numba: loading it takes a quarter of a second, and no kernel uses linear algebra."""
 
     def find_spec(self, fullname: str, path: object, target: object = None) -> None:
-        if fullname == "pandas":
+        if fullname == "scipy":
             raise ModuleNotFoundError(fullname)
 
 
