@@ -350,14 +350,13 @@ def advance(
     layer, label, offset, base, steps = so_far.layer, so_far.label, so_far.offset, so_far.base, so_far.steps
     new, new_offset, count, bucket = so_far.made, so_far.made_offset, so_far.made_labels, so_far.made_buckets
     n = len(start) - 1
-    head = np.empty(len(value), np.int64)
-    stop = np.empty(len(value), np.int64)
-    entry = np.empty(len(value), np.int64)
-    key = np.empty((2, len(value)))
+    head, stop = items(np.empty(len(value), np.int64)), items(np.empty(len(value), np.int64))
+    entry, key = items(np.empty(len(value), np.int64)), items(np.empty((2, len(value))))
     before = best.copy()
     whole = False
     while layer < n and work > 0 and offset[-1] <= keep:
         low = size - (first[layer + 1] + width[layer + 1] - 1)
+        extended = items(label)
         at = layer_at[layer]
         new_at = layer_at[layer + 1] = at + offset[-1]
         if bucket == 0:
@@ -384,12 +383,15 @@ def advance(
                         continue
                     k, end = offset[source], offset[source + 1]
                     if not whole:
-                        k, same = promising(label, k, end, g[e], f[e], -math.inf, math.inf, limit, tests)
+                        k, same = promising(extended, k, end, g[e], f[e], -math.inf, math.inf, limit, tests)
                         tied = tied or same
                         work -= (k - offset[source]) // _SKIPPED_PER_LABEL
                     if k < end:
                         head[lists], stop[lists], entry[lists] = k, end, e
-                        key[0, lists], key[1, lists] = label[COST_SO_FAR, k] + g[e], label[OBJECTIVE_SO_FAR, k] + f[e]
+                        key[0, lists], key[1, lists] = (
+                            extended[COST_SO_FAR, k] + g[e],
+                            extended[OBJECTIVE_SO_FAR, k] + f[e],
+                        )
                         lists += 1
             for k in range(lists // 2 - 1, -1, -1):
                 settle(key, head, stop, entry, lists, k)
@@ -430,11 +432,11 @@ def advance(
                         best[FOUND], best[LAYER], best[LABEL], best[ENTRY], best[KIND] = sum_, layer, parent, e, kind
                 k, end = parent + 1, stop[0]
                 if not whole:
-                    k, tied = promising(label, k, end, g[e], f[e], cost, least, limit, tests)
+                    k, tied = promising(extended, k, end, g[e], f[e], cost, least, limit, tests)
                     work -= (k - parent) // _SKIPPED_PER_LABEL
                 if k < end:
                     head[0] = k
-                    key[0, 0], key[1, 0] = label[COST_SO_FAR, k] + g[e], label[OBJECTIVE_SO_FAR, k] + f[e]
+                    key[0, 0], key[1, 0] = extended[COST_SO_FAR, k] + g[e], extended[OBJECTIVE_SO_FAR, k] + f[e]
                 else:
                     lists -= 1
                     head[0], stop[0], entry[0] = head[lists], stop[lists], entry[lists]
