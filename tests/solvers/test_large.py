@@ -139,6 +139,7 @@ def test_heuristic_ends_where_the_papers_went_round_in_circles() -> None:
     assert result.histogram == rh(histogram, uniform(histogram), 0.05)
 
 
+@pytest.mark.compiled
 def test_places_with_equal_counts_and_different_targets_are_told_apart() -> None:
     histogram = ew.Histogram({f"p{at:03}": 1000 for at in range(520)})
     target = {name: 1.0 + at % 5 for at, name in enumerate(histogram)}
