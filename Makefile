@@ -28,7 +28,8 @@ bench: $(VENV)/.installed-dev
 coverage: $(VENV)/.installed-dev
 	INTERPRETED=1 $(BIN)/python -m pytest -q --numprocesses $(WORKERS) -m "not slow and not compiled" \
 	    tests/solvers tests/verification \
-	    --cov elsewhere.solvers --cov elsewhere.verification --cov-branch --cov-report term:skip-covered
+	    --cov elsewhere.solvers --cov elsewhere.verification --cov-branch --cov-fail-under 90 \
+	    --cov-report term:skip-covered
 
 MINUTES ?= 10
 fuzz: $(VENV)/.installed-dev
