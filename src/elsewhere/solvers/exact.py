@@ -120,7 +120,7 @@ def better(problem: Problem, solution: Solution, counts: Ints) -> Solution:
     if objective >= solution.objective:
         return solution
     bound = min(solution.bound, objective)
-    return solution._replace(counts=counts, objective=objective, bound=bound, proven=False)
+    return solution._replace(counts=counts, objective=objective, bound=bound, proven=False, quality_total=math.nan)
 
 
 def _sharpened(problem: Problem, tables: Tables, solution: Solution, limits: Limits) -> Solution:
