@@ -34,8 +34,7 @@ _LETTERS = (
     " -~\u00c0-\u012f\u0134-\u013e\u0141-\u0148\u014a-\u017e\u0400-\u0481\u05d0-\u05ea\u0621-\u063a\u0641-\u064a"
     "\u3041-\u3096\u30a1-\u30fa\u30fc\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
 )
-_SIMPLE = re.compile(f"[{_LETTERS}]*")
-#: Characters that prevent folding many names at once.
+#: Characters that are folded in another way.
 _UNUSUAL = re.compile(f"[^{_LETTERS}]")
 
 
@@ -47,7 +46,7 @@ def name_key(name: str) -> str:
     """
     if name.isascii() and name.isprintable():
         return " ".join(name.lower().split())
-    if _SIMPLE.fullmatch(name):
+    if not _UNUSUAL.search(name):
         return " ".join(name.casefold().split())
     before = None
     while name != before:  # repeated, because characters that an invisible one kept apart may combine
