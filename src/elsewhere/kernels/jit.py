@@ -31,7 +31,14 @@ from numpy.typing import NDArray
 F = TypeVar("F", bound=Callable[..., Any])
 Number = TypeVar("Number", bound=np.generic)
 
-_this_thread = threading.local()
+
+class _Thread(threading.local):
+    """What is different in each thread."""
+
+    interpreting = False
+
+
+_this_thread = _Thread()
 
 
 @contextmanager
@@ -47,7 +54,7 @@ def interpreting() -> Iterator[None]:
 
 def is_interpreting() -> bool:
     """Whether kernels that this thread calls are interpreted."""
-    return getattr(_this_thread, "interpreting", False)
+    return _this_thread.interpreting
 
 
 class Kernel:
@@ -58,9 +65,8 @@ class Kernel:
         update_wrapper(self, function)
 
     def __call__(self, *args: Any) -> Any:
-        # Repeats `is_interpreting`, because a call of that takes longer than many kernels.
-        interpreted = getattr(_this_thread, "interpreting", False)
-        return self.function(*args) if interpreted else self.compiled(*args)
+        # Not `is_interpreting`, because a call of that takes longer than many kernels.
+        return self.function(*args) if _this_thread.interpreting else self.compiled(*args)
 
     @cached_property
     def compiled(self) -> Any:

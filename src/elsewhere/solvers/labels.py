@@ -187,9 +187,7 @@ def select(
 def _wider(table: NDArray[Number], columns: int) -> NDArray[Number]:
     """The same rows with room for more columns."""
     wide = np.empty((table.shape[0], columns), table.dtype)
-    for row in range(table.shape[0]):
-        for k in range(table.shape[1]):
-            wide[row, k] = table[row, k]
+    wide[:, : table.shape[1]] = table
     return wide
 
 
