@@ -10,6 +10,7 @@ import pytest
 from benchmarks.data import skewed, uniform
 
 import elsewhere as ew
+from elsewhere.model.distances import DistanceLike
 
 H = ew.Histogram(dict(zip("abcdefgh", (7, 2, 3, 2, 13, 12, 8, 3), strict=True)))
 TARGET = dict(zip("abcdefgh", (10, 8, 6, 2, 13, 4, 4, 3), strict=True))
@@ -83,6 +84,15 @@ def test_wrong_bound() -> None:
     nothing: Any = None
     assert problems(replace(BOB, bound=nothing)) == ["the bound of the result is None, which is not a number"]
     assert problems(replace(BOB, certificate=None)) == ["the result claims to be optimal but has no certificate"]
+
+
+@pytest.mark.parametrize(("privacy", "proven"), [("squared-l2", True), (lambda r, x: (r - x) ** 2, False)])
+def test_only_a_built_in_distance_is_known_not_to_be_negative(privacy: DistanceLike, proven: bool) -> None:
+    result = ew.resemble(H, TARGET, 0.05, privacy=privacy)
+    assert result.privacy_distance is not None
+    claim = replace(result, certificate=None, status="feasible", bound=0.0, gap=result.privacy_distance)
+    found = ew.verify(H, claim, target=TARGET, max_quality_loss=0.05, privacy=privacy).problems
+    assert ["not proven" in problem for problem in found] == ([] if proven else [True])
 
 
 @pytest.mark.parametrize("goal", ["resemble", "avoid"])
