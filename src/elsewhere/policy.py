@@ -20,8 +20,10 @@ from elsewhere.model.histogram import HasProfile, Profile, TargetLike
 from elsewhere.model.names import name_key
 from elsewhere.model.question import (
     DISTANCE_LIMITS,
+    GOALS,
     MEMORY_LIMIT,
     METHODS,
+    SIZES,
     Aim,
     Goal,
     Mechanism,
@@ -41,7 +43,6 @@ if TYPE_CHECKING:
 By: TypeAlias = Literal["name", "kind"]
 Weights: TypeAlias = Literal["target", "popularity"]
 
-_GOALS: tuple[Goal, ...] = ("hide", "resemble", "avoid")
 _FOR_TARGETS = ("target", "aim", "privacy", "size", "allow_mismatch", "allow_sensitive_rise")
 _WEIGHTS: tuple[Weights, ...] = ("target", "popularity")
 _FOR_ONE_GOAL = {"redistribute": "hide", "max_distance": "resemble", "min_distance": "avoid"}
@@ -313,10 +314,10 @@ _TEXTS = ("taxonomy", "target", "quality", "privacy", "popularity")
 _LISTS = ("sensitive", "sensitive_zones", "spared", "candidates", "forbidden")
 _NUMBERS = ("max_quality_loss", "max_distance", "min_distance", "time_limit", "gap", "redistribute", "memory_limit")
 _CHOICES = {
-    "goal": _GOALS,
+    "goal": GOALS,
     "method": ("optimal", "heuristic", "drawn"),
     "mechanism": ("single", "shared"),
-    "size": ("original", "target", "free"),
+    "size": SIZES,
     "by": ("name", "kind"),
     "visited_only": (True, False),
     "allow_mismatch": (True, False),
@@ -346,7 +347,7 @@ def _typed(content: Mapping[str, Any]) -> dict[str, Any]:
         if key not in known:
             raise InputError(f"unknown key {quote(key)}{closest(key, known)}")
     if "goal" not in content:
-        raise InputError(f"the key 'goal' is missing; it must be one of {', '.join(_GOALS)}")
+        raise InputError(f"the key 'goal' is missing; it must be one of {', '.join(GOALS)}")
     return {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
 
 

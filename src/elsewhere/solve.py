@@ -444,7 +444,7 @@ def _sanitized(
         )
     notes = [spelling_note(question.history.spellings)] if question.history.spellings else []
     notes += question.notes
-    if risen := _risen(question, problem, solution.counts):
+    if question.watched and (risen := _risen(question, problem, solution.counts)):
         notes.append(f"warning: the release adds visits to places of often sensitive kinds: {name_list(risen)}")
     if problem.goal == "hide" and problem.left_out.any():
         notes.append(f"the quality loss leaves out the sensitive locations: {measure.distance.name} is infinite there")

@@ -15,7 +15,13 @@ Indices: TypeAlias = NDArray[np.int32]
 Number = TypeVar("Number", bound=np.generic)
 
 
+#: Up to this many numbers, Python adds them up faster than NumPy does.
+_FEW = 64
+
+
 def exact_sum(counts: Ints) -> int:
     """The sum of nonnegative counts, correct even if it exceeds 64 bits."""
+    if len(counts) <= _FEW:
+        return sum(counts.tolist())
     nearly = float(np.add.reduce(counts, dtype=np.float64))
     return int(nearly) if nearly < 2.0**52 else sum(counts.tolist())

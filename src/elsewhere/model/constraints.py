@@ -71,7 +71,8 @@ def bounds_of(question: Question, index: NameIndex, original: Ints, size: int, s
     closed = sensitive | (original == 0) if question.visited_only else sensitive
     if question.lower is not None:
         _check_least(question, index, original, lower, upper, closed, sensitive, bounds)
-    upper = np.minimum(upper, size)
+    if bounds:
+        upper = np.minimum(upper, size)
     if not_raised := [at for name in question.not_raised for at in index.positions(name)]:
         upper[not_raised] = np.minimum(upper, np.maximum(original, lower))[not_raised]
     upper[closed] = 0
@@ -178,12 +179,12 @@ def forbidden_rows(question: Question, index: NameIndex) -> Ints:
             row = np.zeros(len(index.names), dtype=np.int64)
             row[places] = histogram.counts[visited]
             rows.append(row)
-    return np.array(rows, dtype=np.int64).reshape(len(rows), len(index.names))
+    return np.array(rows, dtype=np.int64) if rows else np.zeros((0, len(index.names)), dtype=np.int64)
 
 
 def _names(name: str, names: Iterable[str]) -> list[str]:
     found: list[str] = as_list(name, names, "location names")
-    for item in found if set(map(type, found)) - {str} else ():
+    for item in found if found and set(map(type, found)) - {str} else ():
         if not isinstance(item, str):
             raise InputError(f"{name} has the location {quote(item)}, which is not a string", (name,))
     return found

@@ -10,7 +10,6 @@ import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from itertools import compress, pairwise
 from typing import Any, Protocol, SupportsFloat, TypeAlias, cast
 
@@ -49,8 +48,8 @@ TableLike: TypeAlias = SupportsItems | Iterable[tuple[str, SupportsFloat]] | Has
 TargetLike: TypeAlias = TableLike | HasProfile
 
 _LARGEST = np.iinfo(np.int64).max
-#: The sum of weights below this is finite, however many there are.
-_LARGEST_WEIGHT = 1e280
+#: Weights with a sum below this have a finite sum in any order.
+_LARGEST_SUM = 1e280
 
 
 class SupportsColumns(Protocol):
@@ -197,8 +196,8 @@ class Histogram(_Table):
         histogram = cls.__new__(cls)
         histogram._locations = locations
         histogram._numbers = np.ascontiguousarray(counts, dtype=np.int64)
-        histogram._numbers.flags.writeable = False
-        histogram._size = int(counts.sum())
+        histogram._numbers.setflags(write=False)
+        histogram._size = exact_sum(counts)
         histogram._spellings = {}
         return histogram
 
@@ -319,24 +318,25 @@ def parse_weights(weights: TableLike, what: str, known: NameIndex | None = None)
     """
     if type(weights) is not dict and isinstance(weights, _Table):
         index, numbers = weights.index, weights._numbers.astype(np.float64)
+        total = float(np.add.reduce(numbers))
     else:
         names, values = _parse(weights, what)
-        _, numbers, index, _ = _sorted(names, _real(names, values, what), what, known)
-    if not 0.0 < np.maximum.reduce(numbers, initial=0.0) < _LARGEST_WEIGHT:
-        with np.errstate(over="ignore"):
-            total = float(numbers.sum())
-        if not 0 < total < math.inf:
-            raise InputError(f"the weights of the {what} sum to {total!r}; the sum must be positive and finite")
+        numbers, total = _real(names, values, what)
+        _, numbers, index, _ = _sorted(names, numbers, what, known)
+    if not 0.0 < total < math.inf:
+        raise InputError(f"the weights of the {what} sum to {total!r}; the sum must be positive and finite")
     return index, numbers
 
 
-def _real(locations: list[str], values: list[Any], what: str) -> Floats:
-    """The weights as float64; raise an error that names the first invalid one."""
+def _real(locations: list[str], values: list[Any], what: str) -> tuple[Floats, float]:
+    """The weights as float64, and their sum; raise an error that names the first invalid one."""
     if set(map(type, values)) <= {float, int}:
-        with suppress(OverflowError):
-            usual = np.array(values, dtype=np.float64)
-            if np.minimum.reduce(usual) >= 0.0 and np.maximum.reduce(usual) < math.inf:
-                return usual
+        try:
+            # For a few numbers Python is much faster than NumPy. A NaN makes the sum one.
+            if min(values) >= 0 and (total := float(sum(values))) < _LARGEST_SUM:
+                return np.array(values, dtype=np.float64), total
+        except OverflowError:  # an integer above the largest float
+            pass
     numbers = []
     for location, value in zip(locations, values, strict=True):
         if not _is_number(value):
@@ -349,7 +349,9 @@ def _real(locations: list[str], values: list[Any], what: str) -> Floats:
             raise InputError(
                 f"the {what} gives {quote(location)} the weight {quote(value)}; weights must be finite and not negative"
             )
-    return np.array(numbers)
+    weights = np.array(numbers)
+    with np.errstate(over="ignore"):
+        return weights, float(weights.sum())
 
 
 def _parse(table: TableLike, what: str) -> tuple[list[str], list[Any]]:

@@ -256,15 +256,19 @@ def _with_tree(
 
 def _with_smoothing(problem: Problem, quality: DistanceLike, privacy: DistanceLike | None) -> Problem:
     """The problem with the matrices of its smoothed distances, if it has any; then other distances must be smooth."""
-    asked = [distance for distance in (quality, privacy) if distance is not None]
-    if not any(isinstance(distance, SmoothedJS) for distance in asked):
+    if not isinstance(quality, SmoothedJS) and not isinstance(privacy, SmoothedJS):
         return problem
     if problem.goal == "avoid":
         raise InputError("avoid does not support a SmoothedJS; use 'js' or a TreeDistance")
     if len(problem.forbidden):
         raise InputError("forbidden is not supported with a SmoothedJS", ("forbidden",))
-    for distance in asked:
-        if not isinstance(distance, SmoothedJS) and (not isinstance(distance, str) or distance == "variational"):
+    for distance in (quality, privacy):
+        smooth = (
+            distance is None
+            or isinstance(distance, SmoothedJS)
+            or (isinstance(distance, str) and distance != "variational")
+        )
+        if not smooth:
             raise InputError(
                 f"a SmoothedJS cannot be combined with {quote(distance)}; combine it with another SmoothedJS, 'js', "
                 "'jeffreys', 'l2', 'squared-l2', 'pearson' or 'neyman'"
@@ -281,7 +285,7 @@ def _with_smoothing(problem: Problem, quality: DistanceLike, privacy: DistanceLi
 
 def _sized(question: Question, weights: Floats) -> tuple[Floats, float, int]:
     """The target's scaled weights, their sum, and the size of the release."""
-    total = float(weights.sum())
+    total = float(np.add.reduce(weights))
     if question.size != "target":
         size = question.released_size
         # Weights that already have the right sum stay unchanged, to the last digit.

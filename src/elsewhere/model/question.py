@@ -34,6 +34,8 @@ LARGEST_SIZE = 4 * 10**18
 _MOST_ADDED, _MOST_TIMES = 10**6, 100
 #: Bytes that a search may use by default.
 MEMORY_LIMIT = 2**30
+GOALS: tuple[Goal, ...] = ("hide", "resemble", "avoid")
+SIZES: tuple[Size, ...] = ("original", "target", "free")
 #: The methods of each goal.
 METHODS: dict[str, tuple[Method, ...]] = {
     "hide": ("optimal", "drawn"),
@@ -123,15 +125,9 @@ class Question:
 
     def __post_init__(self) -> None:
         check_size(self.history)
-        for name, value, choices in (
-            ("goal", self.goal, ("hide", "resemble", "avoid")),
-            ("method", self.method, METHODS.get(self.goal, ())),
-            ("size", self.size, ("original", "target", "free")),
-        ):
-            if not isinstance(value, str) or value not in choices:
-                raise InputError(
-                    f"{name} is {quote(value)}; it must be one of {', '.join(map(repr, choices))}", (name,)
-                )
+        _check_choice("goal", self.goal, GOALS)
+        _check_choice("method", self.method, METHODS[self.goal])
+        _check_choice("size", self.size, SIZES)
         check_popularity(self.goal, self.method, self.popularity)
         if self.distance_limit is not None:
             nonnegative(DISTANCE_LIMITS[self.goal], self.distance_limit)
@@ -341,6 +337,11 @@ def check_free(goal: Goal, max_quality_loss: float | None, distance_limit: float
             )
 
 
+def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    if not isinstance(value, str) or value not in choices:
+        raise InputError(f"{name} is {quote(value)}; it must be one of {', '.join(map(repr, choices))}", (name,))
+
+
 def check_popularity(goal: str, method: str, popularity: object) -> None:
     """Raise if there are weights of popularity but nothing is drawn."""
     if popularity is not None and method != "drawn":
@@ -399,7 +400,7 @@ def as_float(value: Any) -> float:
 def as_list(name: str, items: Iterable[Any], what: str) -> list[Any]:
     """The items of a collection; a string is an error."""
     try:
-        if isinstance(items, str | bytes):
+        if isinstance(items, (str, bytes)):  # a tuple of types is faster than their union
             raise TypeError
         return list(items)
     except TypeError:
