@@ -53,11 +53,15 @@ def promising(
     Returns `stop` if all are dropped. Also returns whether the label costs the same as the one before it; `before` is
     the cost of the one before k.
     """
+    lam, budget, cost_left, objective_left, rest = tests
+    least -= SAME * (1.0 + abs(least))  # NaN if there is no label yet: then the comparison below is false
     while k < stop:
         cost, objective = label[COST_SO_FAR, k] + g, label[OBJECTIVE_SO_FAR, k] + f
-        if cost + tests.cost_left > tests.budget:
+        if cost + cost_left > budget:
             return stop, False
-        if not is_dropped(objective, cost, least, limit, tests):
+        # `is_dropped`, written out: most labels end here, and interpreted calls take long.
+        dropped = objective >= least or objective + lam * cost + rest >= limit or objective + objective_left >= limit
+        if not dropped:
             return k, cost == before
         before = cost
         k += 1
