@@ -367,7 +367,7 @@ def _no_distance(limit: str) -> InputError:
 
 def as_histogram(counts: TableLike) -> Histogram:
     """Convert any accepted form of a histogram."""
-    given = getattr(counts, "histogram", counts)
+    given = counts if isinstance(counts, Histogram) else getattr(counts, "histogram", counts)
     return given if isinstance(given, Histogram) else Histogram(counts)
 
 
