@@ -225,10 +225,9 @@ class Policy:
             return profiles.load(path)
         if path.exists() or name == "-":
             return read_weights(path)
-        known = profiles.all_profiles()
-        if name not in known:
+        if name not in (known := profiles.names()):
             raise InputError(f"the {what} {quote(name)} is neither a file nor a profile{closest(name, known)}")
-        return known[name]
+        return profiles.stored(name)
 
     def guesses(self, continued: bool = False) -> tuple[Guess, ...]:
         """Return what a stranger could guess from releases under this policy, for all histories together.

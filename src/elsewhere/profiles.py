@@ -37,6 +37,7 @@ __all__ = [
     "folder",
     "learn",
     "load",
+    "names",
     "parse",
     "save",
     "shipped",
@@ -86,6 +87,11 @@ class Repository(dict[str, StoredProfile]):
     def __init__(self, profiles: Iterable[StoredProfile], notes: Iterable[str]) -> None:
         super().__init__((stored.name, stored) for stored in profiles)
         self.notes = tuple(notes)
+
+
+def names() -> list[str]:
+    """Return the names of the shipped profiles and of those in your `folder`, sorted, without reading the files."""
+    return sorted(_files())
 
 
 def all_profiles() -> Repository:

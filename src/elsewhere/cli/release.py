@@ -181,7 +181,8 @@ def _write_and_show(result: Sanitized, policy: Policy, given: dict[str, Any], sa
 
     output = given["output"]
     content = b"" if output is None else encode(output, result.histogram.items())
-    report = as_json(summary(result, policy.chosen()))
+    is_reported = given["report"] is not None or given["as_json"]
+    report = as_json(summary(result, policy.chosen())) if is_reported else ""
     # The release is written last, so that there is none if anything before fails.
     if given["save_policy"] is not None:
         policy.save(given["save_policy"])
