@@ -1,9 +1,10 @@
-"""A frontier has what single calls return, to the last bit, though its points share tables."""
+"""A frontier has what single calls return, to the last bit, except for the multipliers of its certificates."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 from unittest.mock import patch
@@ -13,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import elsewhere as ew
-from elsewhere.solvers import choices, large, one_call
+from elsewhere.solvers import choices, frontier, large, one_call
+from elsewhere.verification.verify import check_release
 from tests.support.instances import DISTANCES, Instance, bumpy, targetings
 from tests.support.taxonomies import taxonomies
 
@@ -25,11 +27,14 @@ _PLACES = {"a": "Hotel", "b": "Hotel", "c": "Museum", "x": "Museum"}
 
 
 def told(ask: Callable[[], Iterable[ew.Sanitized]]) -> Any:
-    """All that is said about releases, or why there are none."""
+    """All that is said about releases but their certificates, which are checked; or why there are none."""
     try:
-        return [(dict(result.histogram), result, result.certificate) for result in ask()]
+        results = list(ask())
     except ew.ElsewhereError as error:
         return type(error), str(error)
+    for result in results:
+        assert check_release(result.question, result).problems == []
+    return [(dict(result.histogram), replace(result, certificate=None)) for result in results]
 
 
 def check_same(goal: Goal, instance: Instance, budgets: list[float], **asked: Any) -> None:
@@ -79,8 +84,9 @@ def test_people_of_usual_sizes(goal: Goal) -> None:
         asked: dict[str, Any] = {"sensitive": dice.sample(names, dice.randint(0, 1))}
         instance, budgets = Instance(ew.Histogram(history), target, asked), [0.012 + 0.003 * at for at in range(12)]
         check_same(goal, instance, budgets)
-        left = patch.object(one_call, "attempts", lambda problem, budgets, limits: [None] * len(budgets))
-        with left, patch.object(choices, "table", wraps=choices.table) as table:
+        left = patch.object(frontier, "attempts", lambda problem, known, budgets, limits: [None] * len(budgets))
+        alone = patch.object(one_call, "attempt", lambda problem, limits: None)
+        with left, alone, patch.object(choices, "table", wraps=choices.table) as table:
             ew.frontier(instance.histogram, target, budgets, goal, **asked)
             assert table.call_count == 2  # one of quality and one of privacy, for all points
             check_same(goal, instance, budgets)

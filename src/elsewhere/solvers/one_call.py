@@ -56,11 +56,9 @@ def attempt(problem: Problem, limits: Limits) -> Solution | None:
 def attempts(problem: Problem, budgets: list[float], limits: Limits) -> list[Solution | None]:
     """`attempt` for each of these budgets instead of the problem's own, from the largest to the smallest."""
     quality, privacy = problem.quality, problem.privacy
-    assert privacy is not None
-    flat = problem.tree is None and not problem.smoothed and quality.distance.builtin and privacy.distance.builtin
-    free = len(problem.forbidden) == 0 and limits.gap == 0.0 and limits.deadline == math.inf
-    if not flat or not free or budgets[0] == math.inf:
+    if not is_plain(problem, limits) or budgets[0] == math.inf:
         return [None] * len(budgets)
+    assert privacy is not None
     asked = targeting(problem.goal, quality.distance, privacy.distance, budgets[0], limits.memory)
     users = Bins(
         np.array([0, len(problem.original)]), problem.original, privacy.reference, problem.lower, problem.upper,
@@ -75,6 +73,14 @@ def attempts(problem: Problem, budgets: list[float], limits: Limits) -> list[Sol
         best = asked.sign * distance
         found.append(None if math.isnan(best) else Solution(own, best, best, bound, lam, mu, quality_total=loss))
     return found
+
+
+def is_plain(problem: Problem, limits: Limits) -> bool:
+    """Whether the distances are flat and built in, nothing is forbidden, and only the optimum ends the search."""
+    quality, privacy = problem.quality, problem.privacy
+    assert privacy is not None
+    flat = problem.tree is None and not problem.smoothed and quality.distance.builtin and privacy.distance.builtin
+    return flat and len(problem.forbidden) == 0 and limits.gap == 0.0 and limits.deadline == math.inf
 
 
 def targeting(goal: Goal, quality: Distance, privacy: Distance, budget: float, memory: int) -> Targeting:
@@ -177,7 +183,7 @@ def numpy_sum(x: Floats) -> float:
 
 
 @kernel
-def _sort(order: Ints, key: Floats) -> None:
+def sort(order: Ints, key: Floats) -> None:
     """Sort bin numbers by their keys in ascending order; the sort is stable."""
     n = len(order)
     other = np.empty_like(order)
@@ -223,7 +229,7 @@ def _order_ties(original: Ints, reference: Floats, lower: Ints, upper: Ints, cou
                 key[i] = reference[i]
             else:
                 key[i] = original[i]
-        _sort(order, key)
+        sort(order, key)
     begin = 0
     for end in range(1, free + 1):
         if end < free:
@@ -370,7 +376,7 @@ def _search(
     bound = min(dual_bound, found)
     reduced, least, second, gap = labels.reduced_costs(start, low, f, g, lam, mu)
     order = np.arange(n)
-    _sort(order, -second)
+    sort(order, -second)
     # Bins with one value come first. If that value is 0 for all of them, they need no layers.
     fixed = 0
     while fixed < n and second[order[fixed]] == math.inf and start[order[fixed] + 1] == start[order[fixed]] + 1:
