@@ -23,7 +23,7 @@ from elsewhere.model.problem import ROOM, Problem
 from elsewhere.solvers import dual, label_queue, labels, one_call, terms
 from elsewhere.solvers.choices import BYTES_PER_ENTRY, KINDS, table
 from elsewhere.solvers.knapsack import BYTES_PER_COLUMN, LABEL_SHARE, Limits, Solution
-from elsewhere.solvers.one_call import is_plain, sort
+from elsewhere.solvers.one_call import LARGEST_SIZE, is_plain, sort
 
 # The most values in the tables. The limits of a point: choices of all classes, sums in the completions, labels.
 _MOST_VALUES = 1 << 18
@@ -32,7 +32,7 @@ _MOST_TAKEN = 1 << 14
 _MOST_LABELS = 1 << 20
 _BYTES_PER_LABEL = 104
 _COMPLETION_WORK = 2_000_000
-_LABEL_WORK = 1_000_000
+_LABEL_WORK = 500_000
 # A call ends after about this much work, in labels: some tens of milliseconds. Each point costs at least so much.
 _WORK_PER_CALL = 2_000_000
 _WORK_PER_POINT = 5_000
@@ -44,15 +44,17 @@ _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 # The first gap admits this many values besides the best. Later ones start from the gaps of the points before.
 _FIRST_VALUES = 16
 _GROWTH = 2.0
+# If so many points in a row must be left to single calls, the rest is left, too.
+_PATIENCE = 4
 # Up to this many numbers are sorted by insertion.
 _FEW = 24
 # Rows of the labels of all layers, and of where they come from.
 COST, OBJECTIVE, REDUCED, EXTRA = range(4)
 PARENT, VIA, PLACED = range(3)
-# Rows of the results of a point.
-QUALITY, PRIVACY, DUAL_BOUND, COST_MULTIPLIER, SIZE_MULTIPLIER = range(5)
+# The results of a point.
+QUALITY, OBJECTIVE_REACHED, DUAL_BOUND, COST_MULTIPLIER, SIZE_MULTIPLIER = range(5)
 
-kernel = kernel_over(dual, label_queue, labels, one_call, terms)
+kernel = kernel_over(dual, label_queue, labels, one_call)
 
 
 class Classes(NamedTuple):
@@ -63,6 +65,7 @@ class Classes(NamedTuple):
 
     begin: Ints
     member: Ints
+    class_of: Ints
     copies: Ints
     start: Ints
     low: Ints
@@ -95,17 +98,9 @@ class Labels(NamedTuple):
     origin: Ints
 
 
-class Asked(NamedTuple):
-    """The rest of the question: kinds of the distances, the counts that they compare with, sizes, bytes of memory."""
+class Limited(NamedTuple):
+    """The limits of a point: bytes of memory, sums in the completions, labels in all and in a layer."""
 
-    q_kind: int
-    p_kind: int
-    sign: float
-    reference: Floats
-    target: Floats
-    history_size: float
-    target_size: float
-    size: int
     memory: int
     completion_work: int
     label_work: int
@@ -122,14 +117,10 @@ def attempts(problem: Problem, known: Ints, budgets: list[float], limits: Limits
     if classes is None:
         yield from (None for _ in budgets)
         return
-    quality, privacy = problem.quality, problem.privacy
-    assert privacy is not None
-    sign = -1.0 if problem.goal == "avoid" else 1.0
-    asked = Asked(
-        KINDS[quality.distance.name], KINDS[privacy.distance.name], sign, quality.reference, privacy.reference,
-        quality.reference_size, privacy.reference_size, problem.size, limits.memory, _COMPLETION_WORK, _LABEL_WORK,
-        min(_MOST_LABELS, limits.memory // (LABEL_SHARE * _BYTES_PER_LABEL)),
-    )  # fmt: skip
+    assert problem.privacy is not None
+    unbounded = problem.privacy.distance.unbounded
+    most_labels = min(_MOST_LABELS, limits.memory // (LABEL_SHARE * _BYTES_PER_LABEL))
+    limited = Limited(limits.memory, _COMPLETION_WORK, _LABEL_WORK, most_labels)
     counts = np.zeros((len(budgets), len(problem.original)), np.int64)
     reached = np.full((len(budgets), 5), math.nan)
     choices = Choices(
@@ -141,27 +132,31 @@ def attempts(problem: Problem, known: Ints, budgets: list[float], limits: Limits
     drowned = 1.01 * np.finfo(np.float64).eps * float((classes.copies * greatest).sum())
     done = 0
     while done < len(budgets):
-        begin, done = done, _answer(asked, classes, np.array(budgets), done, _WORK_PER_CALL, choices, counts, reached)
-        for own, (loss, distance, bound, lam, mu) in zip(counts[begin:done], reached[begin:done].tolist(), strict=True):
-            best = sign * distance
-            if math.isnan(best) or (privacy.distance.unbounded and drowned > 1e-12 * (1.0 + abs(best))):
+        begin, done = done, _answer(
+            limited, classes, problem.size, np.array(budgets), done, _WORK_PER_CALL, choices, counts, reached
+        )
+        for own, (loss, best, bound, lam, mu) in zip(counts[begin:done], reached[begin:done].tolist(), strict=True):
+            if math.isnan(best) or (unbounded and drowned > 1e-12 * (1.0 + abs(best))):
                 yield None
             else:
                 yield Solution(own, best, best, bound, lam, mu, quality_total=loss)
 
 
 def _tabulated(problem: Problem, known: Ints, budget: float, limits: Limits) -> Classes | None:
-    """The classes of a problem; None if their values are too many, or infinitely far from the target."""
+    """The classes of a problem; None if their values are too many or too large, or infinitely far from the target."""
     privacy = problem.privacy
     assert privacy is not None
-    keys = (problem.upper, problem.lower, privacy.reference, problem.original)
+    if max(problem.quality.reference_size, problem.quality.size) >= LARGEST_SIZE:
+        return None
+    keys = np.stack((problem.upper, problem.lower, privacy.reference, problem.original))
     member = np.lexsort(keys)
-    new = np.zeros(len(member), np.bool_)
-    new[0] = True
-    for key in keys:
-        new[1:] |= np.diff(key[member]) != 0
-    begin = np.append(np.flatnonzero(new), len(member))
+    keys = keys[:, member]
+    changes = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
+    begin = np.concatenate(([0], np.flatnonzero(changes) + 1, [len(member)]))
     first = member[begin[:-1]]
+    class_of = np.empty(len(member), np.int64)
+    class_of[member[0]] = 0
+    class_of[member[1:]] = np.cumsum(changes)
     quality = problem.quality._replace(reference=problem.quality.reference[first])
     privacy = privacy._replace(reference=privacy.reference[first])
     # Bins of the same class are not at their best here, so the ranges may be too wide. They are narrowed anyway.
@@ -176,7 +171,8 @@ def _tabulated(problem: Problem, known: Ints, budget: float, limits: Limits) -> 
     f, g = table(privacy, low, start, limits), table(quality, low, start, limits)
     if not np.isfinite(f).all():
         return None
-    return Classes(begin, member, np.diff(begin), start, low, -f if problem.goal == "avoid" else f, g, known)
+    f = -f if problem.goal == "avoid" else f
+    return Classes(begin, member, class_of, np.diff(begin), start, low, f, g, known)
 
 
 @kernel
@@ -580,6 +576,19 @@ def _known_objective(classes: Classes, held: Flags) -> float:
 
 
 @kernel
+def _figures(classes: Classes, counts: Ints) -> tuple[float, float]:
+    """The sums of the quality terms and of the objective, bin by bin, as `terms.total` adds them up."""
+    start, low, f, g, class_of = classes.start, classes.low, classes.f, classes.g, classes.class_of
+    cost = objective = 0.0
+    for k in range(len(counts)):
+        i = class_of[k]
+        e = start[i] + counts[k] - low[i]
+        cost += g[e]
+        objective += f[e]
+    return cost, objective
+
+
+@kernel
 def _fix(classes: Classes, begin: Ints, near: Ints, reduced: Floats, order: Ints, fixed: int) -> tuple[int, float, float]:
     """The size, cost and objective of the classes that come first in the order, if they take their best value."""
     placed, cost, objective = 0, 0.0, 0.0
@@ -617,7 +626,7 @@ def _trace(
 
 @kernel
 def _optimum(
-    asked: Asked,
+    limited: Limited,
     classes: Classes,
     first: Ints,
     last: Ints,
@@ -634,7 +643,7 @@ def _optimum(
     Puts the optimum into `counts` if it is the only one. Returns its gap, or infinity, and the work done. The values
     that are near the optimum are then held.
     """
-    n, work = len(classes.low), asked.label_work
+    n, work = len(classes.low), limited.label_work
     budget, edge = task.budget, 1e-14 * (1.0 + abs(task.budget))  # costs this close are not told apart
     lam, mu, bound, margin = task.lam, task.mu, task.dual, task.margin
     widest = _NEAR_GAPS * gap
@@ -652,12 +661,12 @@ def _optimum(
             break
         layers = labels.Layers(layer_start, choices.value, choices.terms, reduced)
         placed, cost, objective = _fix(classes, begin, near, reduced, order, fixed)
-        left = asked.size - placed
+        left = task.size - placed
         where = np.zeros((3, n - fixed + 1), np.int64)
         where[labels.WIDTH, n - fixed] = 1
         begun = labels.Completions(where, np.zeros((6, 256)), np.zeros((2, 256), np.int64), n - fixed, -1, 1)
         where, table, entries, rest, entry, end = labels.complete(
-            layers, left, gap, asked.memory // BYTES_PER_COLUMN, asked.completion_work, begun
+            layers, left, gap, limited.memory // BYTES_PER_COLUMN, limited.completion_work, begun
         )
         if rest > 0 or where[labels.WIDTH, 0] < 0:
             break
@@ -666,7 +675,7 @@ def _optimum(
             now = labels.Task(lam, mu, bound, left, budget + edge, bound + gap, margin)
             chosen = np.empty(n - fixed, np.int64)
             best, cost, extra, found, work = _search(
-                layers, completions, now, cost, objective, found, work, asked.most_labels, chosen
+                layers, completions, now, cost, objective, found, work, limited.most_labels, chosen
             )
             if work < 0:
                 break
@@ -674,17 +683,18 @@ def _optimum(
                 if cost > budget - edge or cost + extra <= budget + edge:
                     break
                 _trace(classes, begin, near, reduced, order, fixed, chosen, choices, counts)
-                return best - bound, asked.label_work - work
+                return best - bound, limited.label_work - work
         if gap >= found - bound + 2.0 * margin:
             break
         gap *= _GROWTH
-    return math.inf, asked.label_work - work
+    return math.inf, limited.label_work - work
 
 
 @kernel
 def _answer(
-    asked: Asked,
+    limited: Limited,
     classes: Classes,
+    size: int,
     budgets: Floats,
     done: int,
     work: int,
@@ -696,8 +706,8 @@ def _answer(
 
     Starts with number `done` and returns the first budget that is left when the work is done.
     """
-    start, f, g, copies, size = classes.start, classes.f, classes.g, classes.copies, asked.size
-    n, x_size = len(copies), float(size)
+    start, f, g, copies = classes.start, classes.f, classes.g, classes.copies
+    n = len(copies)
     first, last = start[:-1].copy(), start[1:].copy()
     held = np.zeros(len(f), np.bool_)
     cheapest = np.empty(n)
@@ -711,13 +721,17 @@ def _answer(
         g_span += copies[i] * (abs(g[b] - g[least_g]) + abs(g[a] - g[least_g]))
         steps += copies[i] * (b - a)
     known = _known_objective(classes, held)
-    lam, mu = f_span / g_span if g_span > 0.0 and f_span > 0.0 else 1.0, 0.0
+    next_lam, next_mu = f_span / g_span if g_span > 0.0 and f_span > 0.0 else 1.0, 0.0
+    lam = mu = before = 0.0
     step = max(1e-300, 0.05 * f_span / max(1.0, steps))
-    usual = -1.0
+    usual, failures = -1.0, 0
     while done < len(budgets) and work > 0:
+        if failures == _PATIENCE:
+            return len(budgets)
         budget, counts = budgets[done], all_counts[done]
         _narrow(classes, cheapest, budget, first, last)
-        lam, mu, bound, error, least = _ascend(classes, first, last, size, budget, lam, mu, step, held)
+        last_lam, last_mu = lam, mu
+        lam, mu, bound, error, least = _ascend(classes, first, last, size, budget, next_lam, next_mu, step, held)
         if usual < 0.0:
             _, _, reduced = _near(classes, first, last, lam, mu, least, math.inf)
             usual = _first_gap(reduced)
@@ -726,12 +740,19 @@ def _answer(
         # Solutions that differ by less are not told apart, neither here nor in `knapsack`.
         margin = 4.0 * (_noise(bound) + error)
         task = labels.Task(lam, mu, bound, size, budget, math.inf, margin)
-        gap, spent = _optimum(asked, classes, first, last, task, least, known, usual, held, choices, counts)
+        gap, spent = _optimum(limited, classes, first, last, task, least, known, usual, held, choices, counts)
         work -= spent + _WORK_PER_POINT
         if gap < math.inf:
-            reached[done, QUALITY] = terms.total(asked.q_kind, asked.reference, counts, asked.history_size, x_size)
-            reached[done, PRIVACY] = terms.total(asked.p_kind, asked.target, counts, asked.target_size, x_size)
+            reached[done, QUALITY], reached[done, OBJECTIVE_REACHED] = _figures(classes, counts)
             reached[done, DUAL_BOUND], reached[done, COST_MULTIPLIER], reached[done, SIZE_MULTIPLIER] = bound, lam, mu
             usual = max(0.5 * (usual + gap), 1e-12)
+            failures = 0
+        else:
+            failures += 1
         done += 1
+        next_lam, next_mu = lam, mu
+        if before > 0.0 and done < len(budgets):  # the multipliers change steadily with the budget
+            ahead = (budget - budgets[done]) / (before - budget)
+            next_lam, next_mu = max(1e-9, lam + ahead * (lam - last_lam)), mu + ahead * (mu - last_mu)
+        before = budget
     return done

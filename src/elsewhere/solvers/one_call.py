@@ -42,7 +42,7 @@ QUALITY, PRIVACY, DUAL_BOUND, COST_MULTIPLIER, SIZE_MULTIPLIER = range(5)
 # From this many bins on, equal ones are grouped before counts are allocated, which is left to `exact.spread`.
 _MANY_BINS = 512
 #: Above this, not every count is a distinct float.
-_LARGEST_SIZE = 1 << 53
+LARGEST_SIZE = 1 << 53
 _EPSILON = float(np.finfo(np.float64).eps)
 
 kernel = kernel_over(dual, label_queue, labels, terms)
@@ -514,7 +514,7 @@ def _answer(asked: Targeting, budgets: Floats, users: Bins, counts: Ints, reache
     for u in range(len(sizes)):
         first, last, size = offset[u], offset[u + 1], sizes[u]
         q_size, p_size, x_size = history_size[u], target_size[u], float(size)
-        if max(q_size, x_size) >= _LARGEST_SIZE:
+        if max(q_size, x_size) >= LARGEST_SIZE:
             continue
         original, target, lower, upper = (
             all_original[first:last],
