@@ -135,8 +135,9 @@ def solve_frontier(
     """The answers for many budgets; the question has the largest as its limit.
 
     Each answer has the counts of `solve` for its budget; the multipliers of its certificate may be others. For the
-    least quality loss, the budgets are privacy distances to meet. `on_point` is called with each point when it is found, from the largest budget on. If a
-    search was ended, its point may be improved and reported again. A question that is not small also repeats points.
+    least quality loss, the budgets are privacy distances to meet. `on_point` is called with each point when it is
+    found, from the largest budget on. If a search was ended, its point may be improved and reported again. A question
+    that is not small also repeats points.
     """
     return soonest(lambda: _solve_frontier(question, budgets, on_point), _is_small(question))
 

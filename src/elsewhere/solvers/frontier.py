@@ -132,8 +132,9 @@ def attempts(problem: Problem, known: Ints, budgets: list[float], limits: Limits
     drowned = 1.01 * np.finfo(np.float64).eps * float((classes.copies * greatest).sum())
     done = 0
     while done < len(budgets):
-        begin, done = done, _answer(
-            limited, classes, problem.size, np.array(budgets), done, _WORK_PER_CALL, choices, counts, reached
+        begin, done = (
+            done,
+            _answer(limited, classes, problem.size, np.array(budgets), done, _WORK_PER_CALL, choices, counts, reached),
         )
         for own, (loss, best, bound, lam, mu) in zip(counts[begin:done], reached[begin:done].tolist(), strict=True):
             if math.isnan(best) or (unbounded and drowned > 1e-12 * (1.0 + abs(best))):
@@ -197,7 +198,15 @@ def _narrow(classes: Classes, least: Floats, budget: float, first: Ints, last: I
 
 @kernel
 def _price(
-    classes: Classes, first: Ints, last: Ints, size: int, budget: float, lam: float, mu: float, held: Flags, best: Floats
+    classes: Classes,
+    first: Ints,
+    last: Ints,
+    size: int,
+    budget: float,
+    lam: float,
+    mu: float,
+    held: Flags,
+    best: Floats,
 ) -> tuple[float, float, bool]:
     """The dual bound for these multipliers, its rounding error, and whether it needs values that are not held yet.
 
@@ -257,9 +266,7 @@ def _ascend(
                     few_f[k], few_g[k] = copies[i] * f[e], copies[i] * g[e]
                     k += 1
             few_start[i + 1] = k
-        lam, mu, hoped = dual.maximise_few(
-            few_start, few_value, few_f, few_g, size, budget, max(lam, 1e-9), mu, step
-        )
+        lam, mu, hoped = dual.maximise_few(few_start, few_value, few_f, few_g, size, budget, max(lam, 1e-9), mu, step)
         least = np.empty(n)
         value, rounding, lacking = _price(classes, first, last, size, budget, lam, mu, held, least)
         if value > bound:
@@ -273,7 +280,7 @@ def _ascend(
 def _near(
     classes: Classes, first: Ints, last: Ints, lam: float, mu: float, least: Floats, widest: float
 ) -> tuple[Ints, Ints, Floats]:
-    """The entries with a reduced cost of up to `widest`, class by class: where those of a class begin, which, the cost."""
+    """The entries with a reduced cost of up to `widest`: where those of each class begin, which, and their costs."""
     start, low, f, g = items(classes.start), items(classes.low), items(classes.f), items(classes.g)
     n = len(low)
     begin, span = np.zeros(n + 1, np.int64), np.empty((2, n), np.int64)
@@ -589,7 +596,9 @@ def _figures(classes: Classes, counts: Ints) -> tuple[float, float]:
 
 
 @kernel
-def _fix(classes: Classes, begin: Ints, near: Ints, reduced: Floats, order: Ints, fixed: int) -> tuple[int, float, float]:
+def _fix(
+    classes: Classes, begin: Ints, near: Ints, reduced: Floats, order: Ints, fixed: int
+) -> tuple[int, float, float]:
     """The size, cost and objective of the classes that come first in the order, if they take their best value."""
     placed, cost, objective = 0, 0.0, 0.0
     for at in range(fixed):
