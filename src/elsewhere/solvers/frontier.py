@@ -17,25 +17,39 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elsewhere.kernels.jit import items, kernel_over
+from elsewhere.kernels.cancellation import check_cancelled
+from elsewhere.kernels.jit import is_interpreting, items, kernel_over
 from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.problem import ROOM, Problem
 from elsewhere.solvers import dual, label_queue, labels, one_call, terms
 from elsewhere.solvers.choices import BYTES_PER_ENTRY, KINDS, table
 from elsewhere.solvers.knapsack import BYTES_PER_COLUMN, LABEL_SHARE, Limits, Solution
-from elsewhere.solvers.one_call import LARGEST_SIZE, is_plain, sort
+from elsewhere.solvers.one_call import (
+    COST_MULTIPLIER,
+    DUAL_BOUND,
+    LARGEST_SIZE,
+    PRIVACY,
+    QUALITY,
+    SIZE_MULTIPLIER,
+    is_plain,
+    sort,
+)
 
-# The most values in the tables. The limits of a point: choices of all classes, sums in the completions, labels.
+# The most values in the tables and classes. The limits of a point: choices of all classes and how often they take each
+# value, labels, sums in the completions.
 _MOST_VALUES = 1 << 18
-_MOST_CHOICES = 1 << 12
+_MOST_CLASSES = 1 << 13
+_MOST_CHOICES = 1 << 11
 _MOST_TAKEN = 1 << 14
 _MOST_LABELS = 1 << 20
 _BYTES_PER_LABEL = 104
 _COMPLETION_WORK = 2_000_000
 _LABEL_WORK = 500_000
-# A call ends after about this much work, in labels: some tens of milliseconds. Each point costs at least so much.
-_WORK_PER_CALL = 2_000_000
+# A call ends after about this much work, in labels: some tens of milliseconds. The rest is the work of a dual.
+_WORK_PER_CALL = 4_000_000
 _WORK_PER_POINT = 5_000
+_WORK_PER_CLASS = 160
+_VALUES_PER_WORK = 2
 # Values with reduced costs of up to this many gaps are near the optimum. The dual of the next point starts with them.
 _NEAR_GAPS = 8.0
 _ROUNDS = 60
@@ -51,8 +65,9 @@ _FEW = 24
 # Rows of the labels of all layers, and of where they come from.
 COST, OBJECTIVE, REDUCED, EXTRA = range(4)
 PARENT, VIA, PLACED = range(3)
-# The results of a point.
-QUALITY, OBJECTIVE_REACHED, DUAL_BOUND, COST_MULTIPLIER, SIZE_MULTIPLIER = range(5)
+# The multipliers to start from and the step, those of the point before with its budget, the usual gap, and how many
+# points were left in a row.
+NEXT_LAM, NEXT_MU, STEP, LAM, MU, BUDGET, GAP, FAILURES = range(8)
 
 kernel = kernel_over(dual, label_queue, labels, one_call)
 
@@ -98,6 +113,19 @@ class Labels(NamedTuple):
     origin: Ints
 
 
+class State(NamedTuple):
+    """What a point learns from those before it, so that it does not matter where a call ends."""
+
+    #: NEXT_LAM to FAILURES.
+    number: Floats
+    #: The values of each class that fit the budget, and the least cost of each class.
+    first: Ints
+    last: Ints
+    least_cost: Floats
+    #: The values that the dual starts with.
+    held: Flags
+
+
 class Limited(NamedTuple):
     """The limits of a point: bytes of memory, sums in the completions, labels in all and in a layer."""
 
@@ -130,12 +158,13 @@ def attempts(problem: Problem, known: Ints, budgets: list[float], limits: Limits
     # Very bad values have rounding errors. If these matter, `exact._sharpened` is needed.
     greatest = np.maximum.reduceat(classes.f, classes.start[:-1])
     drowned = 1.01 * np.finfo(np.float64).eps * float((classes.copies * greatest).sum())
+    state = State(*_start(classes))
+    totals = np.array(budgets)
     done = 0
     while done < len(budgets):
-        begin, done = (
-            done,
-            _answer(limited, classes, problem.size, np.array(budgets), done, _WORK_PER_CALL, choices, counts, reached),
-        )
+        check_cancelled()
+        begin, work = done, 1 if is_interpreting() else _WORK_PER_CALL
+        done = _answer(limited, classes, state, problem.size, totals, done, work, choices, counts, reached)
         for own, (loss, best, bound, lam, mu) in zip(counts[begin:done], reached[begin:done].tolist(), strict=True):
             if math.isnan(best) or (unbounded and drowned > 1e-12 * (1.0 + abs(best))):
                 yield None
@@ -165,7 +194,8 @@ def _tabulated(problem: Problem, known: Ints, budget: float, limits: Limits) -> 
         KINDS[quality.distance.name], np.ones(len(first)), quality.reference, problem.lower[first],
         problem.upper[first], quality.reference_size, quality.size, budget,
     )  # fmt: skip
-    if float(number.sum(dtype=np.float64)) > min(_MOST_VALUES, limits.memory // BYTES_PER_ENTRY):
+    most = min(_MOST_VALUES, limits.memory // BYTES_PER_ENTRY)
+    if len(first) > _MOST_CLASSES or float(number.sum(dtype=np.float64)) > most:
         return None
     start = np.zeros(len(first) + 1, np.int64)
     np.cumsum(number, out=start[1:])
@@ -569,8 +599,8 @@ def _search(
 
 
 @kernel
-def _known_objective(classes: Classes, held: Flags) -> float:
-    """The objective of the known counts; their values are held."""
+def _hold_known(classes: Classes, held: Flags) -> float:
+    """Hold the values of the known counts. Returns their objective."""
     start, low, known, begin, member = classes.start, classes.low, classes.known, classes.begin, classes.member
     f = classes.f
     objective = 0.0
@@ -700,9 +730,33 @@ def _optimum(
 
 
 @kernel
+def _start(classes: Classes) -> tuple[Floats, Ints, Ints, Floats, Flags]:
+    """The fields of `State` before the first point, with a guess of the multipliers as in `dual.maximise`."""
+    start, f, g, copies = classes.start, classes.f, classes.g, classes.copies
+    n = len(copies)
+    held, least_cost = np.zeros(len(f), np.bool_), np.empty(n)
+    f_span = g_span = steps = 0.0
+    for i in range(n):
+        a, b = start[i], start[i + 1] - 1
+        least_f, least_g = a + np.argmin(f[a : b + 1]), a + np.argmin(g[a : b + 1])
+        held[a] = held[b] = held[least_f] = held[least_g] = True
+        least_cost[i] = g[least_g]
+        f_span += copies[i] * (abs(f[b] - f[least_f]) + abs(f[a] - f[least_f]))
+        g_span += copies[i] * (abs(g[b] - g[least_g]) + abs(g[a] - g[least_g]))
+        steps += copies[i] * (b - a)
+    number = np.zeros(8)
+    number[NEXT_LAM] = f_span / g_span if g_span > 0.0 and f_span > 0.0 else 1.0
+    number[STEP] = max(1e-300, 0.05 * f_span / max(1.0, steps))
+    number[GAP] = -1.0
+    _hold_known(classes, held)
+    return number, start[:-1].copy(), start[1:].copy(), least_cost, held
+
+
+@kernel
 def _answer(
     limited: Limited,
     classes: Classes,
+    state: State,
     size: int,
     budgets: Floats,
     done: int,
@@ -715,53 +769,36 @@ def _answer(
 
     Starts with number `done` and returns the first budget that is left when the work is done.
     """
-    start, f, g, copies = classes.start, classes.f, classes.g, classes.copies
-    n = len(copies)
-    first, last = start[:-1].copy(), start[1:].copy()
-    held = np.zeros(len(f), np.bool_)
-    cheapest = np.empty(n)
-    f_span = g_span = steps = 0.0
-    for i in range(n):
-        a, b = start[i], start[i + 1] - 1
-        least_f, least_g = a + np.argmin(f[a : b + 1]), a + np.argmin(g[a : b + 1])
-        held[a] = held[b] = held[least_f] = held[least_g] = True
-        cheapest[i] = g[least_g]
-        f_span += copies[i] * (abs(f[b] - f[least_f]) + abs(f[a] - f[least_f]))
-        g_span += copies[i] * (abs(g[b] - g[least_g]) + abs(g[a] - g[least_g]))
-        steps += copies[i] * (b - a)
-    known = _known_objective(classes, held)
-    next_lam, next_mu = f_span / g_span if g_span > 0.0 and f_span > 0.0 else 1.0, 0.0
-    lam = mu = before = 0.0
-    step = max(1e-300, 0.05 * f_span / max(1.0, steps))
-    usual, failures = -1.0, 0
+    number, first, last, held = state.number, state.first, state.last, state.held
     while done < len(budgets) and work > 0:
-        if failures == _PATIENCE:
+        if number[FAILURES] >= _PATIENCE:
             return len(budgets)
         budget, counts = budgets[done], all_counts[done]
-        _narrow(classes, cheapest, budget, first, last)
-        last_lam, last_mu = lam, mu
-        lam, mu, bound, error, least = _ascend(classes, first, last, size, budget, next_lam, next_mu, step, held)
-        if usual < 0.0:
+        _narrow(classes, state.least_cost, budget, first, last)
+        lam, mu, bound, error, least = _ascend(
+            classes, first, last, size, budget, number[NEXT_LAM], number[NEXT_MU], number[STEP], held
+        )
+        if number[GAP] < 0.0:
             _, _, reduced = _near(classes, first, last, lam, mu, least, math.inf)
-            usual = _first_gap(reduced)
+            number[GAP] = _first_gap(reduced)
         held[:] = False
-        _known_objective(classes, held)
+        known = _hold_known(classes, held)
         # Solutions that differ by less are not told apart, neither here nor in `knapsack`.
         margin = 4.0 * (_noise(bound) + error)
         task = labels.Task(lam, mu, bound, size, budget, math.inf, margin)
-        gap, spent = _optimum(limited, classes, first, last, task, least, known, usual, held, choices, counts)
-        work -= spent + _WORK_PER_POINT
+        gap, spent = _optimum(limited, classes, first, last, task, least, known, number[GAP], held, choices, counts)
+        work -= spent + _WORK_PER_POINT + _WORK_PER_CLASS * len(least) + len(held) // _VALUES_PER_WORK
+        number[FAILURES] += 1.0
         if gap < math.inf:
-            reached[done, QUALITY], reached[done, OBJECTIVE_REACHED] = _figures(classes, counts)
+            reached[done, QUALITY], reached[done, PRIVACY] = _figures(classes, counts)
             reached[done, DUAL_BOUND], reached[done, COST_MULTIPLIER], reached[done, SIZE_MULTIPLIER] = bound, lam, mu
-            usual = max(0.5 * (usual + gap), 1e-12)
-            failures = 0
-        else:
-            failures += 1
+            number[GAP] = max(0.5 * (number[GAP] + gap), 1e-12)
+            number[FAILURES] = 0.0
         done += 1
-        next_lam, next_mu = lam, mu
-        if before > 0.0 and done < len(budgets):  # the multipliers change steadily with the budget
-            ahead = (budget - budgets[done]) / (before - budget)
-            next_lam, next_mu = max(1e-9, lam + ahead * (lam - last_lam)), mu + ahead * (mu - last_mu)
-        before = budget
+        number[NEXT_LAM], number[NEXT_MU] = lam, mu
+        if number[BUDGET] > budget and done < len(budgets):  # the multipliers change steadily with the budget
+            ahead = (budget - budgets[done]) / (number[BUDGET] - budget)
+            number[NEXT_LAM] = max(1e-9, lam + ahead * (lam - number[LAM]))
+            number[NEXT_MU] += ahead * (mu - number[MU])
+        number[LAM], number[MU], number[BUDGET] = lam, mu, budget
     return done
