@@ -89,6 +89,18 @@ class Classes(NamedTuple):
     known: Ints
 
 
+class Near(NamedTuple):
+    """The entries near the optimum, those of class i from begin[i] on, with their reduced costs.
+
+    The best entry of class i is at begin[i] + best[i].
+    """
+
+    begin: Ints
+    best: Ints
+    entry: Ints
+    reduced: Floats
+
+
 class Choices(NamedTuple):
     """Room for the choices of all classes: the sums of their values and of their terms, and what they take.
 
@@ -278,10 +290,15 @@ def _ascend(
     start, low, f, g = items(classes.start), items(classes.low), items(classes.f), items(classes.g)
     copies, is_held = classes.copies, items(held)
     n = len(low)
-    least = np.empty(n)
-    bound, error, _ = _price(classes, first, last, size, budget, lam, mu, held, least)
-    best_lam, best_mu, best_least = lam, mu, least
+    bound, error, best_lam, best_mu, best_least = -math.inf, 0.0, lam, mu, np.empty(n)
+    hoped = math.inf
     for _ in range(_ROUNDS):
+        least = np.empty(n)
+        value, rounding, lacking = _price(classes, first, last, size, budget, lam, mu, held, least)
+        if value > bound:
+            bound, error, best_lam, best_mu, best_least = value, rounding, lam, mu, least
+        if hoped < math.inf and (not lacking or value >= hoped - _CONVERGED * (1.0 + abs(hoped))):
+            break
         few = 0
         for i in range(n):
             for e in range(first[i], last[i]):
@@ -297,23 +314,20 @@ def _ascend(
                     k += 1
             few_start[i + 1] = k
         lam, mu, hoped = dual.maximise_few(few_start, few_value, few_f, few_g, size, budget, max(lam, 1e-9), mu, step)
-        least = np.empty(n)
-        value, rounding, lacking = _price(classes, first, last, size, budget, lam, mu, held, least)
-        if value > bound:
-            bound, error, best_lam, best_mu, best_least = value, rounding, lam, mu, least
-        if not lacking or value >= hoped - _CONVERGED * (1.0 + abs(hoped)):
-            break
     return best_lam, best_mu, bound, error, best_least
 
 
 @kernel
 def _near(
     classes: Classes, first: Ints, last: Ints, lam: float, mu: float, least: Floats, widest: float
-) -> tuple[Ints, Ints, Floats]:
-    """The entries with a reduced cost of up to `widest`: where those of each class begin, which, and their costs."""
+) -> tuple[Ints, Ints, Ints, Floats]:
+    """The entries with a reduced cost of up to `widest`: where those of each class begin, which, and their costs.
+
+    Also returns the position of the best one of each class, after where they begin.
+    """
     start, low, f, g = items(classes.start), items(classes.low), items(classes.f), items(classes.g)
     n = len(low)
-    begin, span = np.zeros(n + 1, np.int64), np.empty((2, n), np.int64)
+    begin, best, span = np.zeros(n + 1, np.int64), np.zeros(n, np.int64), np.empty((2, n), np.int64)
     for i in range(n):
         shift, limit = low[i] - start[i], least[i] + widest
         number, a, b = 0, last[i], first[i]
@@ -331,8 +345,10 @@ def _near(
             sum_ = f[e] + lam * g[e] - mu * (e + shift)
             if sum_ <= limit:
                 near[k], reduced[k] = e, sum_ - least[i]
+                if reduced[k] < reduced[begin[i] + best[i]]:
+                    best[i] = k - begin[i]
                 k += 1
-    return begin, near, reduced
+    return begin, best, near, reduced
 
 
 @kernel
@@ -355,21 +371,20 @@ def _first_gap(reduced: Floats) -> float:
 
 
 @kernel
-def _in_order(begin: Ints, reduced: Floats, gap: float) -> tuple[Ints, int]:
+def _in_order(near: Near, gap: float) -> tuple[Ints, int]:
     """The classes in the order of the search, and how many of these have no choice within the gap (not all).
 
     As in `knapsack`, labels multiply late if the classes whose second choice costs most come first.
     """
-    n = len(begin) - 1
+    begin, best, reduced = near.begin, near.best, near.reduced
+    n = len(best)
     second = np.empty(n)
     fixed = 0
     for i in range(n):
-        least = next_ = math.inf
+        next_ = math.inf
         for k in range(begin[i], begin[i + 1]):
-            if reduced[k] < least:
-                least, next_ = reduced[k], least
-            elif reduced[k] < next_:
-                next_ = reduced[k]
+            if k != begin[i] + best[i]:
+                next_ = min(next_, reduced[k])
         second[i] = -next_
         fixed += next_ > gap
     order = np.arange(n)
@@ -378,22 +393,20 @@ def _in_order(begin: Ints, reduced: Floats, gap: float) -> tuple[Ints, int]:
 
 
 @kernel
-def _choices(
-    classes: Classes, begin: Ints, near: Ints, reduced: Floats, gap: float, order: Ints, choices: Choices
-) -> tuple[Ints, int]:
+def _choices(classes: Classes, near: Near, gap: float, order: Ints, choices: Choices) -> tuple[Ints, int]:
     """The multisets of values of each class whose reduced costs sum to at most the gap, as layers, the cheapest first.
 
     Returns where the layers start, and the number of choices: 0 if there is no room for all of them.
     """
     start, low, f, g = items(classes.start), items(classes.low), items(classes.f), items(classes.g)
+    begin, bests, entry, reduced = near.begin, near.best, near.entry, near.reduced
     copies, value, taken_at, taken = classes.copies, choices.value, choices.taken_at, choices.taken
     sums_f, sums_g, sums = choices.terms[labels.F], choices.terms[labels.G], choices.terms[labels.R]
     layer_start = np.zeros(len(order) + 1, np.int64)
     number = now = 0
     for layer in range(len(order)):
         i = order[layer]
-        a, entries = begin[i], begin[i + 1] - begin[i]
-        best = np.argmin(reduced[a : a + entries])
+        a, entries, best = begin[i], begin[i + 1] - begin[i], bests[i]
         if now + 2 * entries > len(taken):
             return layer_start, 0
         taken[now : now + entries] = 0
@@ -405,7 +418,7 @@ def _choices(
             for k in range(entries):
                 count = taken[now + k]
                 if count > 0:
-                    e = near[a + k]
+                    e = entry[a + k]
                     sum_ += count * (low[i] + e - start[i])
                     objective += count * f[e]
                     cost += count * g[e]
@@ -626,40 +639,34 @@ def _figures(classes: Classes, counts: Ints) -> tuple[float, float]:
 
 
 @kernel
-def _fix(
-    classes: Classes, begin: Ints, near: Ints, reduced: Floats, order: Ints, fixed: int
-) -> tuple[int, float, float]:
-    """The size, cost and objective of the classes that come first in the order, if they take their best value."""
-    placed, cost, objective = 0, 0.0, 0.0
+def _fix(classes: Classes, near: Near, order: Ints, fixed: int, counts: Ints) -> tuple[int, float, float]:
+    """Give the classes that come first in the order their best value. Returns their size, cost and objective."""
+    start, low, f, g, begin, member = classes.start, classes.low, classes.f, classes.g, classes.begin, classes.member
+    near_begin, best, entry = near.begin, near.best, near.entry
+    size, cost, objective = 0, 0.0, 0.0
     for at in range(fixed):
         i = order[at]
-        e = near[begin[i] + np.argmin(reduced[begin[i] : begin[i + 1]])]
-        placed += classes.copies[i] * (classes.low[i] + e - classes.start[i])
-        cost += classes.copies[i] * classes.g[e]
-        objective += classes.copies[i] * classes.f[e]
-    return placed, cost, objective
+        e = entry[near_begin[i] + best[i]]
+        for k in range(begin[i], begin[i + 1]):
+            counts[member[k]] = low[i] + e - start[i]
+        copies = begin[i + 1] - begin[i]
+        size += copies * (low[i] + e - start[i])
+        cost += copies * g[e]
+        objective += copies * f[e]
+    return size, cost, objective
 
 
 @kernel
-def _trace(
-    classes: Classes, begin: Ints, near: Ints, reduced: Floats, order: Ints, fixed: int, chosen: Ints,
-    choices: Choices, counts: Ints,
-) -> None:  # fmt: skip
-    """The counts of a solution. In a class, larger counts go to the names that sort first, as in `exact.ordered`."""
-    start, low, class_begin, member = classes.start, classes.low, classes.begin, classes.member
-    taken_at, taken = choices.taken_at, choices.taken
-    for at in range(len(order)):
-        i = order[at]
-        to = class_begin[i]
-        if at < fixed:
-            e = near[begin[i] + np.argmin(reduced[begin[i] : begin[i + 1]])]
-            for k in range(to, class_begin[i + 1]):
-                counts[member[k]] = low[i] + e - start[i]
-            continue
-        often = taken_at[chosen[at - fixed]]
-        for k in range(begin[i + 1] - begin[i] - 1, -1, -1):
+def _take(classes: Classes, near: Near, order: Ints, chosen: Ints, choices: Choices, counts: Ints) -> None:
+    """Give the other classes what was chosen: larger counts to the names that sort first, as in `exact.ordered`."""
+    start, low, begin, member = classes.start, classes.low, classes.begin, classes.member
+    near_begin, entry, taken_at, taken = near.begin, near.entry, choices.taken_at, choices.taken
+    for layer in range(len(order)):
+        i = order[layer]
+        to, often = begin[i], taken_at[chosen[layer]]
+        for k in range(near_begin[i + 1] - near_begin[i] - 1, -1, -1):
             for _ in range(taken[often + k]):
-                counts[member[to]] = low[i] + near[begin[i] + k] - start[i]
+                counts[member[to]] = low[i] + entry[near_begin[i] + k] - start[i]
                 to += 1
 
 
@@ -677,7 +684,7 @@ def _optimum(
     choices: Choices,
     counts: Ints,
 ) -> tuple[float, int]:
-    """Rounds of label search as in `knapsack`, from a guess of the gap on.
+    """Rounds of label search as in `knapsack`, from a guess of the gap on; a negative one means no guess.
 
     Puts the optimum into `counts` if it is the only one. Returns its gap, or infinity, and the work done. The values
     that are near the optimum are then held.
@@ -685,44 +692,50 @@ def _optimum(
     n, work = len(classes.low), limited.label_work
     budget, edge = task.budget, 1e-14 * (1.0 + abs(task.budget))  # costs this close are not told apart
     lam, mu, bound, margin = task.lam, task.mu, task.dual, task.margin
-    widest = _NEAR_GAPS * gap
-    begin, near, reduced = _near(classes, first, last, lam, mu, least, widest)
-    for k in range(len(near)):
-        held[near[k]] = True
+    widest = -1.0
+    begin = best = entry = np.zeros(0, np.int64)
+    reduced = np.zeros(0)
     while True:
         gap = min(gap, found - bound + 2.0 * margin)
         if gap > widest:
-            widest = _NEAR_GAPS * gap
-            begin, near, reduced = _near(classes, first, last, lam, mu, least, widest)
-        order, fixed = _in_order(begin, reduced, gap)
-        layer_start, number = _choices(classes, begin, near, reduced, gap, order[fixed:], choices)
+            widest = _NEAR_GAPS * gap if gap >= 0.0 else math.inf
+            begin, best, entry, reduced = _near(classes, first, last, lam, mu, least, widest)
+        if gap < 0.0:
+            gap, widest = _first_gap(reduced), -1.0
+            continue
+        for k in range(len(entry)):
+            held[entry[k]] = True
+        near = Near(begin, best, entry, reduced)
+        order, fixed = _in_order(near, gap)
+        free = order[fixed:]
+        layer_start, number = _choices(classes, near, gap, free, choices)
         if number == 0:
             break
         layers = labels.Layers(layer_start, choices.value, choices.terms, reduced)
-        placed, cost, objective = _fix(classes, begin, near, reduced, order, fixed)
+        placed, cost, objective = _fix(classes, near, order, fixed, counts)
         left = task.size - placed
         where = np.zeros((3, n - fixed + 1), np.int64)
         where[labels.WIDTH, n - fixed] = 1
         begun = labels.Completions(where, np.zeros((6, 256)), np.zeros((2, 256), np.int64), n - fixed, -1, 1)
-        where, table, entries, rest, entry, end = labels.complete(
+        where, table, taken, rest, next_, end = labels.complete(
             layers, left, gap, limited.memory // BYTES_PER_COLUMN, limited.completion_work, begun
         )
         if rest > 0 or where[labels.WIDTH, 0] < 0:
             break
         if where[labels.WIDTH, 0] > 0:
-            completions = labels.Completions(where, table, entries, rest, entry, end)
+            completions = labels.Completions(where, table, taken, rest, next_, end)
             now = labels.Task(lam, mu, bound, left, budget + edge, bound + gap, margin)
             chosen = np.empty(n - fixed, np.int64)
-            best, cost, extra, found, work = _search(
+            reached, cost, extra, found, work = _search(
                 layers, completions, now, cost, objective, found, work, limited.most_labels, chosen
             )
             if work < 0:
                 break
-            if best + margin < bound + gap:
+            if reached + margin < bound + gap:
                 if cost > budget - edge or cost + extra <= budget + edge:
                     break
-                _trace(classes, begin, near, reduced, order, fixed, chosen, choices, counts)
-                return best - bound, limited.label_work - work
+                _take(classes, near, free, chosen, choices, counts)
+                return reached - bound, limited.label_work - work
         if gap >= found - bound + 2.0 * margin:
             break
         gap *= _GROWTH
@@ -738,7 +751,12 @@ def _start(classes: Classes) -> tuple[Floats, Ints, Ints, Floats, Flags]:
     f_span = g_span = steps = 0.0
     for i in range(n):
         a, b = start[i], start[i + 1] - 1
-        least_f, least_g = a + np.argmin(f[a : b + 1]), a + np.argmin(g[a : b + 1])
+        least_f = least_g = a
+        for e in range(a, b + 1):
+            if f[e] < f[least_f]:
+                least_f = e
+            if g[e] < g[least_g]:
+                least_g = e
         held[a] = held[b] = held[least_f] = held[least_g] = True
         least_cost[i] = g[least_g]
         f_span += copies[i] * (abs(f[b] - f[least_f]) + abs(f[a] - f[least_f]))
@@ -778,9 +796,6 @@ def _answer(
         lam, mu, bound, error, least = _ascend(
             classes, first, last, size, budget, number[NEXT_LAM], number[NEXT_MU], number[STEP], held
         )
-        if number[GAP] < 0.0:
-            _, _, reduced = _near(classes, first, last, lam, mu, least, math.inf)
-            number[GAP] = _first_gap(reduced)
         held[:] = False
         known = _hold_known(classes, held)
         # Solutions that differ by less are not told apart, neither here nor in `knapsack`.
@@ -792,7 +807,7 @@ def _answer(
         if gap < math.inf:
             reached[done, QUALITY], reached[done, PRIVACY] = _figures(classes, counts)
             reached[done, DUAL_BOUND], reached[done, COST_MULTIPLIER], reached[done, SIZE_MULTIPLIER] = bound, lam, mu
-            number[GAP] = max(0.5 * (number[GAP] + gap), 1e-12)
+            number[GAP] = max(0.5 * (number[GAP] + gap) if number[GAP] >= 0.0 else gap, 1e-12)
             number[FAILURES] = 0.0
         done += 1
         number[NEXT_LAM], number[NEXT_MU] = lam, mu
