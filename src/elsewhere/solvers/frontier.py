@@ -696,8 +696,9 @@ def _optimum(
     begin = best = entry = np.zeros(0, np.int64)
     reduced = np.zeros(0)
     while True:
-        gap = min(gap, found - bound + 2.0 * margin)
-        if gap > widest:
+        if gap >= 0.0:
+            gap = min(max(gap, 2.0 * margin), found - bound + 2.0 * margin)
+        if gap < 0.0 or gap > widest:
             widest = _NEAR_GAPS * gap if gap >= 0.0 else math.inf
             begin, best, entry, reduced = _near(classes, first, last, lam, mu, least, widest)
         if gap < 0.0:
