@@ -103,7 +103,7 @@ def test_no_question_compiles_a_kernel_anew() -> None:
     asked = """
 import elsewhere as ew
 from elsewhere.kernels.first_answers import compile_at_once
-from elsewhere.solvers import dual, greedy, groups, labels, one_call, smooth_search, terms, tree_labels
+from elsewhere.solvers import dual, frontier, greedy, groups, labels, one_call, smooth_search, terms, tree_labels
 compile_at_once()
 h, t = {"a": 7, "b": 2, "c": 3}, {"a": 3, "d": 4}
 ew.hide(h, {"c"}), ew.hide({f"{at:04d}": at % 7 for at in range(3000)}, ["0001"], "variational")
@@ -128,10 +128,10 @@ entries = [terms.allocate, groups.group, terms.ranges, terms.fill, terms.total, 
            labels.select, labels.complete, labels.advance, labels.trace, greedy.climb, terms.give,
            tree_labels.tighten, tree_labels.totals, tree_labels.inside, tree_labels.outside, tree_labels.trace,
            tree_labels.sharpen, tree_labels.advance, tree_labels.chosen_counts,
-           smooth_search.table, smooth_search.descend, one_call._answer]
+           smooth_search.table, smooth_search.descend, one_call._answer, frontier._answer]
 print([len(entry.compiled.signatures) for entry in entries])
 """
-    assert run(asked).stdout == f"{[1] * 25}\n"
+    assert run(asked).stdout == f"{[1] * 26}\n"
 
 
 @pytest.mark.slow

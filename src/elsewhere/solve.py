@@ -35,7 +35,7 @@ from elsewhere.searches import (
     searched,
     tabulated,
 )
-from elsewhere.solvers import add_only, exact, kind_totals, one_call, smooth_exact, tree_exact
+from elsewhere.solvers import add_only, exact, frontier, kind_totals, one_call, smooth_exact, tree_exact
 from elsewhere.solvers.choices import Shortage
 from elsewhere.solvers.knapsack import Limits, OutOfTime, SearchGaveUp, Solution, nothing_found
 from elsewhere.solvers.required_loss import unproven
@@ -49,8 +49,6 @@ _ADVICE_SECONDS = 0.1
 #: of its time.
 _ADVICE_GAP = 1e-10
 _ADVICE_SHARE = 8
-#: Points of a frontier in one compiled call: they share tables, but are reported only after the call.
-_POINTS_PER_CALL = 10
 #: The most bins and visits of a small question.
 _FEW_BINS, _FEW_VISITS = 300, 5000
 
@@ -136,9 +134,10 @@ def solve_frontier(
 ) -> Frontier:
     """The answers for many budgets; the question has the largest as its limit.
 
-    Each answer is that of `solve` for its budget, with shared tables. For the least quality loss, the budgets are
-    privacy distances to meet. `on_point` is called with each point when it is found, from the largest budget on. If a
-    search was ended, its point may be improved and reported again. A question that is not small also repeats points.
+    Each answer has the counts of `solve` for its budget; the multipliers of its certificate may be others. For the
+    least quality loss, the budgets are privacy distances to meet. `on_point` is called with each point when it is
+    found, from the largest budget on. If a search was ended, its point may be improved and reported again. A question
+    that is not small also repeats points.
     """
     return soonest(lambda: _solve_frontier(question, budgets, on_point), _is_small(question))
 
@@ -165,18 +164,18 @@ def _solve_frontier(
     short_of: dict[float, Shortage] = {}
     choices: AnyChoices | None = None
     falling = sorted(set(budgets), reverse=True)
-    for first in range(0, len(falling), _POINTS_PER_CALL):
-        some = falling[first : first + _POINTS_PER_CALL]
-        totals = [problem.budget_at(budget) for budget in some]
-        for budget, solution in zip(some, one_call.attempts(problem, totals, limits), strict=True):
-            if solution is None:
-                limits, tighter = _limits(question), problem.within(budget)
-                choices = tabulated(tighter, limits, known, wider=choices)
-                solution, short_of[budget] = searched(tighter, choices, known, limits), choices.short_of
-            solutions[budget] = solution
-            if on_point is not None:
-                asked = question.within(budget)
-                on_point(_sanitized(asked, asked.problem, solution, short_of.get(budget, "")))
+    at_once = frontier.attempts(problem, known, [problem.budget_at(budget) for budget in falling], limits)
+    for budget, solution in zip(falling, at_once, strict=True):
+        if solution is None:
+            solution = one_call.attempt(problem.within(budget), limits)
+        if solution is None:
+            limits, tighter = _limits(question), problem.within(budget)
+            choices = tabulated(tighter, limits, known, wider=choices)
+            solution, short_of[budget] = searched(tighter, choices, known, limits), choices.short_of
+        solutions[budget] = solution
+        if on_point is not None:
+            asked = question.within(budget)
+            on_point(_sanitized(asked, asked.problem, solution, short_of.get(budget, "")))
     answers: dict[float, Sanitized] = {}
     for budget in sorted(solutions):
         asked = question.within(budget)

@@ -618,10 +618,10 @@ def frontier(
         \sum_i H'[i] = N
 
     for each :math:`\epsilon` in `budgets`; avoid has the maximum in place of the minimum. Each point is what `resemble`
-    or `avoid` returns for that limit, found faster because the points share tables. A point whose search a limit ended
-    may be better: it is never worse than that of a smaller budget. With a `SmoothedJS`, it may be another release that
-    is as good. With ``aim="least-loss"`` the budgets are privacy distances instead, and each point is the release of
-    least quality loss that meets one of them.
+    or `avoid` returns for that limit, found faster; only the multipliers of its certificate may be others. A point
+    whose search a limit ended may be better: it is never worse than that of a smaller budget. With a `SmoothedJS`, it
+    may be another release that is as good. With ``aim="least-loss"`` the budgets are privacy distances instead, and
+    each point is the release of least quality loss that meets one of them.
 
     Parameters
     ----------

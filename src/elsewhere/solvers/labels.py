@@ -184,7 +184,7 @@ def select(
 
 
 @kernel
-def _wider(table: NDArray[Number], columns: int) -> NDArray[Number]:
+def wider(table: NDArray[Number], columns: int) -> NDArray[Number]:
     """The same rows with room for more columns."""
     wide = np.empty((table.shape[0], columns), table.dtype)
     wide[:, : table.shape[1]] = table
@@ -241,7 +241,7 @@ def complete(
             while end + span > columns:
                 columns *= 2
             if columns > table.shape[1]:
-                table, taken = _wider(table, columns), _wider(taken, columns)
+                table, taken = wider(table, columns), wider(taken, columns)
             work -= span
             for k in range(end, end + span):
                 for row in range(6):
@@ -409,9 +409,9 @@ def advance(
                     keeps = node < 0 or layer + 1 < n
                 if keeps:
                     if count == new.shape[1]:
-                        new = _wider(new, 2 * count)
+                        new = wider(new, 2 * count)
                     if new_at + count == steps.shape[1]:
-                        steps = _wider(steps, 2 * steps.shape[1])
+                        steps = wider(steps, 2 * steps.shape[1])
                     new[COST_SO_FAR, count] = cost
                     new[OBJECTIVE_SO_FAR, count] = objective
                     new[BOUND, count] = objective + lam * cost + tests.rest

@@ -42,7 +42,7 @@ QUALITY, PRIVACY, DUAL_BOUND, COST_MULTIPLIER, SIZE_MULTIPLIER = range(5)
 # From this many bins on, equal ones are grouped before counts are allocated, which is left to `exact.spread`.
 _MANY_BINS = 512
 #: Above this, not every count is a distinct float.
-_LARGEST_SIZE = 1 << 53
+LARGEST_SIZE = 1 << 53
 _EPSILON = float(np.finfo(np.float64).eps)
 
 kernel = kernel_over(dual, label_queue, labels, terms)
@@ -50,31 +50,27 @@ kernel = kernel_over(dual, label_queue, labels, terms)
 
 def attempt(problem: Problem, limits: Limits) -> Solution | None:
     """The proven optimum of resemble or avoid, ties broken by name; None if that takes more than one call."""
-    return attempts(problem, [problem.budget], limits)[0]
-
-
-def attempts(problem: Problem, budgets: list[float], limits: Limits) -> list[Solution | None]:
-    """`attempt` for each of these budgets instead of the problem's own, from the largest to the smallest."""
-    quality, privacy = problem.quality, problem.privacy
+    quality, privacy, budget = problem.quality, problem.privacy, problem.budget
+    if not is_plain(problem, limits) or budget == math.inf:
+        return None
     assert privacy is not None
-    flat = problem.tree is None and not problem.smoothed and quality.distance.builtin and privacy.distance.builtin
-    free = len(problem.forbidden) == 0 and limits.gap == 0.0 and limits.deadline == math.inf
-    if not flat or not free or budgets[0] == math.inf:
-        return [None] * len(budgets)
-    asked = targeting(problem.goal, quality.distance, privacy.distance, budgets[0], limits.memory)
+    asked = targeting(problem.goal, quality.distance, privacy.distance, budget, limits.memory)
     users = Bins(
         np.array([0, len(problem.original)]), problem.original, privacy.reference, problem.lower, problem.upper,
         np.array([quality.reference_size]), np.array([privacy.reference_size]), np.array([problem.size]),
     )  # fmt: skip
-    counts = np.zeros((len(budgets), len(problem.original)), np.int64)
-    reached = np.empty((len(budgets), 5, 1))
-    reached.fill(math.nan)
-    _answer(asked, np.array(budgets), users, counts, reached)
-    found: list[Solution | None] = []
-    for own, (loss, distance, bound, lam, mu) in zip(counts, reached[:, :, 0].tolist(), strict=True):
-        best = asked.sign * distance
-        found.append(None if math.isnan(best) else Solution(own, best, best, bound, lam, mu, quality_total=loss))
-    return found
+    counts, reached = answers(asked, users)
+    loss, distance, bound, lam, mu = reached[:, 0].tolist()
+    best = asked.sign * distance
+    return None if math.isnan(best) else Solution(counts, best, best, bound, lam, mu, quality_total=loss)
+
+
+def is_plain(problem: Problem, limits: Limits) -> bool:
+    """Whether the distances are flat and built in, nothing is forbidden, and only the optimum ends the search."""
+    quality, privacy = problem.quality, problem.privacy
+    assert privacy is not None
+    flat = problem.tree is None and not problem.smoothed and quality.distance.builtin and privacy.distance.builtin
+    return flat and len(problem.forbidden) == 0 and limits.gap == 0.0 and limits.deadline == math.inf
 
 
 def targeting(goal: Goal, quality: Distance, privacy: Distance, budget: float, memory: int) -> Targeting:
@@ -92,7 +88,7 @@ def answers(asked: Targeting, users: Bins) -> tuple[Ints, Floats]:
     If the search of a user did not finish, its numbers are NaN and its counts mean nothing.
     """
     counts, reached = np.zeros_like(users.original), np.full((5, len(users.size)), math.nan)
-    _answer(asked, np.array([asked.budget]), users, counts[np.newaxis], reached[np.newaxis])
+    _answer(asked, users, counts, reached)
     return counts, reached
 
 
@@ -177,7 +173,7 @@ def numpy_sum(x: Floats) -> float:
 
 
 @kernel
-def _sort(order: Ints, key: Floats) -> None:
+def sort(order: Ints, key: Floats) -> None:
     """Sort bin numbers by their keys in ascending order; the sort is stable."""
     n = len(order)
     other = np.empty_like(order)
@@ -223,7 +219,7 @@ def _order_ties(original: Ints, reference: Floats, lower: Ints, upper: Ints, cou
                 key[i] = reference[i]
             else:
                 key[i] = original[i]
-        _sort(order, key)
+        sort(order, key)
     begin = 0
     for end in range(1, free + 1):
         if end < free:
@@ -370,7 +366,7 @@ def _search(
     bound = min(dual_bound, found)
     reduced, least, second, gap = labels.reduced_costs(start, low, f, g, lam, mu)
     order = np.arange(n)
-    _sort(order, -second)
+    sort(order, -second)
     # Bins with one value come first. If that value is 0 for all of them, they need no layers.
     fixed = 0
     while fixed < n and second[order[fixed]] == math.inf and start[order[fixed] + 1] == start[order[fixed]] + 1:
@@ -481,34 +477,16 @@ def _ranges(
 
 
 @kernel
-def _narrowed(
-    wide_start: Ints, wide_low: Ints, wide_f: Floats, wide_g: Floats, start: Ints, low: Ints
-) -> tuple[Floats, Floats]:
-    """The part of the tables of a larger budget that a smaller one needs; empty if they do not contain it all."""
-    f, g = np.empty(start[-1]), np.empty(start[-1])
-    for i in range(len(low)):
-        shift = wide_start[i] + low[i] - wide_low[i] - start[i]
-        if low[i] < wide_low[i] or start[i + 1] + shift > wide_start[i + 1]:
-            return f[:0], g[:0]
-        for e in range(start[i], start[i + 1]):
-            f[e], g[e] = wide_f[e + shift], wide_g[e + shift]
-    return f, g
-
-
-@kernel
-def _answer(asked: Targeting, budgets: Floats, users: Bins, counts: Ints, reached: Floats) -> None:
-    """Put the optimal counts of each user into `counts` and their figures into `reached`, if optimality is proven.
-
-    Both have one row per budget. The largest budget comes first, because its tables contain those of the others.
-    """
+def _answer(asked: Targeting, users: Bins, counts: Ints, reached: Floats) -> None:
+    """Put the optimal counts of each user into `counts` and their figures into `reached`, if optimality is proven."""
     offset, all_original, all_target = items(users.offset), users.original, users.target
     all_lower, all_upper = users.lower, users.upper
     history_size, target_size, sizes = items(users.history_size), items(users.target_size), items(users.size)
-    budgets = items(budgets)
+    budget = asked.budget
     for u in range(len(sizes)):
         first, last, size = offset[u], offset[u + 1], sizes[u]
         q_size, p_size, x_size = history_size[u], target_size[u], float(size)
-        if max(q_size, x_size) >= _LARGEST_SIZE:
+        if max(q_size, x_size) >= LARGEST_SIZE:
             continue
         original, target, lower, upper = (
             all_original[first:last],
@@ -518,34 +496,21 @@ def _answer(asked: Targeting, budgets: Floats, users: Bins, counts: Ints, reache
         )
         reference = original.astype(np.float64)
         known, least = _start(asked.q_kind, reference, original, lower, upper, size, q_size)
-        wide_start = wide_low = np.zeros(0, np.int64)
-        wide_f = wide_g = np.zeros(0)
-        for k in range(len(budgets)):
-            budget = budgets[k]
-            if least > budget:
-                break
-            start, low = _ranges(asked, budget, reference, lower, upper, q_size, x_size)
-            if start[-1] == 0:
-                continue
-            f = g = np.zeros(0)
-            if len(wide_f) > 0:
-                f, g = _narrowed(wide_start, wide_low, wide_f, wide_g, start, low)
-            if len(f) == 0:
-                f, g = _tabulate(asked, reference, target, start, low, (q_size, p_size, x_size))
-                wide_start, wide_low, wide_f, wide_g = start, low, f, g
-            if len(f) == 0:
-                continue
-            closed, found, objective, dual_bound, lam, mu = _search(asked, budget, start, low, f, g, size, known)
-            if not closed or (asked.unbounded and _drowns(start, f, objective)):
-                continue
-            best = found.copy()
-            _order_ties(original, target, lower, upper, best)
-            for i in range(last - first):
-                counts[k, first + i] = best[i]
-            reached[k, QUALITY, u] = terms.total(asked.q_kind, reference, best, q_size, x_size)
-            reached[k, PRIVACY, u] = terms.total(asked.p_kind, target, best, p_size, x_size)
-            reached[k, DUAL_BOUND, u], reached[k, COST_MULTIPLIER, u], reached[k, SIZE_MULTIPLIER, u] = (
-                dual_bound,
-                lam,
-                mu,
-            )
+        if least > budget:
+            continue
+        start, low = _ranges(asked, budget, reference, lower, upper, q_size, x_size)
+        if start[-1] == 0:
+            continue
+        f, g = _tabulate(asked, reference, target, start, low, (q_size, p_size, x_size))
+        if len(f) == 0:
+            continue
+        closed, found, objective, dual_bound, lam, mu = _search(asked, budget, start, low, f, g, size, known)
+        if not closed or (asked.unbounded and _drowns(start, f, objective)):
+            continue
+        best = found.copy()
+        _order_ties(original, target, lower, upper, best)
+        for i in range(last - first):
+            counts[first + i] = best[i]
+        reached[QUALITY, u] = terms.total(asked.q_kind, reference, best, q_size, x_size)
+        reached[PRIVACY, u] = terms.total(asked.p_kind, target, best, p_size, x_size)
+        reached[DUAL_BOUND, u], reached[COST_MULTIPLIER, u], reached[SIZE_MULTIPLIER, u] = dual_bound, lam, mu
