@@ -191,8 +191,7 @@ class Histogram(_Table):
     def _of(cls, locations: tuple[str, ...], counts: Ints) -> Histogram:
         """The positive counts of arrays that are known to be sound and sorted by location."""
         if np.count_nonzero(counts) < len(counts):
-            positive = counts > 0
-            locations, counts = tuple(compress(locations, positive.tolist())), counts[positive]
+            locations, counts = tuple(compress(locations, counts.tolist())), counts[counts.nonzero()]
         histogram = cls.__new__(cls)
         histogram._locations = locations
         histogram._numbers = np.ascontiguousarray(counts, dtype=np.int64)
