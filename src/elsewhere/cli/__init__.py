@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import io
 import os
 import re
@@ -39,6 +40,8 @@ from elsewhere.model.errors import (
 )
 
 _BAD_INPUT, _NO_RELEASE, _INTERRUPTED = 2, 3, 130
+#: New objects after which Python looks for garbage. Importing modules makes many objects and hardly any garbage.
+_MANY_OBJECTS = 100_000
 #: Options whose names differ from their arguments.
 _OPTIONS = {
     "spared": "--spare",
@@ -93,6 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         commands.main(prog_name="elsewhere")  # the shell asks for completions
     if arguments is None:
         leave_out_unused()
+        gc.set_threshold(_MANY_OBJECTS)
     sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: PTH123, SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
