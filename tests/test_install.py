@@ -163,7 +163,8 @@ def test_a_batch_of_text_leaves_out_libraries_that_nothing_needs(tmp_path: Path)
     unused = ("cffi", "coverage", "pandas", "scipy")
     for name in unused:
         pytest.importorskip(name)
-    rows = "".join(f"user {user},{place},{2 + user % 3}\n" for user in range(500) for place in ("café", "clinic", "gym"))
+    places = ("café", "clinic", "gym")
+    rows = "".join(f"user {user},{place},{2 + user % 3}\n" for user in range(500) for place in places)
     (tmp_path / "in.csv").write_text("user,location,count\n" + 2 * rows, encoding="utf-8")
     (tmp_path / "policy.toml").write_text('goal = "hide"\nsensitive = ["clinic"]\n')
     code = (
