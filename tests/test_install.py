@@ -157,3 +157,22 @@ def test_every_command_on_a_bare_installation(tmp_path: Path) -> None:
         assert said in done.stderr, (command, done.stderr)
         assert done.returncode == (2 if "pip install" in said else 0), (command, done.stderr)
         assert "Traceback" not in done.stderr
+
+
+def test_a_batch_of_text_leaves_out_libraries_that_nothing_needs(tmp_path: Path) -> None:
+    unused = ("cffi", "coverage", "pandas", "scipy")
+    for name in unused:
+        pytest.importorskip(name)
+    places = ("café", "clinic", "gym")
+    rows = "".join(f"user {user},{place},{2 + user % 3}\n" for user in range(500) for place in places)
+    (tmp_path / "in.csv").write_text("user,location,count\n" + 2 * rows, encoding="utf-8")
+    (tmp_path / "policy.toml").write_text('goal = "hide"\nsensitive = ["clinic"]\n')
+    code = (
+        f"import atexit, sys; from elsewhere.cli import main\nfrom elsewhere.engines.local import grouping\n"
+        f"def said(): print('numba' in sys.modules, sorted({{*{unused}}} & {{*sys.modules}})); import scipy, pandas\n"
+        f"atexit.register(said); grouping.FEW_ROWS = 0; main()"
+    )
+    command = [sys.executable, "-c", code, "batch", "policy.toml", "in.csv", "-o", "out"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "True []\n"), done.stderr
+    assert done.stderr.splitlines()[0] == "500 of 500 users have a release in out."

@@ -32,7 +32,10 @@ FileSystem: TypeAlias = Any
 
 
 def datasets() -> Any:
-    """Arrow's module for tables of many files. It imports pandas, which takes a second, so it is loaded late."""
+    """Arrow's module for tables of many files. It imports pandas, which takes a second, so it is loaded late.
+
+    A command leaves pandas out (`extras.leave_out_unused`).
+    """
     return import_module("pyarrow.dataset")
 
 

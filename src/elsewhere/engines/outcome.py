@@ -23,6 +23,8 @@ from elsewhere.text import quote
 _TEXT = pa.string()
 #: The start of the reason for a user whose release failed its check, which is a defect of this package.
 FAILED_CHECK = "the release failed its check"
+#: A flag that is missing.
+_UNKNOWN = -1
 
 
 def result_schema(keys: Iterable[Field], location: DataType = _TEXT) -> Schema:
@@ -121,8 +123,8 @@ class Outcome:
         self.hidden: list[tuple[Ints, list[str], Ints]] = []
         self.reason = np.full(number, None, dtype=object)
         #: For shared releases: whether users have the secret, whether they are in a pair, and their prices.
-        self.has_secret = np.full(number, None, dtype=object)
-        self.is_shared = np.full(number, None, dtype=object)
+        self.has_secret = np.full(number, _UNKNOWN, np.int8)
+        self.is_shared = np.full(number, _UNKNOWN, np.int8)
         self.pair_price = np.full(number, math.nan)
         #: The answers that were found user by user.
         self.results: dict[int, Sanitized] = {}
@@ -220,13 +222,12 @@ class Outcome:
                 _flags(self.has_secret),
                 _flags(self.is_shared),
                 from_numpy(self.pair_price, np.isnan(self.pair_price)),
-                from_texts(self.reason.tolist()),
+                from_texts(self.reason.tolist()) if self.reason.any() else pa.nulls(len(keys), _TEXT),
             ],
             schema=result_schema(keys.schema, locations.type),
         )
 
 
-def _flags(values: NDArray[np.object_]) -> Array:
+def _flags(values: NDArray[np.int8]) -> Array:
     """Flags, some of which may be missing."""
-    missing = np.array([value is None for value in values.tolist()], np.bool_)
-    return from_numpy(values.astype(np.bool_), missing)
+    return from_numpy(values > 0, values == _UNKNOWN)

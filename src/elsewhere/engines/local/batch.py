@@ -10,12 +10,13 @@ from typing import Any
 from elsewhere.engines.columns import about_personal, about_since
 from elsewhere.engines.listing import folder_columns
 from elsewhere.engines.local.folder import Output, check_outside, output_places
-from elsewhere.engines.local.grouping import Choices, Rows, connected, content_hash
+from elsewhere.engines.local.grouping import Choices, Rows, connected, content_hash, has_few_rows
 from elsewhere.engines.local.interrupts import saying_what_is_written
 from elsewhere.engines.local.pipeline import PART_ROWS, Job, Progress, check_input, run, versions
 from elsewhere.engines.local.sources import Source, open_source
 from elsewhere.engines.local.spilling import remove_left, spill_folder
 from elsewhere.engines.local.summary import summarised
+from elsewhere.engines.local.workers import preloading
 from elsewhere.engines.request import Request
 from elsewhere.engines.result import BatchResult
 from elsewhere.engines.summary import check_released, lineage, said_once
@@ -59,23 +60,30 @@ def _into_folder(
         if since is not None:
             since = since.attached(connection, "since")
         job = Job(plan, rows, personal, request.on_error, request.allow_unchanged, threads,
-                  request.part_rows or PART_ROWS, since)  # fmt: skip
-        notes = check_input(connection, job)
-        output = Output(folder, report, _question(connection, request, job), partition_by)
-        with closing(output), saying_what_is_written(lambda: len(output.records)):
-            remove_left(beside, spill)
-            if not output.done:
-                done = run(connection, job, output, progress)
-                summary = summarised(done, output, request.policy) | said_once(plan, notes, request.since is not None)
-                read = [{"file": file.path, "bytes": file.size} for file in source.files]
-                summary["lineage"] = lineage(request.policy, read, done.users, done.seconds)
-                check_released(summary, request.min_released)
-                source.check_unchanged()
-                if since is not None:
-                    since.source.check_unchanged()
-                output.finish(summary)
-            check_released(output.summary(), request.min_released)  # the required share may differ from the earlier run
-            return BatchResult(output.summary(), folder, report)
+                  request.part_rows or PART_ROWS, has_few_rows(connection, rows), since)  # fmt: skip
+        with preloading(plan, threads, job.few) as loaded:
+            notes = check_input(connection, job)
+            output = Output(folder, report, _question(connection, request, job), partition_by)
+            with closing(output), saying_what_is_written(lambda: len(output.records)):
+                remove_left(beside, spill)
+                if not output.done:
+                    done = run(connection, job, output, loaded, progress)
+                    output.finish(_summary(request, job, output, done, notes))
+                # The required share may differ from the earlier run.
+                check_released(output.summary(), request.min_released)
+                return BatchResult(output.summary(), folder, report)
+
+
+def _summary(request: Request, job: Job, output: Output, done: Progress, notes: list[str]) -> dict[str, Any]:
+    """The summary of a batch whose parts are all written; raise if they must not be used."""
+    summary = summarised(done, output, request.policy) | said_once(job.plan, notes, request.since is not None)
+    read = [{"file": file.path, "bytes": file.size} for file in job.rows.source.files]
+    summary["lineage"] = lineage(request.policy, read, done.users, done.seconds)
+    check_released(summary, request.min_released)
+    for rows in (job.rows, job.since):
+        if rows is not None:
+            rows.source.check_unchanged()
+    return summary
 
 
 def _question(connection: Any, request: Request, job: Job) -> dict[str, Any]:

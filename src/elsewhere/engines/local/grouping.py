@@ -27,6 +27,8 @@ from elsewhere.text import name_list, one_line, plural, quote
 _FEW_NAMES = 1 << 15
 #: A table with at most this many rows is answered before workers would be ready.
 FEW_ROWS = 2000
+#: Hardly any row has this many bytes.
+_LONG_ROW = 1 << 10
 #: Rows whose locations are read together.
 _ROWS = 1 << 17
 #: Names of internal columns, which no key may have. A bucket has the users whose hashes share a prefix: about fifteen
@@ -216,6 +218,8 @@ def _hash_of(connection: Any, table: str, columns: Sequence[str]) -> str:
 
 def has_few_rows(connection: Any, rows: Rows) -> bool:
     """Whether a table is so small that it is answered before workers would be ready."""
+    if sum(file.size for file in rows.source.files) > FEW_ROWS * _LONG_ROW:
+        return False
     with sentences():
         found = connection.sql(f"SELECT 1 FROM {rows.table} LIMIT {FEW_ROWS + 1}").fetchall()
     return len(found) <= FEW_ROWS

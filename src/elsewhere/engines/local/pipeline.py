@@ -27,7 +27,6 @@ from elsewhere.engines.local.grouping import (
     Rows,
     block_bits,
     grouped,
-    has_few_rows,
     locations,
     missing_continued,
     missing_users,
@@ -80,6 +79,8 @@ class Job:
     allow_unchanged: bool
     threads: int
     part_rows: int
+    #: Whether there are only a few rows.
+    few: bool
     #: Releases of an earlier batch.
     since: Rows | None = None
 
@@ -127,17 +128,22 @@ def check_input(connection: Any, job: Job) -> list[str]:
     return notes
 
 
-def run(connection: Any, job: Job, output: Output, report: Callable[[Progress], None] | None = None) -> Progress:
-    """Sanitize the users who are not in the output yet, bucket by bucket."""
+def run(
+    connection: Any,
+    job: Job,
+    output: Output,
+    loaded: Future[Any] | None,
+    report: Callable[[Progress], None] | None = None,
+) -> Progress:
+    """Sanitize the users who are not in the output yet, bucket by bucket. `loaded` says when this process is ready."""
     kept = output.checkpoints()
     progress = Progress(**output.totals)
     skipped = _Skipped(kept[-1].skipped if kept else progress.skipped_rows)
     after = kept[-1].last if kept else output.last
     with closing(locations(connection, job.rows)) as names:
         at_once = on_arrays(job.plan.policy) and compared_by_name(job.plan, names)
-    few = has_few_rows(connection, job.rows)
     with (
-        workers(job.plan, job.allow_unchanged, job.rows.keys, job.threads, at_once, few) as pool,
+        workers(job.plan, job.allow_unchanged, job.rows.keys, job.threads, loaded, at_once, job.few) as pool,
         ThreadPoolExecutor(1) as writer,
         sentences(),
     ):

@@ -59,8 +59,9 @@ def _take_names(folder: Path, ended: threading.Event) -> None:
     """Replace each non-empty file by an empty one; a process that has the old file open can still use it."""
     empty = folder / "empty"
     while not ended.wait(_PAUSE):
-        for file in folder.glob("*.tmp"):
-            with suppress(OSError):  # it no longer exists
-                if file.stat().st_size:
-                    empty.touch(mode=0o600)
-                    empty.replace(file)
+        with os.scandir(folder) as files:
+            for file in files:
+                with suppress(OSError):  # it no longer exists
+                    if file.name.endswith(".tmp") and file.stat().st_size:
+                        empty.touch(mode=0o600)
+                        empty.replace(file.path)

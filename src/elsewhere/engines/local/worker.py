@@ -14,11 +14,11 @@ import threading
 import traceback
 from collections.abc import Callable
 from importlib import import_module
-from importlib.abc import MetaPathFinder
 from queue import SimpleQueue
 from typing import IO, Any, TypeAlias
 
 from elsewhere.engines.arrow import Batch, Table, pa
+from elsewhere.extras import leave_out_unused
 
 #: A pickled plan, whether a release may be unchanged, and the keys; then rows.
 Task: TypeAlias = bytes
@@ -67,10 +67,8 @@ def _receive(file: IO[bytes], put: Callable[[Task], None]) -> None:
 
 
 def _answer_all(get: Callable[[], Task], put: Callable[[Answer], None]) -> None:
-    missing = _Missing()
-    sys.meta_path.insert(0, missing)
+    leave_out_unused()
     import_module("elsewhere.engines.preload")
-    sys.meta_path.remove(missing)
     from elsewhere.engines.kernel import sanitize_users
     from elsewhere.engines.plans import Plans
 
@@ -78,14 +76,6 @@ def _answer_all(get: Callable[[], Task], put: Callable[[Answer], None]) -> None:
     plans = Plans(plan, allow_unchanged)
     while True:
         put((to_bytes(sanitize_users(plans, from_bytes(get()), keys)), None))
-
-
-class _Missing(MetaPathFinder):
-    """Hides SciPy from Numba: loading it takes a quarter of a second, and no kernel uses linear algebra."""
-
-    def find_spec(self, fullname: str, path: object, target: object = None) -> None:
-        if fullname == "scipy":
-            raise ModuleNotFoundError(fullname)
 
 
 def _portable(error: BaseException) -> BaseException:

@@ -25,6 +25,7 @@ from elsewhere.engines.kernel import sanitize_users
 from elsewhere.engines.local.grouping import FEW_ROWS
 from elsewhere.engines.local.worker import from_bytes, send, to_bytes
 from elsewhere.engines.plans import Plans
+from elsewhere.engines.targeting import on_arrays
 from elsewhere.kernels.first_answers import soonest
 from elsewhere.model.errors import InputError
 from elsewhere.plan import Plan
@@ -55,14 +56,30 @@ class Workers(Protocol):
     def submit(self, rows: Table) -> Future[Batch]: ...
 
 
+@contextmanager
+def preloading(plan: Plan, number: int, few: bool) -> Iterator[Future[Any] | None]:
+    """Preload the modules for answering while rows are read; None if this process hardly needs them."""
+    needed = not few and (number == 1 or hides_at_once(plan.policy) or on_arrays(plan.policy))
+    with _ending(ThreadPoolExecutor(1)) as thread:
+        loading = [thread.submit(import_module, module) for module in _PRELOADED if needed]
+        yield loading[-1] if loading else None
+
+
 def workers(
-    plan: Plan, allow_unchanged: bool, keys: tuple[str, ...], number: int, at_once: bool = False, few: bool = False
+    plan: Plan,
+    allow_unchanged: bool,
+    keys: tuple[str, ...],
+    number: int,
+    loaded: Future[Any] | None = None,
+    at_once: bool = False,
+    few: bool = False,
 ) -> AbstractContextManager[Workers]:
     """Start workers for a plan. Leaving the context on an error does not wait for the chunks of processes.
 
     If users are answered all `at_once`, nearly all work is in kernels, which release the GIL, so threads suffice.
     Answering users one by one is mostly Python code and needs processes. With a single worker, the calling thread does
-    the work, so that Ctrl-C can end it. A `few` rows are also answered there, before workers would be ready.
+    the work, so that Ctrl-C can end it. A `few` rows are also answered there, before workers would be ready. Both wait
+    until everything is `loaded`.
     """
     if few:
         kernel = _Kernel(plan, allow_unchanged, keys)
@@ -70,9 +87,9 @@ def workers(
         return nullcontext(_Caller(lambda rows: soonest(lambda: kernel.answer(rows), len(rows) <= FEW_ROWS)))
     if hides_at_once(plan.policy) or (at_once and number > 1):
         answers = Answers()  # shared, so that no question is searched twice
-        return _threads([_Kernel(plan, allow_unchanged, keys, answers) for _ in range(number)])
+        return _threads([_Kernel(plan, allow_unchanged, keys, answers) for _ in range(number)], loaded)
     if number == 1:
-        return _caller(_Kernel(plan, allow_unchanged, keys))
+        return nullcontext(_Caller(partial(_Kernel(plan, allow_unchanged, keys).answer_when_loaded, loaded)))
     return _processes(pickle.dumps((plan, allow_unchanged, keys)), number)
 
 
@@ -87,8 +104,9 @@ class _Kernel:
     def answer(self, rows: Table) -> Batch:
         return sanitize_users(self._plans, rows, self._keys)
 
-    def answer_when_loaded(self, loaded: Future[Any], rows: Table) -> Batch:
-        loaded.result()  # if loading fails, all threads must raise the same error
+    def answer_when_loaded(self, loaded: Future[Any] | None, rows: Table) -> Batch:
+        if loaded is not None:
+            loaded.result()  # if loading fails, all threads must raise the same error
         return self.answer(rows)
 
 
@@ -131,22 +149,9 @@ class _Pool:
 
 
 @contextmanager
-def _caller(kernel: _Kernel) -> Iterator[Workers]:
-    with _preloading() as loaded:
-        yield _Caller(partial(kernel.answer_when_loaded, loaded))
-
-
-@contextmanager
-def _threads(kernels: Sequence[_Kernel]) -> Iterator[Workers]:
-    with _preloading() as loaded, _ending(ThreadPoolExecutor(len(kernels))) as threads:
+def _threads(kernels: Sequence[_Kernel], loaded: Future[Any] | None) -> Iterator[Workers]:
+    with _ending(ThreadPoolExecutor(len(kernels))) as threads:
         yield _Pool(threads, [partial(kernel.answer_when_loaded, loaded) for kernel in kernels])
-
-
-@contextmanager
-def _preloading() -> Iterator[Future[Any]]:
-    """Preload the modules for answering while rows are grouped."""
-    with _ending(ThreadPoolExecutor(1)) as thread:
-        yield [thread.submit(import_module, module) for module in _PRELOADED][-1]
 
 
 @contextmanager
