@@ -90,7 +90,7 @@ class Kernel:
         return compiled
 
 
-class _Part(Kernel):
+class Part(Kernel):
     """A kernel that only other kernels call, so that it is compiled with these."""
 
     def __call__(self, *args: Any) -> Any:
@@ -109,7 +109,7 @@ def kernel(function: F) -> F:
 
 def part(function: F) -> F:
     """Make `function` a part of the kernels that call it. Called from Python, it is interpreted."""
-    return cast(F, _Part(function))
+    return cast(F, Part(function))
 
 
 def kernel_over(*modules: ModuleType) -> Callable[[F], F]:
