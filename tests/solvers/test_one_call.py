@@ -16,6 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import elsewhere as ew
+from elsewhere.kernels.jit import kernel_over
+from elsewhere.model.arrays import Floats
 from elsewhere.solvers import one_call
 from tests.support.instances import DISTANCES, Instance, targetings
 
@@ -94,10 +96,15 @@ def test_people_of_usual_sizes(goal: Goal) -> None:
     assert calls.answered > calls.asked / 2
 
 
+@kernel_over(one_call)
+def compiled_sum(x: Floats) -> float:
+    return one_call.numpy_sum(x)
+
+
 @given(st.integers(0, 1200), st.integers(0, 2**32))
 def test_sums_are_those_of_numpy(number: int, seed: int) -> None:
     x = np.random.default_rng(seed).lognormal(0.0, 3.0, number)
-    assert one_call.numpy_sum(x) == x.sum()
+    assert one_call.numpy_sum(x) == compiled_sum(x) == x.sum()
 
 
 def test_what_needs_more_room_is_left_to_the_general_path() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from elsewhere.kernels.jit import kernel
+from elsewhere.kernels.jit import kernel, part
 from elsewhere.model.arrays import Ints
 
 
@@ -31,7 +31,7 @@ def collect_bins(user: Ints, location: Ints, counts: Ints, users: int) -> tuple[
     return offset, first, locations, numbers, _sort_bins(offset, locations, numbers)
 
 
-@kernel
+@part
 def _sort_bins(offset: Ints, location: Ints, counts: Ints) -> bool:
     """Sort the bins of each user by location; return whether any user has a location more than once."""
     repeated = False

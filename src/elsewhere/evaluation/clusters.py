@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from elsewhere.kernels.jit import kernel
+from elsewhere.kernels.jit import kernel, part
 from elsewhere.model.arrays import Floats, Ints
 
 #: Differences up to this share count as ties, because sums of floats depend on their order.
@@ -31,7 +31,7 @@ def cluster_all(values: Floats, offset: Ints, clusters: int) -> Ints:
     return labels
 
 
-@kernel
+@part
 def _cluster(distinct: Floats, weights: Floats, clusters: int) -> Ints:
     """The dynamic program: the best c + 1 clusters up to value j end in one that begins at some i."""
     length = distinct.size

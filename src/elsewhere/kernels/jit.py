@@ -6,7 +6,11 @@ Numba keeps its cache beside the source file or in the user's cache folder. A re
 home has neither, and ``cache=True`` raises an error there. Such a process compiles without a cache.
 
 Numba's cache only notices changes in a kernel's own file, so kernels that call each other share a file, or are
-decorated with `kernel_over`.
+decorated with `kernel_over`. A kernel that only other kernels call is a `part`. It is compiled with these and has no
+cache of its own.
+
+Compiling takes long, so kernels use few of NumPy's functions. Numba compiles many lines for a simple one: assigning an
+array to a slice of another takes as long as a large kernel, a loop over the numbers next to nothing.
 
 A kernel may take named tuples but returns plain ones. Numba creates a named tuple by calling its class, and a Ctrl-C
 during that call ends the process with a segmentation fault. Copy the fields of tuples into local variables before a
@@ -21,6 +25,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, cached_property, update_wrapper
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, cast
@@ -30,6 +35,9 @@ from numpy.typing import NDArray
 
 F = TypeVar("F", bound=Callable[..., Any])
 Number = TypeVar("Number", bound=np.generic)
+
+#: The versions of Numba for which `compilers` was tested. Others compile in the default way, which takes twice as long.
+_TESTED = ((0, 68),)
 
 
 class _Thread(threading.local):
@@ -71,14 +79,10 @@ class Kernel:
     @cached_property
     def compiled(self) -> Any:
         """The compiled function, which releases the GIL."""
-        njit, unliteral = _numba().njit, _numba().types.unliteral
         try:
-            compiled = njit(cache=True, nogil=True)(self.function)
+            compiled = _compiled(self.function, "KernelCompiler", cache=True)
         except RuntimeError:  # no place for a cache
-            return njit(nogil=True)(self.function)
-        # Otherwise Numba compiles another version for each constant that a kernel passes to this one.
-        template = compiled.get_call_template
-        compiled.get_call_template = lambda given, named: template(tuple(map(unliteral, given)), named)
+            return _compiled(self.function, "KernelCompiler")
         index = getattr(compiled._cache, "_cache_file", None)  # None if nothing is cached
         if self._modules and index is not None:
             content = b"".join(Path(cast(str, module.__file__)).read_bytes() for module in self._modules)
@@ -86,9 +90,26 @@ class Kernel:
         return compiled
 
 
+class Part(Kernel):
+    """A kernel that only other kernels call, so that it is compiled with these."""
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(*args)
+
+    @cached_property
+    def compiled(self) -> Any:
+        """The compiled function for callers that are kernels."""
+        return _compiled(self.function, "PartCompiler")
+
+
 def kernel(function: F) -> F:
     """Make `function` a kernel."""
     return cast(F, Kernel(function))
+
+
+def part(function: F) -> F:
+    """Make `function` a part of the kernels that call it. Called from Python, it is interpreted."""
+    return cast(F, Part(function))
 
 
 def kernel_over(*modules: ModuleType) -> Callable[[F], F]:
@@ -107,6 +128,18 @@ def items(array: NDArray[Number]) -> NDArray[Number]:
     fast as loops over NumPy's numbers.
     """
     return cast("NDArray[Number]", memoryview(cast(Any, array)))
+
+
+def _compiled(function: Callable[..., Any], compiler: str, **options: Any) -> Any:
+    """The function, compiled by Numba when it is first called."""
+    numba = _numba()
+    if numba.version_info.short in _TESTED:
+        options["pipeline_class"] = getattr(import_module("elsewhere.kernels.compilers"), compiler)
+    compiled = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
+    # Otherwise Numba compiles another version for each constant that a kernel passes to this one.
+    template, unliteral = compiled.get_call_template, numba.types.unliteral
+    compiled.get_call_template = lambda given, named: template(tuple(map(unliteral, given)), named)
+    return compiled
 
 
 @cache

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elsewhere.kernels.jit import items, kernel
+from elsewhere.kernels.jit import items, kernel, part
 from elsewhere.model.arrays import Flags, Floats, Ints
 
 _CONVERGED = 1e-15
@@ -32,7 +32,7 @@ _LARGEST = 1e30
 _FAR = 1e6
 
 
-@kernel
+@part
 def _evaluate(start: Ints, value: Ints, f: Floats, g: Floats, lam: float, mu: float) -> tuple[float, float, float]:
     """The sum of the bins' minima, and the sums of the values and of the costs at the minima."""
     start, value, f, g = items(start), items(value), items(f), items(g)
@@ -56,7 +56,7 @@ def _evaluate(start: Ints, value: Ints, f: Floats, g: Floats, lam: float, mu: fl
     return total + best, taken + best_value, cost + best_cost
 
 
-@kernel
+@part
 def _maximise_mu(
     start: Ints, value: Ints, f: Floats, g: Floats, size: int, lam: float, mu: float, step: float
 ) -> tuple[float, float, float]:

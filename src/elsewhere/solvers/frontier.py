@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from elsewhere.kernels.cancellation import check_cancelled
-from elsewhere.kernels.jit import is_interpreting, items, kernel_over
+from elsewhere.kernels.jit import is_interpreting, items, kernel_over, part
 from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.problem import ROOM, Problem
 from elsewhere.solvers import dual, label_queue, labels, one_call, terms
@@ -218,13 +218,13 @@ def _tabulated(problem: Problem, known: Ints, budget: float, limits: Limits) -> 
     return Classes(begin, member, class_of, np.diff(begin), start, low, f, g, known)
 
 
-@kernel
+@part
 def _noise(objective: float) -> float:
     """The rounding error of sums near an objective, as in `knapsack`."""
     return 1e-14 + 1e-13 * abs(objective)
 
 
-@kernel
+@part
 def _narrow(classes: Classes, least: Floats, budget: float, first: Ints, last: Ints) -> None:
     """Shrink the entries first..last of each class to the values that fit the budget if all else is at its best."""
     g, copies = classes.g, classes.copies
@@ -238,7 +238,7 @@ def _narrow(classes: Classes, least: Floats, budget: float, first: Ints, last: I
             last[i] -= 1
 
 
-@kernel
+@part
 def _price(
     classes: Classes,
     first: Ints,
@@ -278,7 +278,7 @@ def _price(
     return total - lam * budget + mu * size - rounding, rounding, lacking
 
 
-@kernel
+@part
 def _ascend(
     classes: Classes, first: Ints, last: Ints, size: int, budget: float, lam: float, mu: float, step: float, held: Flags
 ) -> tuple[float, float, float, float, Floats]:
@@ -317,7 +317,7 @@ def _ascend(
     return best_lam, best_mu, bound, error, best_least
 
 
-@kernel
+@part
 def _near(
     classes: Classes, first: Ints, last: Ints, lam: float, mu: float, least: Floats, widest: float
 ) -> tuple[Ints, Ints, Ints, Floats]:
@@ -351,7 +351,7 @@ def _near(
     return begin, best, near, reduced
 
 
-@kernel
+@part
 def _first_gap(reduced: Floats) -> float:
     """A gap that admits a few values besides the best."""
     smallest = np.empty(_FIRST_VALUES)
@@ -370,7 +370,7 @@ def _first_gap(reduced: Floats) -> float:
     return gap
 
 
-@kernel
+@part
 def _in_order(near: Near, gap: float) -> tuple[Ints, int]:
     """The classes in the order of the search, and how many of these have no choice within the gap (not all).
 
@@ -392,7 +392,7 @@ def _in_order(near: Near, gap: float) -> tuple[Ints, int]:
     return order, min(fixed, n - 1)
 
 
-@kernel
+@part
 def _choices(classes: Classes, near: Near, gap: float, order: Ints, choices: Choices) -> tuple[Ints, int]:
     """The multisets of values of each class whose reduced costs sum to at most the gap, as layers, the cheapest first.
 
@@ -452,7 +452,7 @@ def _choices(classes: Classes, near: Near, gap: float, order: Ints, choices: Cho
     return layer_start, number
 
 
-@kernel
+@part
 def _extend(
     layers: labels.Layers,
     completions: labels.Completions,
@@ -506,7 +506,7 @@ def _extend(
     return number, found, work
 
 
-@kernel
+@part
 def _keep(
     completions: labels.Completions, task: labels.Task, layer: int, number: int, limit: float, end: int, reached: Labels
 ) -> int:
@@ -562,7 +562,7 @@ def _keep(
     return end
 
 
-@kernel
+@part
 def _search(
     layers: labels.Layers,
     completions: labels.Completions,
@@ -611,7 +611,7 @@ def _search(
     return label[OBJECTIVE, end - 1], label[COST, end - 1], label[EXTRA, end - 1], found, work
 
 
-@kernel
+@part
 def _hold_known(classes: Classes, held: Flags) -> float:
     """Hold the values of the known counts. Returns their objective."""
     start, low, known, begin, member = classes.start, classes.low, classes.known, classes.begin, classes.member
@@ -625,7 +625,7 @@ def _hold_known(classes: Classes, held: Flags) -> float:
     return objective
 
 
-@kernel
+@part
 def _figures(classes: Classes, counts: Ints) -> tuple[float, float]:
     """The sums of the quality terms and of the objective, bin by bin, as `terms.total` adds them up."""
     start, low, f, g, class_of = classes.start, classes.low, classes.f, classes.g, classes.class_of
@@ -638,7 +638,7 @@ def _figures(classes: Classes, counts: Ints) -> tuple[float, float]:
     return cost, objective
 
 
-@kernel
+@part
 def _fix(classes: Classes, near: Near, order: Ints, fixed: int, counts: Ints) -> tuple[int, float, float]:
     """Give the classes that come first in the order their best value. Returns their size, cost and objective."""
     start, low, f, g, begin, member = classes.start, classes.low, classes.f, classes.g, classes.begin, classes.member
@@ -656,7 +656,7 @@ def _fix(classes: Classes, near: Near, order: Ints, fixed: int, counts: Ints) ->
     return size, cost, objective
 
 
-@kernel
+@part
 def _take(classes: Classes, near: Near, order: Ints, chosen: Ints, choices: Choices, counts: Ints) -> None:
     """Give the other classes what was chosen: larger counts to the names that sort first, as in `exact.ordered`."""
     start, low, begin, member = classes.start, classes.low, classes.begin, classes.member
@@ -670,7 +670,7 @@ def _take(classes: Classes, near: Near, order: Ints, chosen: Ints, choices: Choi
                 to += 1
 
 
-@kernel
+@part
 def _optimum(
     limited: Limited,
     classes: Classes,

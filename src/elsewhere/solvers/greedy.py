@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elsewhere.kernels.jit import kernel
+from elsewhere.kernels.jit import kernel, part
 from elsewhere.model.arrays import Flags, Floats, Indices, Ints
 
 # Gains below this share of the terms that they are differences of count as rounding. Otherwise moves whose gains cancel
@@ -62,19 +62,19 @@ def beginning(x: Ints, remaining: float) -> Climb:
     return Climb(x.copy(), np.ones(n, np.bool_), ratio, counts, np.zeros(n, np.int64), remaining, 0, -1, False)
 
 
-@kernel
+@part
 def _is_source(x: int, target: float, avoid: bool, low: int) -> bool:
     if avoid:
         return low < x and x <= target
     return x > target
 
 
-@kernel
+@part
 def _is_destination(x: int, target: float, avoid: bool) -> bool:
     return x >= target if avoid else x < target
 
 
-@kernel
+@part
 def _greatest(ratios: Floats) -> int:
     """The index of the greatest ratio, the first of equals."""
     at = 0
@@ -84,13 +84,13 @@ def _greatest(ratios: Floats) -> int:
     return at
 
 
-@kernel
+@part
 def _loss(at_i: int, at_j: int, k: int, q: Floats) -> float:
     """The quality loss of moving k counts between two bins at these indices of the tables."""
     return float((q[at_i - k] - q[at_i]) + (q[at_j + k] - q[at_j]))
 
 
-@kernel
+@part
 def _consider(
     at_i: int, least_i: int, at_j: int, most_j: int, p: Floats, q: Floats, sign: float, remaining: float, convex: bool
 ) -> tuple[float, int, int]:
@@ -134,17 +134,21 @@ def climb(bins: Bins, so_far: Climb, work: int) -> tuple[float, int, int, bool]:
     place = start[:-1] + x - low
     source = np.zeros(n, np.bool_)
     destination = np.zeros(n, np.bool_)
-    everywhere = np.arange(n)
+    touched = np.empty(n, np.int64)
     while work > 0:
+        number = 0
         for b in range(n):
+            if changed[b]:
+                touched[number] = b
+                number += 1
             away = bins.avoid and not (bins.virtual and b == n - 1)
             source[b] = _is_source(x[b], target[b], away, low[b])
             destination[b] = _is_destination(x[b], target[b], away)
-        touched = np.flatnonzero(changed)
         while i < n and work > 0:
             if source[i]:
                 anew = changed[i] or changed[to[i]]
-                for j in everywhere if changed[i] else touched:
+                for at in range(n if changed[i] else number):
+                    j = at if changed[i] else touched[at]
                     ratio[i, j] = 0.0
                     if destination[j] and i != j:
                         ratio[i, j], counts[i, j], tried = _consider(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from elsewhere.kernels.jit import kernel
+from elsewhere.kernels.jit import kernel, part
 from elsewhere.model.arrays import Ints
 
 
@@ -60,7 +60,7 @@ def group(r: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints, Ints]:
     return member, first[:groups].copy(), copies[:groups].copy()
 
 
-@kernel
+@part
 def _slot(r: int, low: int, high: int, slots: int) -> int:
     mixed = ((r * 31 + low) * 31 + high) * 0x9E3779B97F4A7C1
     return (mixed ^ (mixed >> 29)) & (slots - 1)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from elsewhere.kernels.jit import kernel
+from elsewhere.kernels.jit import part
 from elsewhere.model.arrays import Floats, Ints
 
 # Rows of a layer's labels.
@@ -34,7 +34,7 @@ class Tests(NamedTuple):
     rest: float
 
 
-@kernel
+@part
 def is_dropped(objective: float, cost: float, least: float, limit: float, tests: Tests) -> bool:
     """Whether a label is no better than one that costs no more, or cannot lead to a solution below the limit."""
     return (
@@ -44,7 +44,7 @@ def is_dropped(objective: float, cost: float, least: float, limit: float, tests:
     )
 
 
-@kernel
+@part
 def promising(
     label: Floats, k: int, stop: int, g: float, f: float, before: float, least: float, limit: float, tests: Tests
 ) -> tuple[int, bool]:
@@ -68,7 +68,7 @@ def promising(
     return stop, False
 
 
-@kernel
+@part
 def settle(key: Floats, head: Ints, stop: Ints, entry: Ints, lists: int, at: int) -> None:
     """Move list `at` down the queue until its next label, by cost and then objective, comes after its parent's."""
     while 2 * at + 1 < lists:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from elsewhere.kernels.jit import items, kernel_over
+from elsewhere.kernels.jit import items, kernel_over, part
 from elsewhere.model.arrays import Floats, Indices, Ints, Number
 from elsewhere.solvers import label_queue
 from elsewhere.solvers.label_queue import BOUND, COST_SO_FAR, OBJECTIVE_SO_FAR, SAME, is_dropped, promising, settle
@@ -183,11 +183,14 @@ def select(
     return new_start, value, table, passed
 
 
-@kernel
+@part
 def wider(table: NDArray[Number], columns: int) -> NDArray[Number]:
     """The same rows with room for more columns."""
     wide = np.empty((table.shape[0], columns), table.dtype)
-    wide[:, : table.shape[1]] = table
+    into, old = items(wide), items(table)
+    for row in range(table.shape[0]):
+        for column in range(table.shape[1]):
+            into[row, column] = old[row, column]
     return wide
 
 
@@ -307,7 +310,7 @@ def prefix_tree(value: Ints) -> Forbidden:
     return Forbidden(node, value)
 
 
-@kernel
+@part
 def _follow(nodes: Ints, values: Ints, layer: int, node: int, value: int) -> int:
     """The node of the forbidden histograms' prefix tree that `value` leads to, or -1 when it leaves the tree."""
     for k in range(nodes.shape[1]):
@@ -395,7 +398,8 @@ def advance(
                 settle(key, head, stop, entry, lists, k)
             work -= 1 + start[layer + 1] - start[layer]
             least = math.inf
-            before[:] = best
+            for field in range(len(best)):
+                before[field] = best[field]
             while lists > 0 and not tied:
                 cost, objective, parent, e = key[0, 0], key[1, 0], head[0], entry[0]
                 work -= 1
@@ -445,7 +449,8 @@ def advance(
             whole = tied
             if tied:
                 count = new_offset[bucket]
-                best[:] = before
+                for field in range(len(best)):
+                    best[field] = before[field]
                 continue
             bucket += 1
             new_offset[bucket] = count

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elsewhere.kernels.jit import items, kernel_over
+from elsewhere.kernels.jit import items, kernel_over, part
 from elsewhere.model.arrays import Floats, Ints
 from elsewhere.model.distances import Distance
 from elsewhere.model.problem import Problem
@@ -127,13 +127,13 @@ class Bins(NamedTuple):
     size: Ints
 
 
-@kernel
+@part
 def _noise(objective: float) -> float:
     """The rounding error of sums near an objective, as in `knapsack`."""
     return 1e-14 + 1e-13 * abs(objective)
 
 
-@kernel
+@part
 def numpy_sum(x: Floats) -> float:
     """The sum, equal to NumPy's to the last bit: more than 128 numbers are halved, others are added in eights."""
     end = np.empty(64, np.int64)
@@ -173,7 +173,7 @@ def numpy_sum(x: Floats) -> float:
         end[depth] = end[depth - 1]
 
 
-@kernel
+@part
 def sort(order: Ints, key: Floats) -> None:
     """Sort bin numbers by their keys in ascending order; the sort is stable."""
     n = len(order)
@@ -197,7 +197,7 @@ def sort(order: Ints, key: Floats) -> None:
         width *= 2
 
 
-@kernel
+@part
 def _order_ties(original: Ints, reference: Floats, lower: Ints, upper: Ints, counts: Ints) -> None:
     """Among bins that differ only in their position, put larger counts first, as in `exact.ordered`."""
     n = len(counts)
@@ -242,7 +242,7 @@ def _order_ties(original: Ints, reference: Floats, lower: Ints, upper: Ints, cou
         begin = end
 
 
-@kernel
+@part
 def _start(
     q_kind: int, reference: Floats, original: Ints, lower: Ints, upper: Ints, size: int, q_size: float
 ) -> tuple[Ints, float]:
@@ -279,7 +279,7 @@ def _start(
     return counts, terms.total(q_kind, reference, counts, q_size, float(size)) / (1.0 - 1e-9)
 
 
-@kernel
+@part
 def _drowns(start: Ints, f: Floats, objective: float) -> bool:
     """Whether very bad values have rounding errors that matter. `exact._sharpened` handles this case."""
     sum_ = 0.0
@@ -292,7 +292,7 @@ def _drowns(start: Ints, f: Floats, objective: float) -> bool:
     return 1.01 * _EPSILON * sum_ > 1e-12 * (1.0 + abs(objective))
 
 
-@kernel
+@part
 def _span(start: Ints, reduced: Floats, g: Floats, lam: float, budget: float) -> float:
     """An upper bound on how far any choice within the budget is above the dual bound, as in `knapsack`."""
     start, reduced, g = items(start), items(reduced), items(g)
@@ -309,7 +309,7 @@ def _span(start: Ints, reduced: Floats, g: Floats, lam: float, budget: float) ->
     return span + lam * (budget - numpy_sum(least)) if lam > 0.0 else span
 
 
-@kernel
+@part
 def _pass_fixed(
     f: Floats, g: Floats, passed: Floats, task: labels.Task, where: Ints, table: Floats, entries: Ints, best: Floats
 ) -> tuple[bool, float, float]:
@@ -349,7 +349,7 @@ def _pass_fixed(
     return True, cost, objective
 
 
-@kernel
+@part
 def _search(
     asked: Targeting, budget: float, start: Ints, low: Ints, f: Floats, g: Floats, size: int, known: Ints
 ) -> tuple[bool, Ints, float, float, float, float]:
@@ -436,7 +436,7 @@ def _search(
     return done and found <= bound + _noise(found), counts, found, dual_bound, lam, mu
 
 
-@kernel
+@part
 def _tabulate(
     asked: Targeting, reference: Floats, target: Floats, start: Ints, low: Ints, sizes: tuple[float, float, float]
 ) -> tuple[Floats, Floats]:
@@ -459,7 +459,7 @@ def _tabulate(
     return f[:length], g[:length]
 
 
-@kernel
+@part
 def _ranges(
     asked: Targeting, budget: float, reference: Floats, lower: Ints, upper: Ints, q_size: float, x_size: float
 ) -> tuple[Ints, Ints]:

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from elsewhere.kernels.jit import kernel
+from elsewhere.kernels.jit import kernel, part
 from elsewhere.model.arrays import Flags, Floats, Ints
 
 #: Distances of shares that are never infinite, by number.
@@ -50,7 +50,7 @@ def bounds(
     return found
 
 
-@kernel
+@part
 def _bound(
     kind: int, offset: Ints, place: Ints, count: Ints, closed: Flags, u: int, v: int,
     size: Floats, lost: Floats, limit: float,
@@ -107,7 +107,7 @@ def joined(
     return _joined(offset, place, count, closed, held, u, v)
 
 
-@kernel
+@part
 def _joined(
     offset: Ints, place: Ints, count: Ints, closed: Flags, held: Flags, u: int, v: int
 ) -> tuple[Ints, Floats, Floats, Ints, int]:
@@ -183,7 +183,7 @@ def losses(kind: int, a: Floats, c: Floats, counts: Ints) -> tuple[float, float]
     return loss_a, loss_c
 
 
-@kernel
+@part
 def _start(a: Floats, c: Floats, most: Ints, size: int) -> Ints:
     """Counts between the two histories, rounded down."""
     counts, total = np.zeros(len(a), np.int64), 0.0
@@ -196,7 +196,7 @@ def _start(a: Floats, c: Floats, most: Ints, size: int) -> Ints:
     return counts
 
 
-@kernel
+@part
 def _fill(kind: int, a: Floats, c: Floats, most: Ints, size: int, weight: float, counts: Ints) -> bool:
     """Place the rest of the size, then move visits to where they cost less until no move helps; in place.
 
@@ -235,7 +235,7 @@ def _fill(kind: int, a: Floats, c: Floats, most: Ints, size: int, weight: float,
     return bool(left == 0)
 
 
-@kernel
+@part
 def _steps(
     kind: int, a: Floats, c: Floats, most: Ints, size: int, weight: float, counts: Ints, step: int, i: int,
     up: Floats, down: Floats,
@@ -252,7 +252,7 @@ def _steps(
         down[i] = here - weight * _term(kind, a[i], y) - (1.0 - weight) * _term(kind, c[i], y)
 
 
-@kernel
+@part
 def _term(kind: int, a: float, b: float) -> float:
     if kind == 1:
         return abs(a - b)

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from elsewhere.kernels.jit import items, kernel
+from elsewhere.kernels.jit import items, kernel, part
 from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.problem import ROOM
 
@@ -27,7 +27,7 @@ _LOOKS = 1 << 9
 _SLOTS = 64
 
 
-@kernel
+@part
 def term(kind: int, r: float, x: float, r_size: float, x_size: float) -> float:
     """Distance of a bin with count x out of x_size from the reference count r out of r_size."""
     if kind == SQUARED_L2:
@@ -58,7 +58,7 @@ def term(kind: int, r: float, x: float, r_size: float, x_size: float) -> float:
     return _HALF_PER_LN2 * (a * math.log(2.0 * a / (a + b)) + b * math.log(2.0 * b / (a + b)))
 
 
-@kernel
+@part
 def marginal(kind: int, r: float, x: float, r_size: float, x_size: float) -> float:
     """The cost of one more count: term(x + 1) - term(x), both of which are finite.
 
@@ -89,7 +89,7 @@ def marginal(kind: int, r: float, x: float, r_size: float, x_size: float) -> flo
     return _HALF_PER_LN2 * (whole + b * math.log1p(one / b) if x > 0.0 else whole)
 
 
-@kernel
+@part
 def _count_at(kind: int, r: float, x: int, low: int, high: int, r_size: float, x_size: float, price: float) -> int:
     """The largest count in low..high whose last unit costs at most `price`, searched from x outwards."""
     step = 1
@@ -114,7 +114,7 @@ def _count_at(kind: int, r: float, x: int, low: int, high: int, r_size: float, x
     return low
 
 
-@kernel
+@part
 def _precedes(a: int, b: int, cost: Floats, added: Ints) -> bool:
     """The greedy order of groups: cost of the next count, then counts added so far, then position."""
     if cost[a] != cost[b]:
@@ -124,7 +124,7 @@ def _precedes(a: int, b: int, cost: Floats, added: Ints) -> bool:
     return a < b
 
 
-@kernel
+@part
 def _sift_down(heap: Ints, length: int, at: int, cost: Floats, added: Ints) -> None:
     item = heap[at]
     while 2 * at + 1 < length:
@@ -138,7 +138,7 @@ def _sift_down(heap: Ints, length: int, at: int, cost: Floats, added: Ints) -> N
     heap[at] = item
 
 
-@kernel
+@part
 def _sift_up(heap: Ints, at: int, cost: Floats, added: Ints) -> None:
     item = heap[at]
     while at > 0 and _precedes(item, heap[(at - 1) // 2], cost, added):
@@ -147,7 +147,7 @@ def _sift_up(heap: Ints, at: int, cost: Floats, added: Ints) -> None:
     heap[at] = item
 
 
-@kernel
+@part
 def _bulk(kind: int, r: Floats, low: Ints, high: Ints, copies: Ints, r_size: float, x_size: float, total: int) -> Ints:
     """A prefix of the greedy order that leaves few single steps, about two per group.
 
@@ -296,7 +296,7 @@ def allocate(
     return x, tied[:0], 0, price
 
 
-@kernel
+@part
 def _furthest(kind: int, r: float, x: int, end: int, r_size: float, x_size: float, room: float) -> int:
     """The count furthest from x towards `end` whose term is at most `room`; x itself is assumed to fit."""
     way = 1 if end >= x else -1
@@ -383,7 +383,8 @@ def ranges(
     best = np.empty(n, np.int64)
     least = np.empty(n)
     alike = np.empty(n, np.int64)  # an earlier bin with the same result, or the bin itself
-    latest = np.full(_SLOTS, -1)
+    latest = np.empty(_SLOTS, np.int64)
+    latest[:] = -1
     for i in range(n):
         slot = int(r[i]) % _SLOTS
         j = latest[slot]
@@ -398,7 +399,10 @@ def ranges(
         cost_above = term(kind, r[i], float(above), r_size, x_size)
         best[i] = below if cost_below <= cost_above else above
         least[i] = weight[i] * min(cost_below, cost_above) if weight[i] > 0.0 else 0.0
-    spare = budget - least.sum() + ROOM * (1.0 + abs(budget))
+    sum_ = 0.0
+    for i in range(n):
+        sum_ += least[i]
+    spare = budget - sum_ + ROOM * (1.0 + abs(budget))
     new_low = np.empty(n, np.int64)
     number = np.empty(n, np.int64)
     for i in range(n):
@@ -419,9 +423,16 @@ def fill(
 
     Bin i has the values low[i], low[i] + 1, ... at start[i]..start[i + 1].
     """
-    latest = np.full(_SLOTS, -1)
-    i = np.searchsorted(start, first, side="right") - 1
+    latest = np.empty(_SLOTS, np.int64)
+    latest[:] = -1
     r, low, start, table = items(r), items(low), items(start), items(table)
+    i, after = 0, len(r)
+    while after - i > 1:
+        middle = (i + after) // 2
+        if start[middle] <= first:
+            i = middle
+        else:
+            after = middle
     while i < len(r) and start[i] < last:
         number, is_whole = start[i + 1] - start[i], first <= start[i] and start[i + 1] <= last
         slot = (low[i] % _SLOTS + 7 * (number % _SLOTS)) % _SLOTS
@@ -462,7 +473,7 @@ _BENT, _CONVEX, _CONCAVE = range(3)
 _Share: TypeAlias = tuple[int, float, float, int, float, float, float, float, float, float]
 
 
-@kernel
+@part
 def _share(of: _Share, x: int) -> float:
     """sign * p(x) + lam * q(x) - mu * x."""
     p_kind, p_r, p_size, q_kind, q_r, q_size, x_size, sign, lam, mu = of
@@ -470,7 +481,7 @@ def _share(of: _Share, x: int) -> float:
     return float(cost + sign * term(p_kind, p_r, float(x), p_size, x_size))
 
 
-@kernel
+@part
 def _curvature(kind: int, r: float, x: float, r_size: float, x_size: float) -> float:
     """The second derivative of a term at x, without the kink of `variational`; it never increases with x."""
     if kind == SQUARED_L2:
@@ -490,12 +501,12 @@ def _curvature(kind: int, r: float, x: float, r_size: float, x_size: float) -> f
     return _HALF_PER_LN2 * a / (b * (a + b)) / x_size / x_size
 
 
-@kernel
+@part
 def _kinked(kind: int, r: float, a: int, b: int, r_size: float, x_size: float) -> bool:
     return kind == VARIATIONAL and a < r * (x_size / r_size) < b
 
 
-@kernel
+@part
 def _shape(of: _Share, a: int, b: int) -> int:
     """The shape of the share over the counts a..b."""
     p_kind, p_r, p_size, q_kind, q_r, q_size, x_size, sign, lam, _ = of
@@ -514,7 +525,7 @@ def _shape(of: _Share, a: int, b: int) -> int:
     return _BENT
 
 
-@kernel
+@part
 def _first_rise(of: _Share, p_weight: float, q_weight: float, mu: float, low: int, high: int) -> int:
     """Where the convex function p_weight * p(x) + q_weight * q(x) - mu * x is least in low..high."""
     p_kind, p_r, p_size, q_kind, q_r, q_size, x_size, _, _, _ = of
@@ -532,7 +543,7 @@ def _first_rise(of: _Share, p_weight: float, q_weight: float, mu: float, low: in
     return low
 
 
-@kernel
+@part
 def _lowest(of: _Share, a: int, b: int) -> int:
     """Where a share that is convex over a..b is least."""
     p_kind, p_r, p_size, q_kind, q_r, q_size, _, sign, lam, mu = of
@@ -541,7 +552,7 @@ def _lowest(of: _Share, a: int, b: int) -> int:
     return _first_rise(of, sign, lam, mu, a, b)
 
 
-@kernel
+@part
 def _highest(of: _Share, a: int, b: int) -> int:
     """Where a share that is concave over a..b is greatest."""
     p_kind, p_r, p_size, q_kind, q_r, q_size, _, sign, lam, mu = of
@@ -550,7 +561,7 @@ def _highest(of: _Share, a: int, b: int) -> int:
     return _first_rise(of, -sign, -lam, -mu, a, b)
 
 
-@kernel
+@part
 def _cut(of: _Share, a: int, b: int) -> tuple[int, float]:
     """Where to cut a range over which the share of avoid is neither convex nor concave, and a lower bound on the share.
 
@@ -627,7 +638,7 @@ def least_reduced(terms: Lagrangian, low: Ints, high: Ints, first: int, work: in
     return i
 
 
-@kernel
+@part
 def _edge(of: _Share, inside: int, outside: int, limit: float) -> int:
     """The count furthest from `inside` towards `outside` up to which the share is within the limit."""
     if _share(of, outside) <= limit:
@@ -641,7 +652,7 @@ def _edge(of: _Share, inside: int, outside: int, limit: float) -> int:
     return inside
 
 
-@kernel
+@part
 def _join(i: int, first: int, last: int, begin: Ints, end: Ints, hole_begin: Ints, hole_end: Ints) -> None:
     """Add the counts first..last of bin i to those before them."""
     if end[i] >= begin[i] and first - end[i] > hole_end[i] - hole_begin[i]:
@@ -744,7 +755,7 @@ class Greedy(NamedTuple):
     who: Ints
 
 
-@kernel
+@part
 def _play(a: int, b: int, into: int, cost: Floats, who: Ints, added: Ints) -> None:
     """Put the winner of two indices into a third: least cost, then fewest counts added so far, then first bin."""
     first, second = who[a], who[b]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elsewhere.kernels.jit import kernel
+from elsewhere.kernels.jit import kernel, part
 from elsewhere.model.arrays import Floats, Ints
 
 #: Pairs of labels to try for one value, per label that it may keep.
@@ -59,7 +59,7 @@ def totals(left: Ints, right: Ints, counts: Ints) -> Ints:
     return values
 
 
-@kernel
+@part
 def _envelope(value: Floats, objective: Floats, cost: Floats, hull: Ints) -> None:
     """Replace a function by its lower convex envelope, together with the two parts of its values.
 
@@ -277,7 +277,7 @@ class Candidates(NamedTuple):
     towards: Ints
 
 
-@kernel
+@part
 def _thin(candidates: Candidates, number: int, multiplier: float, width: int) -> tuple[int, float]:
     """Keep candidates that no other dominates, sorted by rank; return how many, and the least rank dropped.
 
@@ -317,7 +317,7 @@ def _thin(candidates: Candidates, number: int, multiplier: float, width: int) ->
     return kept, dropped
 
 
-@kernel
+@part
 def _combine(
     labels: Labels, at_left: int, at_right: int, splits: int, most_rank: float, most_cost: float, multiplier: float,
     candidates: Candidates, width: int,

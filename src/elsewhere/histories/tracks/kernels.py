@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 
-from elsewhere.kernels.jit import kernel
+from elsewhere.kernels.jit import kernel, part
 from elsewhere.model.arrays import Floats, Ints
 
 #: The mean radius of the earth in metres.
 EARTH = 6_371_000.0
 
 
-@kernel
+@part
 def distance(latitude: float, longitude: float, other_latitude: float, other_longitude: float) -> float:
     """Metres along the sphere between two positions in degrees (haversine)."""
     first, second = math.radians(latitude), math.radians(other_latitude)
@@ -97,7 +97,7 @@ def connect(cells: Ints, starts: Ints, positions: Floats, reach: float) -> Ints:
     return parent
 
 
-@kernel
+@part
 def _find(cells: Ints, x: int, y: int, z: int) -> int:
     """The number of a cell, or -1."""
     low, high = 0, len(cells)
@@ -113,7 +113,7 @@ def _find(cells: Ints, x: int, y: int, z: int) -> int:
     return -1
 
 
-@kernel
+@part
 def _root(parent: Ints, cell: int) -> int:
     while parent[cell] != cell:
         parent[cell] = parent[parent[cell]]
@@ -121,7 +121,7 @@ def _root(parent: Ints, cell: int) -> int:
     return cell
 
 
-@kernel
+@part
 def _touch(starts: Ints, positions: Floats, cell: int, other: int, reach: float) -> bool:
     for one in range(starts[cell], starts[cell + 1]):
         for two in range(starts[other], starts[other + 1]):
