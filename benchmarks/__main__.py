@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime
 import os
 import platform
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -75,6 +76,8 @@ def _bytecode() -> Iterator[None]:
     """
     with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, PYTHONPYCACHEPREFIX=folder):
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        imports = "import elsewhere.cli, elsewhere.preload, elsewhere.engines.local.batch"
+        subprocess.run([sys.executable, "-c", imports], check=True)  # writes most of the bytecode
         yield
 
 

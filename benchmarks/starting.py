@@ -46,7 +46,9 @@ def measure() -> Iterator[Row]:
                           duration(taken), f"{duration(bare)} (NumPy alone)", f"{taken / bare:.1f}", "<= 4",
                           taken / bare <= 4)  # fmt: skip
         os.close(lock)
-        compiling = _processor_time("-c", "import elsewhere.preload", NUMBA_CACHE_DIR=cache("all"))
+        Path(cache("all")).mkdir()
+        fill = "from elsewhere.kernels.first_answers import fill_cache; fill_cache()"
+        compiling = _processor_time("-c", fill, NUMBA_CACHE_DIR=cache("all"))
         loading = _processor_time("-c", "import elsewhere.preload", NUMBA_CACHE_DIR=cache("all"))
     yield Row("compiling all solvers, once on a machine, processor time", duration(compiling), "", "", "< 15 s",
               compiling < 15)  # fmt: skip

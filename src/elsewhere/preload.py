@@ -1,6 +1,5 @@
 """Importing this module asks one question of each kind, which compiles and loads the solvers."""
 
-import gc
 from contextlib import suppress
 
 from elsewhere.kernels.first_answers import compile_at_once
@@ -12,18 +11,11 @@ _HISTORY, _TARGET = {"a": 7, "b": 2, "c": 3}, {"a": 3, "d": 4}
 _LONG = {"a": 200_000, "b": 100_000, "c": 50_000}
 
 compile_at_once()
-# The compiler keeps most of its many objects. Looking for garbage among them would take a tenth of the time.
-_collects_garbage = gc.isenabled()
-gc.disable()
-try:
-    hide(_HISTORY, ["c"])
-    frontier(_HISTORY, _TARGET, [0.1, 0.2])
-    avoid(_HISTORY, _TARGET, 0.05)
-    for _verb in (resemble, avoid):
-        _verb(_HISTORY, _TARGET, 0.05, method="heuristic")
-        _verb(_LONG, _TARGET, 0.05)
-    with suppress(PrivacyNotMet):
-        resemble(_HISTORY, _TARGET, 0.05, max_distance=0.01)
-finally:
-    if _collects_garbage:
-        gc.enable()
+hide(_HISTORY, ["c"])
+frontier(_HISTORY, _TARGET, [0.1, 0.2])
+avoid(_HISTORY, _TARGET, 0.05)
+for _verb in (resemble, avoid):
+    _verb(_HISTORY, _TARGET, 0.05, method="heuristic")
+    _verb(_LONG, _TARGET, 0.05)
+with suppress(PrivacyNotMet):
+    resemble(_HISTORY, _TARGET, 0.05, max_distance=0.01)
