@@ -76,8 +76,9 @@ def _bytecode() -> Iterator[None]:
     """
     with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, PYTHONPYCACHEPREFIX=folder):
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-        imports = "import elsewhere.cli, elsewhere.preload, elsewhere.engines.local.batch"
-        subprocess.run([sys.executable, "-c", imports], check=True)  # writes most of the bytecode
+        imports = "import elsewhere.cli, elsewhere.engines.local.batch, elsewhere.preload, numba, numpy"
+        compiles = "numba.njit(lambda x: x.sum())(numpy.zeros(1))"
+        subprocess.run([sys.executable, "-c", f"{imports}; {compiles}"], check=True)  # writes most bytecode
         yield
 
 

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from elsewhere.kernels.cancellation import cancellable, check_cancelled
 from elsewhere.kernels.jit import interpreting, is_interpreting
@@ -101,11 +101,15 @@ def compile_in_background(awaited: bool = False) -> None:
             compile_at_once()
 
 
-def fill_cache() -> None:
-    """Compile everything into the cache on disk; if another process is doing so, wait until it has ended."""
+def fill_cache() -> NoReturn:
+    """Compile everything into the cache on disk, and end this process.
+
+    If another process is compiling, wait until it has ended.
+    """
     if _is_first():
         gc.disable()  # the compiler keeps most of its many objects, and looking for garbage takes a tenth of the time
         import_module(f"{__name__.partition('.')[0]}.preload")
+    os._exit(0)  # taking the compiler's modules apart takes a second
 
 
 def _is_first() -> bool:
