@@ -25,10 +25,10 @@ from elsewhere.histories import read
 from elsewhere.histories.tracks.points import Points
 from elsewhere.histories.tracks.stays import find_stays, same_place
 from elsewhere.kernels import first_answers
-from elsewhere.kernels.cancellation import check_cancelled
+from elsewhere.kernels.cancellation import cancellable, check_cancelled
 from elsewhere.kernels.jit import Kernel, Part, interpreting, is_interpreting
 from elsewhere.model.keys import Key
-from elsewhere.solvers import pairs
+from elsewhere.solvers import labels, pairs
 
 SAMPLES = Path(ew.__file__).parent / "data" / "samples"
 
@@ -130,6 +130,29 @@ def test_a_question_that_takes_too_long_is_compiled_for_after_all(monkeypatch: p
     assert (ways, begun) == ([True, False], [True])
     assert first_answers.soonest(answer, is_small=False) == "answer"
     assert ways[2:] == [False]
+
+
+def test_an_interpreted_search_checks_the_clock_before_much_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sums in the completions of this question took eight seconds before the first check."""
+    work = []
+    complete = labels.complete.function  # type: ignore[attr-defined]
+
+    def recorded(*args: Any) -> Any:
+        work.append(args[4])
+        return complete(*args)
+
+    def stop() -> None:
+        if work:
+            raise TimeoutError
+
+    monkeypatch.setattr(labels.complete, "function", recorded)
+    weights = 1.0 / np.arange(1, 101)
+    counts = (1 + np.random.default_rng(2).multinomial(1_900, weights / weights.sum())).tolist()
+    history = {f"{at:03}": count for at, count in enumerate(counts)}
+    target = dict(zip(history, reversed(counts), strict=True))
+    with pytest.raises(TimeoutError), interpreting(), cancellable(stop):
+        ew.avoid(history, target, 0.005, privacy="neyman")
+    assert sum(work) <= 300_000
 
 
 def test_small_commands_do_not_load_the_compiler(tmp_path: Path) -> None:

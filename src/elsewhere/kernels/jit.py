@@ -65,6 +65,14 @@ def is_interpreting() -> bool:
     return _this_thread.interpreting
 
 
+def per_call(work: int, share: int = 100) -> int:
+    """How much work a call of a kernel may do before the clock is checked: if it is interpreted, one of `share` parts.
+
+    Without this, a question that looked small could be interpreted for many seconds.
+    """
+    return work // share if is_interpreting() else work
+
+
 class Kernel:
     """A function that is compiled when it is first called, unless it is interpreted."""
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from elsewhere.kernels.cancellation import check_cancelled
-from elsewhere.kernels.jit import is_interpreting, items, kernel_over, part
+from elsewhere.kernels.jit import is_interpreting, items, kernel_over, part, per_call
 from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.problem import ROOM, Problem
 from elsewhere.solvers import dual, label_queue, labels, one_call, terms
@@ -160,7 +160,7 @@ def attempts(problem: Problem, known: Ints, budgets: list[float], limits: Limits
     assert problem.privacy is not None
     unbounded = problem.privacy.distance.unbounded
     most_labels = min(_MOST_LABELS, limits.memory // (LABEL_SHARE * _BYTES_PER_LABEL))
-    limited = Limited(limits.memory, _COMPLETION_WORK, _LABEL_WORK, most_labels)
+    limited = Limited(limits.memory, per_call(_COMPLETION_WORK), per_call(_LABEL_WORK), most_labels)
     counts = np.zeros((len(budgets), len(problem.original)), np.int64)
     reached = np.full((len(budgets), 5), math.nan)
     choices = Choices(

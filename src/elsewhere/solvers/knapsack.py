@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from elsewhere.kernels.cancellation import check_cancelled
+from elsewhere.kernels.jit import per_call
 from elsewhere.model.arrays import Floats, Ints
 from elsewhere.model.errors import InputError
 from elsewhere.solvers import dual, labels
@@ -341,10 +342,11 @@ def _search(
     most = limits.memory // BYTES_PER_COLUMN
     completions = labels.no_completions(n)
     reserve = 0.5 * effort.left
+    completion_work, label_work = per_call(_COMPLETION_WORK), per_call(_LABEL_WORK)
     while completions.layers:
-        completions = labels.Completions(*labels.complete(layers, task.size, gap, most, _COMPLETION_WORK, completions))
+        completions = labels.Completions(*labels.complete(layers, task.size, gap, most, completion_work, completions))
         if completions.layers:
-            effort.spend(_COMPLETION_WORK / _SUMS_PER_LABEL)
+            effort.spend(completion_work / _SUMS_PER_LABEL)
             if effort.left < reserve or limits.passed:
                 return ended
     if completions.where[labels.WIDTH, 0] < 0:
@@ -357,16 +359,16 @@ def _search(
     reached = labels.no_labels(forbidden)
     while reached.layer < n and not effort.spent and not limits.passed:
         reached = labels.Labels(
-            *labels.advance(layers, completions, task, forbidden, width, _LABEL_WORK, reached, layer_at, best)
+            *labels.advance(layers, completions, task, forbidden, width, label_work, reached, layer_at, best)
         )
         if reached.offset[-1] > width and reached.layer < n:
             at = int(layer_at[reached.layer])
             offset, given_up = labels.thin(reached.label, reached.offset, reached.steps, at, width)
             reached = reached._replace(offset=offset)
             best[labels.GIVEN_UP] = min(best[labels.GIVEN_UP], given_up)
-            effort.spend(min(_LABEL_WORK, width * len(layers.value) / n))
+            effort.spend(min(label_work, width * len(layers.value) / n))
         elif reached.layer < n:
-            effort.spend(_LABEL_WORK)
+            effort.spend(label_work)
     counts = None
     if best[labels.LAYER] >= 0:
         counts = np.empty(n, np.int64)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from elsewhere.kernels.jit import items, kernel_over, part
+from elsewhere.kernels.jit import items, kernel_over, part, per_call
 from elsewhere.model.arrays import Floats, Ints
 from elsewhere.model.distances import Distance
 from elsewhere.model.problem import Problem
@@ -37,6 +37,7 @@ _MOST_VALUES = 1 << 16
 _DUAL_WORK = 4_000_000
 _COMPLETION_WORK = 2_000_000
 _LABEL_WORK = 200_000
+_INTERPRETED_SHARE = 10
 # Rows of the results of a call: the sums of the terms, and the numbers of the certificate.
 QUALITY, PRIVACY, DUAL_BOUND, COST_MULTIPLIER, SIZE_MULTIPLIER = range(5)
 # From this many bins on, equal ones are grouped before counts are allocated, which is left to `exact.spread`.
@@ -78,7 +79,7 @@ def targeting(goal: Goal, quality: Distance, privacy: Distance, budget: float, m
     sign = -1.0 if goal == "avoid" else 1.0
     return Targeting(
         KINDS[quality.name], KINDS[privacy.name], sign, privacy.unbounded, budget, memory,
-        _DUAL_WORK, _COMPLETION_WORK, _LABEL_WORK,
+        _DUAL_WORK, per_call(_COMPLETION_WORK, _INTERPRETED_SHARE), per_call(_LABEL_WORK, _INTERPRETED_SHARE),
     )  # fmt: skip
 
 
