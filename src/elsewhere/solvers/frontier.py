@@ -32,6 +32,7 @@ from elsewhere.solvers.one_call import (
     QUALITY,
     SIZE_MULTIPLIER,
     is_plain,
+    noise,
 )
 
 # The most values in the tables and classes. The limits of a point: choices of all classes and how often they take each
@@ -143,12 +144,6 @@ def _tabulated(problem: Problem, known: Ints, budget: float, limits: Limits) -> 
         return None
     f = -f if problem.goal == "avoid" else f
     return Classes(begin, member, class_of, np.diff(begin), start, low, f, g, known)
-
-
-@part
-def _noise(objective: float) -> float:
-    """The rounding error of sums near an objective, as in `knapsack`."""
-    return 1e-14 + 1e-13 * abs(objective)
 
 
 @part
@@ -328,7 +323,7 @@ def _answer(
         held[:] = False
         known = _hold_known(classes, held)
         # Solutions that differ by less are not told apart, neither here nor in `knapsack`.
-        margin = 4.0 * (_noise(bound) + error)
+        margin = 4.0 * (noise(bound) + error)
         task = labels.Task(lam, mu, bound, size, budget, math.inf, margin)
         gap, spent = optimum(limited, classes, first, last, task, least, known, number[GAP], held, choices, counts)
         work -= spent + _WORK_PER_POINT + _WORK_PER_CLASS * len(least) + len(held) // _VALUES_PER_WORK

@@ -129,7 +129,7 @@ class Bins(NamedTuple):
 
 
 @part
-def _noise(objective: float) -> float:
+def noise(objective: float) -> float:
     """The rounding error of sums near an objective, as in `knapsack`."""
     return 1e-14 + 1e-13 * abs(objective)
 
@@ -380,9 +380,9 @@ def _search(
     free = n - fixed
     width = min(FIRST_WIDTH, asked.memory // (LABEL_SHARE * BYTES_PER_LABEL) // n)
     nothing = labels.Forbidden(np.zeros((free + 1, 0), np.int64), np.zeros((free, 0), np.int64))
-    while done and free > 0 and found - bound > _noise(found):
+    while done and free > 0 and found - bound > noise(found):
         gap = min(gap, found - dual_bound)
-        hope = min(found, dual_bound + gap + _noise(dual_bound))
+        hope = min(found, dual_bound + gap + noise(dual_bound))
         layer_start, value, layer_terms, passed = labels.select(start, low, f, g, reduced, gap, order, least)
         values = len(value)
         layers = labels.Layers(
@@ -401,7 +401,7 @@ def _search(
         if where[labels.WIDTH, 0] > 0:
             best = np.zeros(6)
             best[labels.FOUND], best[labels.LAYER], best[labels.GIVEN_UP] = found, -1.0, math.inf
-            task = labels.Task(lam, mu, dual_bound, size, budget, hope, _noise(found))
+            task = labels.Task(lam, mu, dual_bound, size, budget, hope, noise(found))
             alive, cost, objective = _pass_fixed(
                 layer_terms[labels.F, :fixed], layer_terms[labels.G, :fixed], passed, task, where, table, entries, best
             )
@@ -427,14 +427,14 @@ def _search(
                 found = best[labels.FOUND]
             proven = min(hope, found)
         bound = max(bound, min(found, proven))
-        if gap >= found - dual_bound or gap >= _span(start, reduced, g, lam, budget) + 1e3 * _noise(dual_bound):
+        if gap >= found - dual_bound or gap >= _span(start, reduced, g, lam, budget) + 1e3 * noise(dual_bound):
             break
         widest = found - dual_bound
         within = 0
         for e in range(len(reduced)):
             within += reduced[e] <= widest
         gap = widest if within == values else max(gap * GROWTH, 1e-12)
-    return done and found <= bound + _noise(found), counts, found, dual_bound, lam, mu
+    return done and found <= bound + noise(found), counts, found, dual_bound, lam, mu
 
 
 @part
