@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from elsewhere.kernels.jit import items, part
-from elsewhere.model.arrays import Flags, Floats, Ints
+from elsewhere.model.arrays import Floats, Ints
 from elsewhere.solvers import labels
 from elsewhere.solvers.knapsack import BYTES_PER_COLUMN
 from elsewhere.solvers.one_call import sort
@@ -428,14 +428,12 @@ def optimum(
     least: Floats,
     found: float,
     gap: float,
-    held: Flags,
     choices: Choices,
     counts: Ints,
 ) -> tuple[float, int]:
     """Rounds of label search as in `knapsack`, from a guess of the gap on; a negative one means no guess.
 
-    Puts the optimum into `counts` if it is the only one. Returns its gap, or infinity, and the work done. The values
-    that are near the optimum are then held.
+    Puts the optimum into `counts` if it is the only one. Returns its gap, or infinity, and the work done.
     """
     n, work = len(classes.low), limited.label_work
     budget, edge = task.budget, 1e-14 * (1.0 + abs(task.budget))  # costs this close are not told apart
@@ -452,8 +450,6 @@ def optimum(
         if gap < 0.0:
             gap, widest = _first_gap(reduced), -1.0
             continue
-        for k in range(len(entry)):
-            held[entry[k]] = True
         near = Near(begin, best, entry, reduced)
         order, fixed = _in_order(near, gap)
         free = order[fixed:]

@@ -5,10 +5,17 @@ to at most `budget`. For a cost multiplier lam >= 0 and a size multiplier mu,
 
     D(lam, mu) = sum_i min_x (f_i(x) + lam g_i(x) - mu x) - lam budget + mu size
 
-is a lower bound on the least total objective. D is concave and piecewise linear, so in one dimension its maximum is
-found by intersecting tangents; the two dimensions are nested. Bins with many values are handled by column generation:
-the dual of a few values of each bin is maximised, and one pass over the rest finds the values that it lacks.
-`maximise` does a bounded amount of work per call, so that the caller can check the clock in between.
+is a lower bound on the least total objective. Each choice of values, with the sums F, G and X of objectives, costs and
+values, gives a plane F + lam (G - budget) - mu (X - size), and D is the least of all planes.
+
+Three planes that meet in a highest point bound D from above. The choice that is best for the multipliers of this point
+gives the plane that cuts off most of it. This plane replaces one of the three, until none cuts off anything. That is
+the simplex method with three rows and generated columns (Dantzig and Wolfe), and takes some twenty choices.
+
+Any choice that cuts off the point will do. So each bin first looks around the value that it had before, and at both
+ends of its values. That finds the best value if the bin's sum has one minimum inside. If no such choice cuts off the
+point, all values are looked at. `maximise` does a bounded amount of work per call, so that the caller can check the
+clock in between.
 """
 
 from __future__ import annotations
@@ -19,144 +26,35 @@ from typing import NamedTuple
 import numpy as np
 
 from elsewhere.kernels.jit import items, kernel, part
-from elsewhere.model.arrays import Flags, Floats, Ints
+from elsewhere.model.arrays import Floats, Ints
 
 _CONVERGED = 1e-15
-_STEPS = 200
-# Roughly how many passes over the few values it takes to find their best multipliers.
-_EVALUATIONS = 500
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
-# A cost multiplier beyond this, and this far beyond the first, is not searched for. The bound is still valid without
-# it, only weaker.
-_LARGEST = 1e30
+# The search ends after this many looks at all values, even if the multipliers are not optimal yet.
+_PASSES = 100
+_CHOICES_PER_PASS = 100
+# Cost multipliers up to this many times a first guess are searched, then this many times as large ones, up to the
+# largest. The bound is still valid without larger ones, only weaker.
 _FAR = 1e6
+_LARGEST = 1e30
+# Coefficients of a plane below this are rounding errors.
+_TINY = 1e-13
+# Columns of the planes: 1 for a choice, or 0 for a limit on lam alone; the objective; the cost and the size above the
+# allowed ones. A limit on lam is lam >= 0, with the cost 1, or lam <= the objective, with the cost -1.
+WHOLE, OBJECTIVE, COST, SIZE = range(4)
 
 
-@part
-def _evaluate(start: Ints, value: Ints, f: Floats, g: Floats, lam: float, mu: float) -> tuple[float, float, float]:
-    """The sum of the bins' minima, and the sums of the values and of the costs at the minima."""
-    start, value, f, g = items(start), items(value), items(f), items(g)
-    total = 0.0
-    taken = 0.0  # integers, but their sum may exceed 64 bits
-    cost = 0.0
-    best = best_value = best_cost = 0.0
-    bin_, next_ = 0, start[0]
-    for e in range(len(f)):  # a single loop takes half the time of nested ones
-        x, c = value[e], g[e]
-        reduced = f[e] + lam * c - mu * x
-        if e == next_:
-            total += best
-            taken += best_value
-            cost += best_cost
-            bin_ += 1
-            next_ = start[bin_]
-            best, best_value, best_cost = reduced, x, c
-        elif reduced < best:
-            best, best_value, best_cost = reduced, x, c
-    return total + best, taken + best_value, cost + best_cost
+class Values(NamedTuple):
+    """The values of all bins, each with its objective and cost: bin i has the entries first[i]..last[i] - 1.
 
-
-@part
-def _maximise_mu(
-    start: Ints, value: Ints, f: Floats, g: Floats, size: int, lam: float, mu: float, step: float
-) -> tuple[float, float, float]:
-    """The best mu for a given lam, searched from `mu` in growing steps.
-
-    Returns it with max D + lam budget, and the cost of the mixture of two solutions that has the wanted size. This
-    cost minus the budget is the slope of max_mu D along lam.
+    The values of a bin are sorted. An infinite objective marks a value that is not allowed; each bin has another one.
     """
-    total, taken, cost = _evaluate(start, value, f, g, lam, mu)
-    left, left_dual, left_taken, left_cost = mu, total + mu * size, taken, cost
-    right, right_dual, right_taken, right_cost = left, left_dual, left_taken, left_cost
-    while right_taken < size and step < math.inf:
-        left, left_dual, left_taken, left_cost = right, right_dual, right_taken, right_cost
-        right += step
-        step *= 4.0
-        total, right_taken, right_cost = _evaluate(start, value, f, g, lam, right)
-        right_dual = total + right * size
-    while left_taken > size and step < math.inf:
-        right, right_dual, right_taken, right_cost = left, left_dual, left_taken, left_cost
-        left -= step
-        step *= 4.0
-        total, left_taken, left_cost = _evaluate(start, value, f, g, lam, left)
-        left_dual = total + left * size
-    for _ in range(_STEPS):
-        up, down = float(size - left_taken), float(size - right_taken)
-        if up <= 0.0 or down >= 0.0:
-            break
-        mu = (right_dual - left_dual + up * left - down * right) / (up - down)
-        peak = left_dual + up * (mu - left)
-        if not left < mu < right:
-            break
-        total, taken, cost = _evaluate(start, value, f, g, lam, mu)
-        dual = total + mu * size
-        if taken <= size:
-            left, left_dual, left_taken, left_cost = mu, dual, taken, cost
-        else:
-            right, right_dual, right_taken, right_cost = mu, dual, taken, cost
-        if dual >= peak - _CONVERGED * (1.0 + abs(peak)):
-            break
-    mixed = left_cost
-    if left_taken != size and right_taken > left_taken:
-        mixed += (size - left_taken) / (right_taken - left_taken) * (right_cost - left_cost)
-    if left_taken == size or left_dual >= right_dual:
-        return left, left_dual, mixed
-    return right, right_dual, mixed
 
-
-@kernel
-def maximise_few(
-    start: Ints,
-    value: Ints,
-    f: Floats,
-    g: Floats,
-    size: int,
-    budget: float,
-    lam: float,
-    mu: float,
-    step: float,
-) -> tuple[float, float, float]:
-    """The best lam and mu, searched from the given ones, and D there."""
-    if budget == math.inf:
-        mu, dual, _ = _maximise_mu(start, value, f, g, size, 0.0, mu, step)
-        return 0.0, mu, dual
-    factor = 1.1
-    smallest, largest = lam * 1e-12, max(lam * _FAR, _LARGEST)
-    mu, dual, cost = _maximise_mu(start, value, f, g, size, lam, mu, step)
-    left, left_mu, left_dual, left_cost = lam, mu, dual - lam * budget, cost
-    right, right_mu, right_dual, right_cost = left, left_mu, left_dual, left_cost
-    while right_cost > budget and right < largest:
-        left, left_mu, left_dual, left_cost = right, right_mu, right_dual, right_cost
-        right *= factor
-        factor = min(16.0, factor * factor)
-        right_mu, dual, right_cost = _maximise_mu(start, value, f, g, size, right, right_mu, step * factor)
-        right_dual = dual - right * budget
-    while left_cost < budget and left > 0.0:
-        right, right_mu, right_dual, right_cost = left, left_mu, left_dual, left_cost
-        left = left / factor if left / factor > smallest else 0.0
-        factor = min(16.0, factor * factor)
-        left_mu, dual, left_cost = _maximise_mu(start, value, f, g, size, left, left_mu, step)
-        left_dual = dual - left * budget
-    for _ in range(_STEPS):
-        up, down = left_cost - budget, right_cost - budget
-        if up <= 0.0 or down >= 0.0:
-            break
-        lam = (right_dual - left_dual + up * left - down * right) / (up - down)
-        peak = left_dual + up * (lam - left)
-        if not left < lam < right:
-            break
-        mu = left_mu + (right_mu - left_mu) * (lam - left) / (right - left)
-        mu, dual, cost = _maximise_mu(start, value, f, g, size, lam, mu, step * 0.01)
-        dual -= lam * budget
-        if cost > budget:
-            left, left_mu, left_dual, left_cost = lam, mu, dual, cost
-        else:
-            right, right_mu, right_dual, right_cost = lam, mu, dual, cost
-        if dual >= peak - _CONVERGED * (1.0 + abs(peak)):
-            break
-    if left_dual >= right_dual:
-        return left, left_mu, left_dual
-    return right, right_mu, right_dual
+    first: Ints
+    last: Ints
+    value: Ints
+    f: Floats
+    g: Floats
 
 
 class Ascent(NamedTuple):
@@ -165,127 +63,261 @@ class Ascent(NamedTuple):
     lam: float
     mu: float
     bound: float
-    #: The values in use (none before the first call), their best multipliers, and the step.
-    held: Flags
-    next_lam: float
-    next_mu: float
-    step: float
-    #: Whether the multipliers are optimal.
-    done: bool
+    #: How far rounding may have lowered the bound, and the best entry of each bin for the best multipliers.
+    error: float
+    best: Ints
+    #: Where each bin looks first, and the planes that meet in the highest point. Both are changed in place.
+    near: Ints
+    planes: Floats
+    #: How often all values were looked at; negative if the multipliers are optimal.
+    passes: int
+
+    @property
+    def finished(self) -> bool:
+        """Whether another call would change nothing."""
+        return not 0 <= self.passes < _PASSES
 
 
-def beginning(lam: float, mu: float) -> Ascent:
-    """The state before the first call, with a guess of the multipliers; lam < 0 means no guess."""
-    return Ascent(0.0, 0.0, -math.inf, np.zeros(0, np.bool_), lam, mu, 0.0, False)
+def beginning(near: Ints) -> Ascent:
+    """The state before the first call; each bin looks around these entries first."""
+    return Ascent(0.0, 0.0, -math.inf, 0.0, near.copy(), near.copy(), np.zeros((3, 4)), 0)
+
+
+@part
+def _begin(values: Values, size: int, budget: float, planes: Floats) -> None:
+    """The first planes: the least values of all bins, the greatest ones, and a limit on lam."""
+    first, last, value, f, g = values
+    f_span = g_span = 0.0
+    for row in range(2):
+        planes[row, WHOLE], planes[row, OBJECTIVE], planes[row, COST], planes[row, SIZE] = 1.0, 0.0, -budget, -size
+    for i in range(len(first)):
+        a, b = first[i], last[i] - 1
+        while f[a] == math.inf:
+            a += 1
+        while f[b] == math.inf:
+            b -= 1
+        f_span += abs(f[b] - f[a])
+        g_span += abs(g[b] - g[a])
+        for row in range(2):
+            e = a if row == 0 else b
+            planes[row, OBJECTIVE] += f[e]
+            planes[row, COST] += g[e]
+            planes[row, SIZE] += value[e]
+    planes[2, WHOLE], planes[2, OBJECTIVE], planes[2, COST], planes[2, SIZE] = 0.0, 0.0, 1.0, 0.0
+    if budget == math.inf:
+        planes[0, COST] = planes[1, COST] = -1.0
+    elif planes[1, SIZE] * planes[0, COST] - planes[0, SIZE] * planes[1, COST] > 0.0:  # too expensive in the mean
+        planes[2, COST] = -1.0
+        planes[2, OBJECTIVE] = _FAR * (f_span / g_span if g_span > 0.0 and f_span > 0.0 else 1.0)
+
+
+@part
+def _look_near(values: Values, lam: float, mu: float, near: Ints) -> tuple[float, float, float]:
+    """The objective, the cost and the size of good values for these multipliers, at the ends or near the last ones."""
+    first, last, value, f, g = values
+    first, last, value, f, g, near = items(first), items(last), items(value), items(f), items(g), items(near)
+    objective = cost = taken = 0.0  # sizes are integers, but their sum may exceed 64 bits
+    for i in range(len(first)):
+        a, b, e = first[i], last[i] - 1, near[i]
+        least = f[e] + lam * g[e] - mu * value[e]
+        way = 0
+        for step in (1, -1):
+            while way != -step and a <= e + step <= b:
+                reduced = f[e + step] + lam * g[e + step] - mu * value[e + step]
+                if reduced >= least:
+                    break
+                least, e, way = reduced, e + step, step
+        near[i] = e
+        if f[a] + lam * g[a] - mu * value[a] < least:
+            least, e = f[a] + lam * g[a] - mu * value[a], a
+        if f[b] + lam * g[b] - mu * value[b] < least:
+            e = b
+        objective += f[e]
+        cost += g[e]
+        taken += value[e]
+    return objective, cost, taken
+
+
+@part
+def _look_everywhere(values: Values, lam: float, mu: float, near: Ints) -> tuple[float, float, float, float, float]:
+    """The sum of the bins' minima, of what rounding adds to them, and of objective, cost and size at the minima."""
+    first, last, value, f, g = values
+    first, last, value, f, g, near = items(first), items(last), items(value), items(f), items(g), items(near)
+    total = rounding = objective = cost = taken = 0.0
+    for i in range(len(first)):
+        least = math.inf
+        at = first[i]
+        for e in range(first[i], last[i]):
+            reduced = f[e] + lam * g[e] - mu * value[e]
+            if reduced < least:
+                least, at = reduced, e
+        near[i] = at
+        total += least
+        rounding += abs(least) + 2.0 * abs(mu * value[at])
+        objective += f[at]
+        cost += g[at]
+        taken += value[at]
+    return total, rounding, objective, cost, taken
+
+
+@part
+def _pivot(planes: Floats) -> int:
+    """The plane to subtract from the others, so that rounding matters least; -1 if the planes do not meet."""
+    pivot, best = -1, 0.0
+    for r in range(3):
+        a_cost, a_size, b_cost, b_size = _differences(planes, r)
+        first, second = a_cost * b_size, a_size * b_cost
+        if planes[r, WHOLE] > 0.0 and abs(first - second) > best * (abs(first) + abs(second)):
+            pivot, best = r, abs(first - second) / (abs(first) + abs(second))
+    return pivot
+
+
+@part
+def _differences(planes: Floats, r: int) -> tuple[float, float, float, float]:
+    """Cost and size of each of the two planes after plane r, less those of plane r."""
+    i, j = (r + 1) % 3, (r + 2) % 3
+    return (
+        planes[i, COST] - planes[i, WHOLE] * planes[r, COST],
+        planes[i, SIZE] - planes[i, WHOLE] * planes[r, SIZE],
+        planes[j, COST] - planes[j, WHOLE] * planes[r, COST],
+        planes[j, SIZE] - planes[j, WHOLE] * planes[r, SIZE],
+    )
+
+
+@part
+def _mixture(planes: Floats, r: int, whole: float, cost: float, size: float, share: Floats) -> None:
+    """Put the shares of the three planes that add up to these numbers into `share`."""
+    i, j = (r + 1) % 3, (r + 2) % 3
+    a_cost, a_size, b_cost, b_size = _differences(planes, r)
+    cost -= whole * planes[r, COST]
+    size -= whole * planes[r, SIZE]
+    area = a_cost * b_size - a_size * b_cost
+    share[i] = (cost * b_size - size * b_cost) / area
+    share[j] = (a_cost * size - a_size * cost) / area
+    share[r] = whole - planes[i, WHOLE] * share[i] - planes[j, WHOLE] * share[j]
+
+
+@part
+def _meet(planes: Floats) -> tuple[float, float, float]:
+    """The point in which the planes meet: lam, mu and the height; -inf if they do not."""
+    r = _pivot(planes)
+    if r < 0:
+        return 0.0, 0.0, -math.inf
+    i, j = (r + 1) % 3, (r + 2) % 3
+    a_cost, a_size, b_cost, b_size = _differences(planes, r)
+    a = planes[i, OBJECTIVE] - planes[i, WHOLE] * planes[r, OBJECTIVE]
+    b = planes[j, OBJECTIVE] - planes[j, WHOLE] * planes[r, OBJECTIVE]
+    area = a_cost * b_size - a_size * b_cost
+    lam, mu = (b * a_size - a * b_size) / area, (a_cost * b - b_cost * a) / area
+    return lam, mu, planes[r, OBJECTIVE] + lam * planes[r, COST] - mu * planes[r, SIZE]
+
+
+@part
+def enter(planes: Floats, whole: float, objective: float, cost: float, size: float) -> bool:
+    """Replace one of the planes by this one, such that the three still have a highest point; False if none can be."""
+    r = _pivot(planes)
+    if r < 0:
+        return False
+    weight, share = np.empty(3), np.empty(3)
+    _mixture(planes, r, 1.0, 0.0, 0.0, weight)
+    _mixture(planes, r, whole, cost, size, share)
+    leaving, least, largest = -1, math.inf, 0.0
+    for i in range(3):
+        if share[i] > _TINY:
+            ratio = max(0.0, weight[i]) / share[i]
+            if ratio < least or (ratio == least and share[i] > largest):
+                leaving, least, largest = i, ratio, share[i]
+    if leaving < 0 or (
+        planes[leaving, WHOLE] == whole
+        and planes[leaving, OBJECTIVE] == objective
+        and planes[leaving, COST] == cost
+        and planes[leaving, SIZE] == size
+    ):
+        return False
+    planes[leaving, WHOLE], planes[leaving, OBJECTIVE] = whole, objective
+    planes[leaving, COST], planes[leaving, SIZE] = cost, size
+    return True
+
+
+@part
+def shift(planes: Floats, above: float) -> None:
+    """Let all choices cost this much more than allowed. If the planes then have no highest point, there are none."""
+    for i in range(3):
+        planes[i, COST] += planes[i, WHOLE] * above
+    weight = np.empty(3)
+    r = _pivot(planes)
+    if r >= 0:
+        _mixture(planes, r, 1.0, 0.0, 0.0, weight)
+    for i in range(3):
+        if r < 0 or weight[i] < 0.0:
+            for k in range(3):
+                planes[k, WHOLE] = 0.0
+
+
+@part
+def _raise_limit(planes: Floats) -> bool:
+    """Raise the upper limit on lam, if that is one of the planes and D is higher beyond it; whether it was raised."""
+    for i in range(3):
+        if planes[i, WHOLE] == 0.0 and planes[i, COST] < 0.0 and planes[i, OBJECTIVE] < _LARGEST:
+            r = _pivot(planes)
+            weight = np.empty(3)
+            if r >= 0:
+                _mixture(planes, r, 1.0, 0.0, 0.0, weight)
+            if r >= 0 and weight[i] > _TINY:
+                planes[i, OBJECTIVE] *= _FAR
+                return True
+    return False
+
+
+@part
+def _descend(values: Values, size: int, budget: float, near: Ints, planes: Floats) -> tuple[float, float, float, int]:
+    """Lower the highest point until no choice of near values cuts it off. Returns the point and the choices tried."""
+    lam, mu, height = _meet(planes)
+    for tried in range(_CHOICES_PER_PASS):
+        if lam < 0.0 and enter(planes, 0.0, 0.0, 1.0, 0.0):
+            lam, mu, height = _meet(planes)
+            continue
+        objective, cost, taken = _look_near(values, lam, mu, near)
+        above = cost - budget if budget < math.inf else -1.0
+        cut = objective - mu * (taken - size)
+        if budget < math.inf:
+            cut += lam * above
+        is_lower = cut < height - _CONVERGED * (1.0 + abs(height))
+        if not (is_lower and enter(planes, 1.0, objective, above, taken - size)) and not _raise_limit(planes):
+            return lam, mu, height, tried
+        lam, mu, height = _meet(planes)
+    return lam, mu, height, _CHOICES_PER_PASS
 
 
 @kernel
 def maximise(
-    start: Ints, low: Ints, f: Floats, g: Floats, size: int, budget: float, known: Ints, work: int, so_far: Ascent
-) -> tuple[float, float, float, Flags, float, float, float, bool]:
-    """Continue towards the lam and mu that maximise D over whole tables, until about `work` values were visited.
+    values: Values, size: int, budget: float, work: int, so_far: Ascent
+) -> tuple[float, float, float, float, Ints, Ints, Floats, int]:
+    """Continue towards the lam and mu that maximise D, until about `work` values were visited.
 
-    Bin i has the values low[i], low[i] + 1, ... with objective and cost at start[i]..start[i + 1]; an infinite
-    objective marks a value that is not allowed. `known` is a feasible choice, or empty. With a finite budget one is
-    required: otherwise the first few values may allow none, and D has no maximum. Returns the fields of `Ascent`.
+    With a finite budget, some choice must be within it: otherwise D has no maximum. Returns the fields of `Ascent`.
     """
-    start, low, f, g = items(start), items(low), items(f), items(g)
-    n = len(start) - 1
-    held, lam, mu, step = so_far.held, so_far.next_lam, so_far.next_mu, so_far.step
-    best_lam, best_mu, best = so_far.lam, so_far.mu, so_far.bound
-    if len(held) == 0:
-        held = np.zeros(len(f), np.bool_)
-        is_held = items(held)
-        least_sum = 0.0
-        f_span = 0.0
-        g_span = 0.0
-        steps = 0
-        for i in range(n):
-            first = last = -1
-            least_f = least_g = -1
-            for e in range(start[i], start[i + 1]):
-                if f[e] < math.inf:
-                    if first < 0:
-                        first = least_f = least_g = e
-                    last = e
-                    if f[e] < f[least_f]:
-                        least_f = e
-                    if g[e] < g[least_g]:
-                        least_g = e
-            for e in (first, last, least_f, least_g):
-                is_held[e] = True
-            if len(known) > 0:
-                is_held[start[i] + known[i] - low[i]] = True
-            least_sum += f[least_f]
-            f_span += abs(f[last] - f[least_f]) + abs(f[first] - f[least_f])
-            g_span += abs(g[last] - g[least_g]) + abs(g[first] - g[least_g])
-            steps += last - first
-        if lam < 0.0:
-            lam = f_span / g_span if g_span > 0.0 and f_span > 0.0 else 1.0
-        step = max(1e-300, 0.05 * f_span / max(1, steps))
-        best = least_sum - _ROUNDING * abs(least_sum)
-        work -= len(f)
-    is_held = items(held)
-    # Bins with a single value only shift the size, the budget and D, so only the other bins take part.
-    free = fixed_value = 0
-    fixed_f = fixed_g = 0.0
-    for i in range(n):
-        if start[i + 1] - start[i] > 1:
-            free += 1
-        else:
-            fixed_value += low[i]
-            fixed_f += f[start[i]]
-            fixed_g += g[start[i]]
-    done = False
-    while not done and work > 0:
-        lam = max(lam, 1e-9)
-        few = free - n
-        for e in range(len(f)):
-            few += is_held[e]
-        few_start = np.zeros(free + 1, np.int64)
-        few_value = np.empty(few, np.int64)
-        few_f = np.empty(few)
-        few_g = np.empty(few)
-        k = bin_ = 0
-        for i in range(n):
-            if start[i + 1] - start[i] == 1:
-                continue
-            for e in range(start[i], start[i + 1]):
-                if is_held[e]:
-                    few_value[k] = low[i] + e - start[i]
-                    few_f[k] = f[e]
-                    few_g[k] = g[e]
-                    k += 1
-            bin_ += 1
-            few_start[bin_] = k
-        lam, mu, hoped = maximise_few(
-            few_start, few_value, few_f, few_g, size - fixed_value, budget - fixed_g, lam, mu, step
-        )
-        hoped += fixed_f
-        total = 0.0
-        rounding = abs(mu) * size
-        lacking = False
-        for i in range(n):
-            least = math.inf
-            at = start[i]
-            for e in range(start[i], start[i + 1]):
-                reduced = f[e] + lam * g[e] - mu * (e - start[i])
-                if reduced < least:
-                    least = reduced
-                    at = e
-            total += least - mu * low[i]
-            rounding += abs(least) + abs(mu) * low[i]
-            if not is_held[at]:
-                for e in range(max(start[i], at - 1), min(start[i + 1], at + 2)):
-                    if f[e] < math.inf and not is_held[e]:
-                        is_held[e] = lacking = True
-        dual = total + mu * size
-        if lam > 0.0:
+    n, entries = len(values.first), len(values.f)
+    best_lam, best_mu, best, error, at = so_far.lam, so_far.mu, so_far.bound, so_far.error, so_far.best
+    near, planes, passes = so_far.near, so_far.planes, so_far.passes
+    if planes[0, WHOLE] + planes[1, WHOLE] + planes[2, WHOLE] == 0.0:
+        _begin(values, size, budget, planes)
+    while 0 <= passes < _PASSES and work > 0:
+        lam, mu, height, tried = _descend(values, size, budget, near, planes)
+        lam = max(lam, 0.0)
+        total, rounding, objective, cost, taken = _look_everywhere(values, lam, mu, near)
+        passes += 1
+        dual, above = total + mu * size, -1.0
+        rounding += abs(mu) * size
+        if budget < math.inf:
             dual -= lam * budget
             rounding += lam * abs(budget)
-        dual -= _ROUNDING * rounding  # so that the bound holds despite rounding
-        if dual > best:
-            best_lam, best_mu, best = lam, mu, dual
-        done = not lacking or dual >= hoped - _CONVERGED * (1.0 + abs(hoped))
-        work -= 3 * len(f) + _EVALUATIONS * few
-    return best_lam, best_mu, best, held, lam, mu, step, done
+            above = cost - budget
+        rounding *= _ROUNDING
+        if dual - rounding > best:  # so that the bound holds despite rounding
+            best_lam, best_mu, best, error, at = lam, mu, dual - rounding, rounding, near.copy()
+        is_lower = dual < height - rounding - _CONVERGED * (1.0 + abs(height))
+        if not (is_lower and enter(planes, 1.0, objective, above, taken - size)):
+            passes = -passes
+        work -= 2 * entries + 4 * n * (1 + tried)
+    return best_lam, best_mu, best, error, at, near, planes, passes

@@ -18,7 +18,7 @@ from elsewhere.model.problem import Problem
 from elsewhere.solvers import groups, knapsack, terms
 from elsewhere.solvers.bounds import bound_for_all_values
 from elsewhere.solvers.choices import KINDS, Choices, sizes, tabulate
-from elsewhere.solvers.knapsack import Limits, OutOfTime, SearchGaveUp, Solution, Tables
+from elsewhere.solvers.knapsack import Dual, Limits, OutOfTime, SearchGaveUp, Solution, Tables
 
 #: From this many bins on, equal ones are grouped before counts are allocated.
 _MANY_BINS = 512
@@ -229,15 +229,13 @@ def least_quality(
 
     If time ends the search, the loss may be above `most`.
     """
-    tables, guess = choices.tables(choices.quality, cost, allowed), (-1.0, 0.0)
+    tables, by = choices.tables(choices.quality, cost, allowed), None
     if most < math.inf:
         bounded = knapsack.bounded(tables, problem.size, budget, known, limits)
         if bounded.bound > most:
             return None
-        guess = bounded.cost_multiplier, bounded.size_multiplier
-    found = knapsack.solve(
-        tables, problem.size, budget, known=known, forbidden=problem.forbidden, limits=limits, guess=guess
-    )
+        by = Dual(bounded.cost_multiplier, bounded.size_multiplier, bounded.dual_bound)
+    found = knapsack.solve(tables, problem.size, budget, known=known, forbidden=problem.forbidden, limits=limits, by=by)
     return found if found is not None and (found.objective <= most or not found.closed) else None
 
 

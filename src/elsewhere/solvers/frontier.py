@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from elsewhere.kernels.cancellation import check_cancelled
-from elsewhere.kernels.jit import is_interpreting, items, kernel_over, part, per_call
-from elsewhere.model.arrays import Flags, Floats, Ints
+from elsewhere.kernels.jit import is_interpreting, kernel_over, part, per_call
+from elsewhere.model.arrays import Floats, Ints
 from elsewhere.model.problem import ROOM, Problem
 from elsewhere.solvers import class_search, dual, label_queue, labels, one_call, terms
 from elsewhere.solvers.choices import BYTES_PER_ENTRY, KINDS, table
@@ -50,14 +50,11 @@ _WORK_PER_CALL = 4_000_000
 _WORK_PER_POINT = 5_000
 _WORK_PER_CLASS = 160
 _VALUES_PER_WORK = 2
-_ROUNDS = 60
-_CONVERGED = 1e-15
-_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+_DUAL_WORK = 4_000_000
 # If so many points in a row must be left to single calls, the rest is left, too.
 _PATIENCE = 4
-# The multipliers to start from and the step, those of the point before with its budget, the usual gap, and how many
-# points were left in a row.
-NEXT_LAM, NEXT_MU, STEP, LAM, MU, BUDGET, GAP, FAILURES = range(8)
+# The budget of the point before, the usual gap, and how many points were left in a row.
+BUDGET, GAP, FAILURES = range(3)
 
 kernel = kernel_over(class_search, dual, label_queue, labels, one_call)
 
@@ -65,14 +62,13 @@ kernel = kernel_over(class_search, dual, label_queue, labels, one_call)
 class State(NamedTuple):
     """What a point learns from those before it, so that it does not matter where a call ends."""
 
-    #: NEXT_LAM to FAILURES.
+    #: BUDGET to FAILURES.
     number: Floats
-    #: The values of each class that fit the budget, and the least cost of each class.
-    first: Ints
-    last: Ints
+    #: The planes of the dual of the point before, and an entry of each class near its best one.
+    planes: Floats
+    near: Ints
+    #: The least cost of each class.
     least_cost: Floats
-    #: The values that the dual starts with.
-    held: Flags
 
 
 def attempts(problem: Problem, known: Ints, budgets: list[float], limits: Limits) -> Iterator[Solution | None]:
@@ -98,13 +94,15 @@ def attempts(problem: Problem, known: Ints, budgets: list[float], limits: Limits
     # Very bad values have rounding errors. If these matter, `exact._sharpened` is needed.
     greatest = np.maximum.reduceat(classes.f, classes.start[:-1])
     drowned = 1.01 * np.finfo(np.float64).eps * float((classes.copies * greatest).sum())
-    state = State(*_start(classes))
-    totals = np.array(budgets)
+    entries = classes.start[:-1] + known[classes.member[classes.begin[:-1]]] - classes.low
+    least_cost = np.minimum.reduceat(classes.g, classes.start[:-1])
+    state = State(np.array([budgets[0], -1.0, 0.0]), np.zeros((3, 4)), entries, least_cost)
+    totals, values = np.array(budgets), _all_values(classes)
     done = 0
     while done < len(budgets):
         check_cancelled()
         begin, work = done, 1 if is_interpreting() else _WORK_PER_CALL
-        done = _answer(limited, classes, state, problem.size, totals, done, work, choices, counts, reached)
+        done = _answer(limited, classes, values, state, problem.size, totals, done, work, choices, counts, reached)
         for own, (loss, best, bound, lam, mu) in zip(counts[begin:done], reached[begin:done].tolist(), strict=True):
             if math.isnan(best) or (unbounded and drowned > 1e-12 * (1.0 + abs(best))):
                 yield None
@@ -146,6 +144,15 @@ def _tabulated(problem: Problem, known: Ints, budget: float, limits: Limits) -> 
     return Classes(begin, member, class_of, np.diff(begin), start, low, f, g, known)
 
 
+def _all_values(classes: Classes) -> dual.Values:
+    """The values of the classes as those of single bins: a class takes a value for all its members."""
+    number = np.diff(classes.start)
+    copies = np.repeat(classes.copies, number)
+    value = copies * (np.arange(len(copies)) + np.repeat(classes.low - classes.start[:-1], number))
+    first, last = classes.start[:-1].copy(), classes.start[1:].copy()
+    return dual.Values(first, last, value, copies * classes.f, copies * classes.g)
+
+
 @part
 def _narrow(classes: Classes, least: Floats, budget: float, first: Ints, last: Ints) -> None:
     """Shrink the entries first..last of each class to the values that fit the budget if all else is at its best."""
@@ -161,95 +168,29 @@ def _narrow(classes: Classes, least: Floats, budget: float, first: Ints, last: I
 
 
 @part
-def _price(
-    classes: Classes,
-    first: Ints,
-    last: Ints,
-    size: int,
-    budget: float,
-    lam: float,
-    mu: float,
-    held: Flags,
-    best: Floats,
-) -> tuple[float, float, bool]:
-    """The dual bound for these multipliers, its rounding error, and whether it needs values that are not held yet.
-
-    Holds these values and their neighbours, and puts the least reduced sum of each class into `best`.
-    """
-    start, low, f, g = items(classes.start), items(classes.low), items(classes.f), items(classes.g)
-    copies, is_held = classes.copies, items(held)
-    total = 0.0
-    rounding = abs(mu) * size + lam * abs(budget)
-    lacking = False
-    for i in range(len(low)):
-        begin, end = first[i], last[i]
-        shift = low[i] - start[i]
-        least, at = math.inf, begin
-        for e in range(begin, end):
-            reduced = f[e] + lam * g[e] - mu * (e + shift)
-            if reduced < least:
-                least, at = reduced, e
-        best[i] = least
-        total += copies[i] * least
-        rounding += copies[i] * (abs(least) + 2.0 * abs(mu) * (at + shift))
-        if not is_held[at]:
-            lacking = True
-            for e in range(max(begin, at - 1), min(end, at + 2)):
-                is_held[e] = True
-    rounding *= _ROUNDING
-    return total - lam * budget + mu * size - rounding, rounding, lacking
-
-
-@part
 def _ascend(
-    classes: Classes, first: Ints, last: Ints, size: int, budget: float, lam: float, mu: float, step: float, held: Flags
+    classes: Classes, values: dual.Values, size: int, budget: float, state: State
 ) -> tuple[float, float, float, float, Floats]:
-    """The multipliers of the best dual bound, searched from the given ones, the bound and its rounding error.
-
-    Only the values that are held take part, until the prices show that others are needed, as in `dual.maximise`. Also
-    returns the least reduced sum of each class.
-    """
-    start, low, f, g = items(classes.start), items(classes.low), items(classes.f), items(classes.g)
-    copies, is_held = classes.copies, items(held)
-    n = len(low)
-    bound, error, best_lam, best_mu, best_least = -math.inf, 0.0, lam, mu, np.empty(n)
-    hoped = math.inf
-    for _ in range(_ROUNDS):
-        least = np.empty(n)
-        value, rounding, lacking = _price(classes, first, last, size, budget, lam, mu, held, least)
-        if value > bound:
-            bound, error, best_lam, best_mu, best_least = value, rounding, lam, mu, least
-        if hoped < math.inf and (not lacking or value >= hoped - _CONVERGED * (1.0 + abs(hoped))):
-            break
-        few = 0
-        for i in range(n):
-            for e in range(first[i], last[i]):
-                few += is_held[e]
-        few_start, few_value = np.zeros(n + 1, np.int64), np.empty(few, np.int64)
-        few_f, few_g = np.empty(few), np.empty(few)
-        k = 0
-        for i in range(n):
-            for e in range(first[i], last[i]):
-                if is_held[e]:
-                    few_value[k] = copies[i] * (low[i] + e - start[i])
-                    few_f[k], few_g[k] = copies[i] * f[e], copies[i] * g[e]
-                    k += 1
-            few_start[i + 1] = k
-        lam, mu, hoped = dual.maximise_few(few_start, few_value, few_f, few_g, size, budget, max(lam, 1e-9), mu, step)
-    return best_lam, best_mu, bound, error, best_least
+    """The multipliers of the best dual bound, the bound and its rounding error, and each class's least reduced sum."""
+    low, start, f, g, near = classes.low, classes.start, classes.f, classes.g, state.near
+    for i in range(len(near)):
+        near[i] = min(max(near[i], values.first[i]), values.last[i] - 1)
+    begun = dual.Ascent(0.0, 0.0, -math.inf, 0.0, near, near, state.planes, 0)
+    lam, mu, bound, error, at, _, _, _ = dual.maximise(values, size, budget, _DUAL_WORK, begun)
+    least = np.empty(len(at))
+    for i in range(len(at)):
+        least[i] = f[at[i]] + lam * g[at[i]] - mu * (low[i] + at[i] - start[i])
+    return lam, mu, bound, error, least
 
 
 @part
-def _hold_known(classes: Classes, held: Flags) -> float:
-    """Hold the values of the known counts. Returns their objective."""
-    start, low, known, begin, member = classes.start, classes.low, classes.known, classes.begin, classes.member
-    f = classes.f
+def _known_objective(classes: Classes) -> float:
+    """The objective of the known counts."""
+    start, low, f, known, class_of = classes.start, classes.low, classes.f, classes.known, classes.class_of
     objective = 0.0
-    for i in range(len(low)):
-        for k in range(begin[i], begin[i + 1]):
-            e = start[i] + known[member[k]] - low[i]
-            held[e] = True
-            objective += f[e]
+    for k in range(len(known)):
+        i = class_of[k]
+        objective += f[start[i] + known[k] - low[i]]
     return objective
 
 
@@ -267,37 +208,10 @@ def _figures(classes: Classes, counts: Ints) -> tuple[float, float]:
 
 
 @kernel
-def _start(classes: Classes) -> tuple[Floats, Ints, Ints, Floats, Flags]:
-    """The fields of `State` before the first point, with a guess of the multipliers as in `dual.maximise`."""
-    start, f, g, copies = classes.start, classes.f, classes.g, classes.copies
-    n = len(copies)
-    held, least_cost = np.zeros(len(f), np.bool_), np.empty(n)
-    f_span = g_span = steps = 0.0
-    for i in range(n):
-        a, b = start[i], start[i + 1] - 1
-        least_f = least_g = a
-        for e in range(a, b + 1):
-            if f[e] < f[least_f]:
-                least_f = e
-            if g[e] < g[least_g]:
-                least_g = e
-        held[a] = held[b] = held[least_f] = held[least_g] = True
-        least_cost[i] = g[least_g]
-        f_span += copies[i] * (abs(f[b] - f[least_f]) + abs(f[a] - f[least_f]))
-        g_span += copies[i] * (abs(g[b] - g[least_g]) + abs(g[a] - g[least_g]))
-        steps += copies[i] * (b - a)
-    number = np.zeros(8)
-    number[NEXT_LAM] = f_span / g_span if g_span > 0.0 and f_span > 0.0 else 1.0
-    number[STEP] = max(1e-300, 0.05 * f_span / max(1.0, steps))
-    number[GAP] = -1.0
-    _hold_known(classes, held)
-    return number, start[:-1].copy(), start[1:].copy(), least_cost, held
-
-
-@kernel
 def _answer(
     limited: Limited,
     classes: Classes,
+    values: dual.Values,
     state: State,
     size: int,
     budgets: Floats,
@@ -311,22 +225,20 @@ def _answer(
 
     Starts with number `done` and returns the first budget that is left when the work is done.
     """
-    number, first, last, held = state.number, state.first, state.last, state.held
+    number, first, last = state.number, values.first, values.last
+    known = _known_objective(classes)
     while done < len(budgets) and work > 0:
         if number[FAILURES] >= _PATIENCE:
             return len(budgets)
         budget, counts = budgets[done], all_counts[done]
         _narrow(classes, state.least_cost, budget, first, last)
-        lam, mu, bound, error, least = _ascend(
-            classes, first, last, size, budget, number[NEXT_LAM], number[NEXT_MU], number[STEP], held
-        )
-        held[:] = False
-        known = _hold_known(classes, held)
+        dual.shift(state.planes, number[BUDGET] - budget)
+        lam, mu, bound, error, least = _ascend(classes, values, size, budget, state)
         # Solutions that differ by less are not told apart, neither here nor in `knapsack`.
         margin = 4.0 * (noise(bound) + error)
         task = labels.Task(lam, mu, bound, size, budget, math.inf, margin)
-        gap, spent = optimum(limited, classes, first, last, task, least, known, number[GAP], held, choices, counts)
-        work -= spent + _WORK_PER_POINT + _WORK_PER_CLASS * len(least) + len(held) // _VALUES_PER_WORK
+        gap, spent = optimum(limited, classes, first, last, task, least, known, number[GAP], choices, counts)
+        work -= spent + _WORK_PER_POINT + _WORK_PER_CLASS * len(least) + len(values.f) // _VALUES_PER_WORK
         number[FAILURES] += 1.0
         if gap < math.inf:
             reached[done, QUALITY], reached[done, PRIVACY] = _figures(classes, counts)
@@ -334,10 +246,5 @@ def _answer(
             number[GAP] = max(0.5 * (number[GAP] + gap) if number[GAP] >= 0.0 else gap, 1e-12)
             number[FAILURES] = 0.0
         done += 1
-        number[NEXT_LAM], number[NEXT_MU] = lam, mu
-        if number[BUDGET] > budget and done < len(budgets):  # the multipliers change steadily with the budget
-            ahead = (budget - budgets[done]) / (number[BUDGET] - budget)
-            number[NEXT_LAM] = max(1e-9, lam + ahead * (lam - number[LAM]))
-            number[NEXT_MU] += ahead * (mu - number[MU])
-        number[LAM], number[MU], number[BUDGET] = lam, mu, budget
+        number[BUDGET] = budget
     return done

@@ -63,6 +63,11 @@ class Tables(NamedTuple):
         """The indices of the counts in the tables."""
         return self.start[:-1] + counts - self.low
 
+    @property
+    def values(self) -> Ints:
+        """The value at each index."""
+        return np.arange(len(self.cost)) + np.repeat(self.low - self.start[:-1], np.diff(self.start))
+
 
 class Limits(NamedTuple):
     """When to stop early: an absolute gap, a time on the clock of `time.monotonic`, and bytes for the search."""
@@ -130,20 +135,19 @@ def solve(
     known: Ints | None,
     forbidden: Ints,
     limits: Limits,
-    guess: tuple[float, float] = (-1.0, 0.0),
+    by: Dual | None = None,
 ) -> Solution | None:
     """The counts of least objective whose sum is `size` and whose costs sum to at most `budget`.
 
-    `known` is a feasible choice to start from. The rows of `forbidden` are choices that must not be returned. `guess`
-    is a pair of multipliers to start from. With a finite budget `known` is required. Without one, the result is None if
-    there is no choice, and `SearchGaveUp` is raised if a limit is reached before one is found.
+    `known` is a feasible choice to start from. The rows of `forbidden` are choices that must not be returned. `by` is
+    the dual bound, if it is known. With a finite budget `known` is required. Without one, the result is None if there
+    is no choice, and `SearchGaveUp` is raised if a limit is reached before one is found.
     """
-    lam, mu, dual_bound = _dual(tables, size, budget, known, limits, guess)
+    by = by or _dual(tables, size, budget, known, limits)
     found = math.inf if known is None else float(tables.objective[tables.at(known)].sum())
-    dual_ = Dual(lam, mu, dual_bound)
-    best = improve(tables, size, budget, dual_, Best(known, found, min(dual_bound, found)), forbidden, limits)
+    best = improve(tables, size, budget, by, Best(known, found, min(by.bound, found)), forbidden, limits)
     if best.counts is not None:
-        return Solution(best.counts, best.objective, best.bound, dual_bound, lam, mu)
+        return Solution(best.counts, best.objective, best.bound, by.bound, by.lam, by.mu)
     if best.exhausted:
         return None
     raise nothing_found(limits)
@@ -265,22 +269,16 @@ def nothing_found(limits: Limits) -> SearchGaveUp:
     return SearchGaveUp(f"memory_limit={limits.memory} bytes are too few to find any histogram within the constraints")
 
 
-def _dual(
-    tables: Tables,
-    size: int,
-    budget: float,
-    known: Ints | None,
-    limits: Limits,
-    guess: tuple[float, float] = (-1.0, 0.0),
-) -> tuple[float, float, float]:
+def _dual(tables: Tables, size: int, budget: float, known: Ints | None, limits: Limits) -> Dual:
     """The multipliers of the best dual bound, or of the best one found in time, and that bound."""
-    first = np.zeros(0, np.int64) if known is None else known
-    ascent = dual.beginning(*guess)
-    while not ascent.done:
-        ascent = dual.Ascent(*dual.maximise(*tables, size, budget, first, _DUAL_WORK, ascent))
+    values = dual.Values(tables.start[:-1], tables.start[1:], tables.values, tables.objective, tables.cost)
+    entries = np.where(tables.objective < math.inf, np.arange(len(tables.objective)), len(tables.objective))
+    ascent = dual.beginning(np.minimum.reduceat(entries, tables.start[:-1]) if known is None else tables.at(known))
+    while not ascent.finished:
+        ascent = dual.Ascent(*dual.maximise(values, size, budget, _DUAL_WORK, ascent))
         if limits.passed:
             break
-    return ascent.lam, ascent.mu, ascent.bound
+    return Dual(ascent.lam, ascent.mu, ascent.bound)
 
 
 def bounded(tables: Tables, size: int, budget: float, counts: Ints, limits: Limits) -> Solution:

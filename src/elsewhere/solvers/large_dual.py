@@ -73,7 +73,7 @@ class Shares:
         some = [np.clip(column[first], low[first], high[first]) for column in (known, *between)]
         columns = [low[first], high[first], *some]
         of = np.tile(every, len(columns))
-        return self.dual(low, high, groups, of, np.concatenate(columns), (-1.0, 0.0), enough)
+        return self.dual(low, high, groups, of, np.concatenate(columns), enough)
 
     def part(self, low: Ints, high: Ints, node: Node, enough: float) -> Node | None:
         """A part of a node with its own dual; None if it has no counts of the right size."""
@@ -92,9 +92,7 @@ class Shares:
         ]
         inside = (columns >= low[first][of]) & (columns <= high[first][of])
         of = np.concatenate((of[inside], every, every))
-        return self.dual(
-            low, high, groups, of, np.concatenate((columns[inside], low[first], high[first])), node.by[:2], enough
-        )
+        return self.dual(low, high, groups, of, np.concatenate((columns[inside], low[first], high[first])), enough)
 
     def within(self, node: Node, gap: float) -> tuple[Ints, Ints, Ints, Ints]:
         """The first and last count of each bin whose share is within the gap, and the widest hole between them."""
@@ -119,9 +117,7 @@ class Shares:
         member[order] = np.cumsum(new) - 1
         return Groups(order[new], member, np.bincount(member).astype(np.int64))
 
-    def dual(
-        self, low: Ints, high: Ints, groups: Groups, of: Ints, columns: Ints, guess: tuple[float, float], enough: float
-    ) -> Node:
+    def dual(self, low: Ints, high: Ints, groups: Groups, of: Ints, columns: Ints, enough: float) -> Node:
         """The dual of a part by column generation: add counts until no other count would change it.
 
         Equal bins have the same best counts, so a group acts as one bin whose counts and terms are multiplied. If the
@@ -129,9 +125,8 @@ class Shares:
         """
         first, member, copies = groups
         every = np.arange(len(first))
-        lam, mu = guess
+        planes = np.zeros((3, 4))
         best: tuple[Dual, Floats, Ints] | None = None
-        step = 0.0
         for _ in range(_ROUNDS):
             order = np.lexsort((columns, of))
             of, columns = of[order], columns[order]
@@ -139,15 +134,12 @@ class Shares:
             of, columns = of[new], columns[new]
             f, g = (copies[of] * each for each in self.terms_of(first[of], columns))
             start = np.searchsorted(of, np.arange(len(first) + 1)).astype(np.int64)
-            if not step:
-                f_span = float((np.maximum.reduceat(f, start[:-1]) - np.minimum.reduceat(f, start[:-1])).sum())
-                g_span = float((np.maximum.reduceat(g, start[:-1]) - np.minimum.reduceat(g, start[:-1])).sum())
-                if lam < 0.0:
-                    lam = f_span / g_span if f_span > 0.0 and g_span > 0.0 else 1.0
-                step = max(1e-300, 0.05 * f_span / max(1.0, float((high - low).sum(dtype=np.float64))))
-            lam, mu, hoped = dual.maximise_few(
-                start, copies[of] * columns, f, g, self.size, self.budget, max(lam, 1e-9), mu, step
-            )
+            near = start[:-1] if best is None else np.flatnonzero(columns == best[2][of])
+            values = dual.Values(start[:-1], start[1:], copies[of] * columns, f, g)
+            ascent = dual.beginning(near)._replace(planes=planes)
+            while not ascent.finished:
+                ascent = dual.Ascent(*dual.maximise(values, self.size, self.budget, _WORK_PER_CALL, ascent))
+            lam, mu, hoped = ascent.lam, ascent.mu, ascent.bound
             value, rounding, least, at = self.dual_value(low[first], high[first], groups, lam, mu)
             if best is None or value > best[0].bound:
                 best = Dual(lam, mu, value), least, at

@@ -359,11 +359,16 @@ def _search(
     Returns whether the search finished; the counts and their objective; the dual bound, lam and mu.
     """
     n, work = len(low), asked.dual_work
-    ascent = dual.Ascent(0.0, 0.0, -math.inf, np.zeros(0, np.bool_), -1.0, 0.0, 0.0, False)
-    lam, mu, dual_bound, _, _, _, _, done = dual.maximise(start, low, f, g, size, budget, known, work, ascent)
-    taken = np.empty(n)
+    value, near, taken = np.empty(len(f), np.int64), np.empty(n, np.int64), np.empty(n)
     for i in range(n):
-        taken[i] = f[start[i] + known[i] - low[i]]
+        near[i] = start[i] + known[i] - low[i]
+        taken[i] = f[near[i]]
+        for e in range(start[i], start[i + 1]):
+            value[e] = low[i] + e - start[i]
+    ascent = dual.Ascent(0.0, 0.0, -math.inf, 0.0, near, near, np.zeros((3, 4)), 0)
+    values = dual.Values(start[:-1], start[1:], value, f, g)
+    lam, mu, dual_bound, _, _, _, _, passes = dual.maximise(values, size, budget, work, ascent)
+    done = passes < 0
     counts, found = known, numpy_sum(taken)
     bound = min(dual_bound, found)
     reduced, least, second, gap = labels.reduced_costs(start, low, f, g, lam, mu)
@@ -383,12 +388,15 @@ def _search(
     while done and free > 0 and found - bound > noise(found):
         gap = min(gap, found - dual_bound)
         hope = min(found, dual_bound + gap + noise(dual_bound))
-        layer_start, value, layer_terms, passed = labels.select(start, low, f, g, reduced, gap, order, least)
-        values = len(value)
+        layer_start, layer_value, layer_terms, passed = labels.select(start, low, f, g, reduced, gap, order, least)
+        number = len(layer_value)
         layers = labels.Layers(
-            layer_start[fixed:] - fixed, value[fixed:].copy(), layer_terms[:, fixed:].copy(), passed[fixed:].copy()
+            layer_start[fixed:] - fixed,
+            layer_value[fixed:].copy(),
+            layer_terms[:, fixed:].copy(),
+            passed[fixed:].copy(),
         )
-        width = max(1, min(width, GOOD_ENOUGH_WORK // values))
+        width = max(1, min(width, GOOD_ENOUGH_WORK // number))
         where = np.zeros((3, free + 1), np.int64)
         where[labels.WIDTH, free] = 1
         begun = labels.Completions(where, np.zeros((6, 256)), np.zeros((2, 256), np.int64), free, -1, 1)
@@ -433,7 +441,7 @@ def _search(
         within = 0
         for e in range(len(reduced)):
             within += reduced[e] <= widest
-        gap = widest if within == values else max(gap * GROWTH, 1e-12)
+        gap = widest if within == number else max(gap * GROWTH, 1e-12)
     return done and found <= bound + noise(found), counts, found, dual_bound, lam, mu
 
 
