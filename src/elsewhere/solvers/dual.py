@@ -304,7 +304,7 @@ def maximise(
         _begin(values, size, budget, planes)
     while 0 <= passes < _PASSES and work > 0:
         lam, mu, height, tried = _descend(values, size, budget, near, planes)
-        lam = max(lam, 0.0)
+        lam = lam if lam > 0.0 else 0.0  # also instead of -0.0, which `max` may keep
         total, rounding, objective, cost, taken = _look_everywhere(values, lam, mu, near)
         passes += 1
         dual, above = total + mu * size, -1.0

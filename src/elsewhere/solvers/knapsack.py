@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import math
 import time
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from elsewhere.kernels.cancellation import check_cancelled
 from elsewhere.kernels.jit import per_call
-from elsewhere.model.arrays import Floats, Ints
+from elsewhere.model.arrays import Flags, Floats, Ints
 from elsewhere.model.errors import InputError
 from elsewhere.solvers import dual, labels
 
@@ -31,6 +31,7 @@ _SUMS_PER_LABEL = 10.0
 GROWTH = 4.0
 FIRST_WIDTH = 4_000
 BYTES_PER_LABEL = 12
+ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 BYTES_PER_COLUMN = 64
 LABEL_SHARE = 8
 _WIDER = 8
@@ -62,6 +63,12 @@ class Tables(NamedTuple):
     def at(self, counts: Ints) -> Ints:
         """The indices of the counts in the tables."""
         return self.start[:-1] + counts - self.low
+
+    def of(self, bins: Flags) -> Tables:
+        """The tables of these bins alone."""
+        number = np.diff(self.start)
+        kept, start = np.repeat(bins, number), np.append(0, np.cumsum(number[bins]))
+        return Tables(start, self.low[bins], self.objective[kept], self.cost[kept])
 
     @property
     def values(self) -> Ints:
@@ -143,6 +150,9 @@ def solve(
     the dual bound, if it is known. With a finite budget `known` is required. Without one, the result is None if there
     is no choice, and `SearchGaveUp` is raised if a limit is reached before one is found.
     """
+    free = np.diff(tables.start) > 1
+    if by is None and free.any() and not free.all():
+        return _solve_free(tables, free, size, budget, known, forbidden, limits)
     by = by or _dual(tables, size, budget, known, limits)
     found = math.inf if known is None else float(tables.objective[tables.at(known)].sum())
     best = improve(tables, size, budget, by, Best(known, found, min(by.bound, found)), forbidden, limits)
@@ -151,6 +161,28 @@ def solve(
     if best.exhausted:
         return None
     raise nothing_found(limits)
+
+
+def _solve_free(
+    tables: Tables, free: Flags, size: int, budget: float, known: Ints | None, forbidden: Ints, limits: Limits
+) -> Solution | None:
+    """`solve` without the bins that have a single value, which only shift the size, the budget and the objective."""
+    fixed, entry = ~free, tables.start[:-1][~free]
+    objective = float(tables.objective[entry].sum())
+    spent, held = float(tables.cost[entry].sum()), int(tables.low[fixed].sum())
+    matching = (forbidden[:, fixed] == tables.low[fixed]).all(axis=1)
+    solution = solve(
+        tables.of(free), size - held, budget - spent, known=None if known is None else known[free],
+        forbidden=forbidden[matching][:, free], limits=limits,
+    )  # fmt: skip
+    if solution is None:
+        return None
+    counts = tables.low.copy()
+    counts[free] = solution.counts
+    dual_bound = solution.dual_bound + (objective - ROUNDING * abs(objective))
+    return solution._replace(
+        counts=counts, objective=solution.objective + objective, bound=solution.bound + objective, dual_bound=dual_bound
+    )
 
 
 class Effort:
@@ -230,13 +262,15 @@ def improve(
         now = limits if counts is not None else limits._replace(gap=0.0)  # without counts a gap means nothing
         gap = min(gap, found - dual_bound, widest)
         hope = min(found, dual_bound + gap + now.tolerance(dual_bound))
-        layers = _select(tables, reduced, least, gap, order)
+        fixed, layers, first = _select(tables, reduced, least, gap, order, lam, tree)
         enough = GOOD_ENOUGH_WORK // len(layers.value)
         width = max(1, width if width > FIRST_WIDTH else min(width, enough))
-        task = labels.Task(lam, mu, dual_bound, size, budget, hope, now.tolerance(found))
-        outcome = _search(layers, order, task, gap, found, tree, now, width, effort)
-        if outcome.counts is not None:
-            counts, found = outcome.counts, outcome.objective
+        left = size - int(fixed.sum())
+        task = labels.Task(lam, mu, dual_bound, left, budget, hope, now.tolerance(found))
+        outcome = _search(layers, first, task, gap, found, tree, now, width, effort)
+        if outcome.values is not None:
+            counts, found = np.empty(len(order), np.int64), outcome.objective
+            counts[order] = np.concatenate((fixed, outcome.values))
         if not outcome.finished:
             break
         bound = max(bound, min(found, outcome.bound))
@@ -257,7 +291,7 @@ def improve(
         else:
             # If a larger gap adds no more values, small steps are useless.
             next_gap = found - dual_bound
-            all_in = np.count_nonzero(reduced <= next_gap) == len(layers.value)
+            all_in = np.count_nonzero(reduced <= next_gap) == len(fixed) + len(layers.value)
             gap = next_gap if all_in else max(gap * GROWTH, 1e-12)
     return Best(counts, found, min(bound, found), exhausted)
 
@@ -303,15 +337,23 @@ def _span(tables: Tables, reduced: Floats, lam: float, budget: float) -> float:
     return span
 
 
-def _select(tables: Tables, reduced: Floats, least: Floats, gap: float, order: Ints) -> labels.Layers:
-    """The values with a reduced cost within the gap, bin by bin in the given order."""
-    return labels.Layers(*labels.select(*tables, reduced, gap, order, least))
+def _select(
+    tables: Tables, reduced: Floats, least: Floats, gap: float, order: Ints, lam: float, forbidden: labels.Forbidden
+) -> tuple[Ints, labels.Layers, labels.Labels]:
+    """The values with a reduced cost within the gap, bin by bin in the given order.
+
+    Returns the values of the first bins, which have only one; the layers of the others; and the label before these.
+    """
+    most_fixed = 0 if forbidden.node.shape[1] else len(order) - 1
+    fixed, cost, objective, *rest = labels.select(*tables, reduced, gap, order, least, lam, most_fixed)
+    layers = labels.Layers(*cast(tuple[Ints, Ints, Floats, Floats], rest))
+    return fixed, layers, labels.first_label(forbidden, cost, objective)
 
 
 class _Outcome(NamedTuple):
-    """The solution of a round, if any, and the bound that it has proven if it finished."""
+    """The values of the layers in the solution of a round, if any, and the bound that it has proven if it finished."""
 
-    counts: Ints | None
+    values: Ints | None
     objective: float
     bound: float
     labels: int
@@ -322,7 +364,7 @@ class _Outcome(NamedTuple):
 
 def _search(
     layers: labels.Layers,
-    order: Ints,
+    reached: labels.Labels,
     task: labels.Task,
     gap: float,
     found: float,
@@ -333,9 +375,9 @@ def _search(
 ) -> _Outcome:
     """Find the best solution in the layers if it is below `hope`, or at least one that is better than `found`.
 
-    `order` maps layers to bins. No layer keeps more labels than `width`.
+    `reached` is the label before the first layer. No layer keeps more labels than `width`.
     """
-    n = len(order)
+    n = len(layers.start) - 1
     ended = _Outcome(None, found, -math.inf, 0, gave_up=True, finished=False)
     most = limits.memory // BYTES_PER_COLUMN
     completions = labels.no_completions(n)
@@ -354,7 +396,6 @@ def _search(
     best = np.zeros(6)
     best[labels.FOUND], best[labels.LAYER], best[labels.GIVEN_UP] = found, -1, math.inf
     layer_at = np.zeros(n + 1, np.int64)
-    reached = labels.no_labels(forbidden)
     while reached.layer < n and not effort.spent and not limits.passed:
         reached = labels.Labels(
             *labels.advance(layers, completions, task, forbidden, width, label_work, reached, layer_at, best)
@@ -367,12 +408,11 @@ def _search(
             effort.spend(min(label_work, width * len(layers.value) / n))
         elif reached.layer < n:
             effort.spend(label_work)
-    counts = None
+    values = None
     if best[labels.LAYER] >= 0:
-        counts = np.empty(n, np.int64)
-        counts[order] = labels.trace(
+        values = labels.trace(
             layers.start, layers.value, completions.where, completions.taken, task.size, reached.steps, layer_at, best
         )
     proven = min(min(task.hope, best[labels.FOUND]) - limits.gap, best[labels.GIVEN_UP])
     gave_up = bool(best[labels.GIVEN_UP] < math.inf)
-    return _Outcome(counts, float(best[labels.FOUND]), float(proven), int(layer_at.max()), gave_up, reached.layer == n)
+    return _Outcome(values, float(best[labels.FOUND]), float(proven), int(layer_at.max()), gave_up, reached.layer == n)

@@ -49,7 +49,7 @@ class Layers(NamedTuple):
     value: Ints
     #: Rows F, G and R: the objective, the cost and the reduced cost of each value.
     terms: Floats
-    #: The bins' least reduced sums, added up layer by layer.
+    #: The bins' least reduced sums, added up layer by layer, without the sizes of bins before the first layer.
     passed: Floats
 
 
@@ -159,28 +159,59 @@ def reduced_costs(
 
 @kernel
 def select(
-    start: Ints, low: Ints, f: Floats, g: Floats, reduced: Floats, limit: float, order: Ints, best: Floats
-) -> tuple[Ints, Ints, Floats, Floats]:
-    """The values with a reduced cost of at most `limit`, bin by bin in the given order, as the fields of `Layers`."""
+    start: Ints,
+    low: Ints,
+    f: Floats,
+    g: Floats,
+    reduced: Floats,
+    limit: float,
+    order: Ints,
+    best: Floats,
+    lam: float,
+    most_fixed: int,
+) -> tuple[Ints, float, float, Ints, Ints, Floats, Floats]:
+    """The values with a reduced cost of at most `limit`, bin by bin in the given order, as the fields of `Layers`.
+
+    Of the first bins, up to `most_fixed` have a single such value and need no layers. Before the layers, returns the
+    values of these bins, and the sums of their costs and objectives.
+    """
+    start, low, f, g, reduced = items(start), items(low), items(f), items(g), items(reduced)
+    n = len(order)
+    number = np.zeros(n, np.int64)
     total = 0
-    for e in range(len(reduced)):
-        if reduced[e] <= limit:
-            total += 1
-    new_start = np.zeros(len(order) + 1, np.int64)
-    value = np.empty(total, np.int64)
-    table = np.empty((3, total))
-    passed = np.zeros(len(order) + 1)
-    k = 0
-    for layer in range(len(order)):
+    for layer in range(n):
         i = order[layer]
         for e in range(start[i], start[i + 1]):
-            if reduced[e] <= limit:
-                value[k] = low[i] + e - start[i]
-                table[F, k], table[G, k], table[R, k] = f[e], g[e], reduced[e]
-                k += 1
-        new_start[layer + 1] = k
-        passed[layer + 1] = passed[layer] + best[i]
-    return new_start, value, table, passed
+            number[layer] += reduced[e] <= limit
+        total += number[layer]
+    fixed = 0
+    while fixed < most_fixed and number[fixed] == 1:
+        fixed += 1
+    fixed_value = np.empty(fixed, np.int64)
+    layer_start = np.zeros(n - fixed + 1, np.int64)
+    value, table = np.empty(total - fixed, np.int64), np.empty((3, total - fixed))
+    passed = np.zeros(n - fixed + 1)
+    cost = objective = 0.0
+    k = 0
+    for layer in range(n):
+        i = order[layer]
+        for e in range(start[i], start[i + 1]):
+            if reduced[e] > limit:
+                continue
+            x = low[i] + e - start[i]
+            if layer < fixed:
+                fixed_value[layer] = x
+                cost += g[e]
+                objective += f[e]
+                continue
+            value[k], table[F, k], table[G, k], table[R, k] = x, f[e], g[e], reduced[e]
+            k += 1
+        if layer + 1 == fixed:
+            passed[0] = objective + lam * cost
+        if layer >= fixed:
+            layer_start[layer - fixed + 1] = k
+            passed[layer - fixed + 1] = passed[layer - fixed] + best[i]
+    return fixed_value, cost, objective, layer_start, value, table, passed
 
 
 @part
@@ -319,12 +350,13 @@ def _follow(nodes: Ints, values: Ints, layer: int, node: int, value: int) -> int
     return -1
 
 
-def no_labels(forbidden: Forbidden) -> Labels:
-    """The labels before the first layer: a single one that has chosen nothing yet."""
+def first_label(forbidden: Forbidden, cost: float, objective: float) -> Labels:
+    """The labels before the first layer: a single one, with the cost and the objective of the bins before it."""
     steps = np.zeros((3, 1024), np.int32)
     steps[NODE, 0] = 0 if forbidden.node.shape[1] else -1
-    nothing = np.zeros((3, 1))
-    return Labels(0, nothing, np.array([0, 1]), 0, steps, nothing, np.zeros(1, np.int64), 0, 0)
+    label = np.zeros((3, 1))
+    label[COST_SO_FAR, 0], label[OBJECTIVE_SO_FAR, 0] = cost, objective
+    return Labels(0, label, np.array([0, 1]), 0, steps, label, np.zeros(1, np.int64), 0, 0)
 
 
 @kernel

@@ -28,6 +28,7 @@ from elsewhere.solvers.knapsack import (
     GOOD_ENOUGH_WORK,
     GROWTH,
     LABEL_SHARE,
+    ROUNDING,
     Limits,
     Solution,
 )
@@ -281,16 +282,19 @@ def _start(
 
 
 @part
-def _drowns(start: Ints, f: Floats, objective: float) -> bool:
-    """Whether very bad values have rounding errors that matter. `exact._sharpened` handles this case."""
-    sum_ = 0.0
+def _drowns(start: Ints, f: Floats, objective: float, constant: float) -> bool:
+    """Whether very bad values have rounding errors that matter. `exact._sharpened` handles this case.
+
+    The constant is the objective of the bins without tables.
+    """
+    sum_ = max(0.0, constant)
     for i in range(len(start) - 1):
         greatest = 0.0
         for e in range(start[i], start[i + 1]):
             if f[e] < math.inf:
                 greatest = max(greatest, f[e])
         sum_ += greatest
-    return 1.01 * _EPSILON * sum_ > 1e-12 * (1.0 + abs(objective))
+    return 1.01 * _EPSILON * sum_ > 1e-12 * (1.0 + abs(objective + constant))
 
 
 @part
@@ -308,46 +312,6 @@ def _span(start: Ints, reduced: Floats, g: Floats, lam: float, budget: float) ->
                 greatest = max(greatest, reduced[e])
     span = greatest * n
     return span + lam * (budget - numpy_sum(least)) if lam > 0.0 else span
-
-
-@part
-def _pass_fixed(
-    f: Floats, g: Floats, passed: Floats, task: labels.Task, where: Ints, table: Floats, entries: Ints, best: Floats
-) -> tuple[bool, float, float]:
-    """`labels.advance` for the first layers if their only value is 0: whether a label is left, its cost and its f.
-
-    Only the completions that place everything matter here. Those of the layer after these layers are given. The others
-    follow from the last to the first, with the sums in the same order as in `labels.complete`.
-    """
-    number = len(f)
-    column = where[labels.POSITION, 0] + task.size - where[labels.FIRST, 0]
-    ahead = np.empty((6, number + 1))
-    for row in range(6):
-        ahead[row, number] = table[row, column]
-    for i in range(number - 1, -1, -1):
-        for row in range(6):
-            ahead[row, i] = ahead[row, i + 1]
-        for row in (labels.REDUCED_F, labels.COST_F, labels.OBJECTIVE):
-            ahead[row, i] += f[i]
-        for row in (labels.REDUCED_G, labels.COST):
-            ahead[row, i] += g[i]
-    cost = objective = 0.0
-    for i in range(number):
-        cost += g[i]
-        objective += f[i]
-        if cost + ahead[labels.COST, i + 1] > task.budget:
-            return False, cost, objective
-        bound = objective + task.lam * cost + (task.dual - passed[i + 1] + ahead[labels.REDUCED, i + 1])
-        limit = min(task.hope, best[labels.FOUND]) - task.margin
-        if bound >= limit or objective + ahead[labels.OBJECTIVE, i + 1] >= limit:
-            return False, cost, objective
-        within = cost + ahead[labels.REDUCED_G, i + 1] <= task.budget
-        whole = objective + ahead[labels.REDUCED_F if within else labels.COST_F, i + 1]
-        if whole < best[labels.FOUND] - task.margin:
-            kind = 0 if within else 1
-            best[labels.FOUND], best[labels.LAYER], best[labels.LABEL] = whole, 0.0, 0.0
-            best[labels.ENTRY], best[labels.KIND] = entries[kind, column], kind
-    return True, cost, objective
 
 
 @part
@@ -374,64 +338,47 @@ def _search(
     reduced, least, second, gap = labels.reduced_costs(start, low, f, g, lam, mu)
     order = np.arange(n)
     sort(order, -second)
-    # Bins with one value come first. If that value is 0 for all of them, they need no layers.
-    fixed = 0
-    while fixed < n and second[order[fixed]] == math.inf and start[order[fixed] + 1] == start[order[fixed]] + 1:
-        fixed += 1
-    for at in range(fixed):
-        if low[order[at]] != 0:
-            fixed = 0
-            break
-    free = n - fixed
     width = min(FIRST_WIDTH, asked.memory // (LABEL_SHARE * BYTES_PER_LABEL) // n)
-    nothing = labels.Forbidden(np.zeros((free + 1, 0), np.int64), np.zeros((free, 0), np.int64))
-    while done and free > 0 and found - bound > noise(found):
+    while done and found - bound > noise(found):
         gap = min(gap, found - dual_bound)
         hope = min(found, dual_bound + gap + noise(dual_bound))
-        layer_start, layer_value, layer_terms, passed = labels.select(start, low, f, g, reduced, gap, order, least)
-        number = len(layer_value)
-        layers = labels.Layers(
-            layer_start[fixed:] - fixed,
-            layer_value[fixed:].copy(),
-            layer_terms[:, fixed:].copy(),
-            passed[fixed:].copy(),
+        fixed, cost, objective, layer_start, layer_value, layer_terms, passed = labels.select(
+            start, low, f, g, reduced, gap, order, least, lam, n - 1
         )
-        width = max(1, min(width, GOOD_ENOUGH_WORK // number))
+        free, left = n - len(fixed), size
+        for x in fixed:
+            left -= x
+        layers = labels.Layers(layer_start, layer_value, layer_terms, passed)
+        width = max(1, min(width, GOOD_ENOUGH_WORK // len(layer_value)))
         where = np.zeros((3, free + 1), np.int64)
         where[labels.WIDTH, free] = 1
         begun = labels.Completions(where, np.zeros((6, 256)), np.zeros((2, 256), np.int64), free, -1, 1)
-        where, table, entries, left, entry, end = labels.complete(
-            layers, size, gap, asked.memory // BYTES_PER_COLUMN, asked.completion_work, begun
+        where, table, entries, rest, entry, end = labels.complete(
+            layers, left, gap, asked.memory // BYTES_PER_COLUMN, asked.completion_work, begun
         )
-        if left > 0 or where[labels.WIDTH, 0] < 0:
+        if rest > 0 or where[labels.WIDTH, 0] < 0:
             break
         proven = hope
         if where[labels.WIDTH, 0] > 0:
             best = np.zeros(6)
             best[labels.FOUND], best[labels.LAYER], best[labels.GIVEN_UP] = found, -1.0, math.inf
-            task = labels.Task(lam, mu, dual_bound, size, budget, hope, noise(found))
-            alive, cost, objective = _pass_fixed(
-                layer_terms[labels.F, :fixed], layer_terms[labels.G, :fixed], passed, task, where, table, entries, best
-            )
-            layer_at = np.zeros(free + 1, np.int64)
-            steps = np.zeros((3, 1024), np.int32)
+            task = labels.Task(lam, mu, dual_bound, left, budget, hope, noise(found))
+            layer_at, steps, label = np.zeros(free + 1, np.int64), np.zeros((3, 1024), np.int32), np.zeros((3, 1))
             steps[labels.NODE, 0] = -1
-            label = np.zeros((3, 1))
             label[label_queue.COST_SO_FAR, 0], label[label_queue.OBJECTIVE_SO_FAR, 0] = cost, objective
-            first = labels.Labels(
-                0 if alive else free, label, np.arange(2), 0, steps, label, np.zeros(1, np.int64), 0, 0
-            )
-            completions = labels.Completions(where, table, entries, left, entry, end)
+            first = labels.Labels(0, label, np.arange(2), 0, steps, label, np.zeros(1, np.int64), 0, 0)
+            completions = labels.Completions(where, table, entries, rest, entry, end)
+            nothing = labels.Forbidden(np.zeros((free + 1, 0), np.int64), np.zeros((free, 0), np.int64))
             layer, _, _, _, steps, _, _, _, _ = labels.advance(
                 layers, completions, task, nothing, width, asked.label_work, first, layer_at, best
             )
             if layer < free:
                 break
             if best[labels.LAYER] >= 0.0:
-                chosen = labels.trace(layers.start, layers.value, where, entries, size, steps, layer_at, best)
-                counts = np.zeros(n, np.int64)
-                for at in range(free):
-                    counts[order[fixed + at]] = chosen[at]
+                chosen = labels.trace(layer_start, layer_value, where, entries, left, steps, layer_at, best)
+                counts = np.empty(n, np.int64)
+                for at in range(n):
+                    counts[order[at]] = fixed[at] if at < n - free else chosen[at - n + free]
                 found = best[labels.FOUND]
             proven = min(hope, found)
         bound = max(bound, min(found, proven))
@@ -441,8 +388,24 @@ def _search(
         within = 0
         for e in range(len(reduced)):
             within += reduced[e] <= widest
-        gap = widest if within == number else max(gap * GROWTH, 1e-12)
+        gap = widest if within == len(fixed) + len(layer_value) else max(gap * GROWTH, 1e-12)
     return done and found <= bound + noise(found), counts, found, dual_bound, lam, mu
+
+
+@part
+def _fixed(
+    asked: Targeting, fixed: Ints, reference: Floats, target: Floats, low: Ints, sizes: tuple[float, float, float]
+) -> tuple[int, float, float]:
+    """The size, the quality loss and the objective of the bins that have a single value."""
+    q_size, p_size, x_size = sizes
+    held = 0
+    costs, objectives = np.empty(len(fixed)), np.empty(len(fixed))
+    for k in range(len(fixed)):
+        i = fixed[k]
+        held += low[i]
+        costs[k] = terms.term(asked.q_kind, reference[i], float(low[i]), q_size, x_size)
+        objectives[k] = asked.sign * terms.term(asked.p_kind, target[i], float(low[i]), p_size, x_size)
+    return held, numpy_sum(costs), numpy_sum(objectives)
 
 
 @part
@@ -472,18 +435,30 @@ def _tabulate(
 def _ranges(
     asked: Targeting, budget: float, reference: Floats, lower: Ints, upper: Ints, q_size: float, x_size: float
 ) -> tuple[Ints, Ints]:
-    """The start of each bin's values in the tables, and its least value; no values if there are too many."""
+    """Each bin's least value in the tables, and the number of its values; no bins if there are too many values."""
     n = len(reference)
     weight = np.empty(n)
     for i in range(n):
         weight[i] = 1.0
     low, number = terms.ranges(asked.q_kind, weight, reference, lower, upper, q_size, x_size, budget)
-    start = np.zeros(n + 1, np.int64)
     values = 0.0
     for i in range(n):
-        start[i + 1] = start[i] + number[i]
         values += number[i]
-    return start if values <= min(_MOST_VALUES, asked.memory // 33) else np.zeros(n + 1, np.int64), low
+    return (low, number) if values <= min(_MOST_VALUES, asked.memory // 33) else (low[:0], number[:0])
+
+
+@part
+def _parted(number: Ints) -> tuple[Ints, Ints]:
+    """The bins with several values, and the others; if none has several, all of them count as such."""
+    free, fixed = np.empty(len(number), np.int64), np.empty(len(number), np.int64)
+    k = 0
+    for i in range(len(number)):
+        if number[i] > 1:
+            free[k] = i
+            k += 1
+        else:
+            fixed[i - k] = i
+    return (free[:k], fixed[: len(number) - k]) if k > 0 else (fixed, free[:0])
 
 
 @kernel
@@ -508,16 +483,28 @@ def _answer(asked: Targeting, users: Bins, counts: Ints, reached: Floats) -> Non
         known, least = _start(asked.q_kind, reference, original, lower, upper, size, q_size)
         if least > budget:
             continue
-        start, low = _ranges(asked, budget, reference, lower, upper, q_size, x_size)
-        if start[-1] == 0:
+        low, number = _ranges(asked, budget, reference, lower, upper, q_size, x_size)
+        # Bins with a single value only shift the size, the budget and the objective, unless there are no others.
+        free, fixed = _parted(number)
+        start = np.zeros(len(free) + 1, np.int64)
+        for k in range(len(free)):
+            start[k + 1] = start[k] + number[free[k]]
+        if len(low) == 0:
             continue
-        f, g = _tabulate(asked, reference, target, start, low, (q_size, p_size, x_size))
-        if len(f) == 0:
+        held, spent, constant = _fixed(asked, fixed, reference, target, low, (q_size, p_size, x_size))
+        f, g = _tabulate(asked, reference[free], target[free], start, low[free], (q_size, p_size, x_size))
+        if len(f) == 0 or abs(constant) == math.inf:
             continue
-        closed, found, objective, dual_bound, lam, mu = _search(asked, budget, start, low, f, g, size, known)
-        if not closed or (asked.unbounded and _drowns(start, f, objective)):
+        closed, found, objective, dual_bound, lam, mu = _search(
+            asked, budget - spent, start, low[free], f, g, size - held, known[free]
+        )
+        if not closed or (asked.unbounded and _drowns(start, f, objective, constant)):
             continue
-        best = found.copy()
+        if len(fixed) > 0:
+            dual_bound += constant - ROUNDING * abs(constant)
+        best = low
+        for k in range(len(free)):
+            best[free[k]] = found[k]
         _order_ties(original, target, lower, upper, best)
         for i in range(last - first):
             counts[first + i] = best[i]
