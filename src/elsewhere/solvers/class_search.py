@@ -16,7 +16,6 @@ from elsewhere.kernels.jit import items, part
 from elsewhere.model.arrays import Floats, Ints
 from elsewhere.solvers import labels
 from elsewhere.solvers.knapsack import BYTES_PER_COLUMN
-from elsewhere.solvers.one_call import sort
 
 # Values with reduced costs of up to this many gaps are near the optimum. The dual of the next point starts with them.
 _NEAR_GAPS = 8.0
@@ -163,7 +162,7 @@ def _in_order(near: Near, gap: float) -> tuple[Ints, int]:
         second[i] = -next_
         fixed += next_ > gap
     order = np.arange(n)
-    sort(order, second)
+    labels.sort(order, second)
     return order, min(fixed, n - 1)
 
 
@@ -308,7 +307,7 @@ def _keep(
     for bucket in range(width):
         stop = offset[bucket]
         if stop - begin > _FEW:
-            sort(order[begin:stop], costs)
+            labels.sort(order[begin:stop], costs)
         else:
             for k in range(begin + 1, stop):
                 me, at = order[k], k

@@ -218,7 +218,7 @@ def enter(planes: Floats, whole: float, objective: float, cost: float, size: flo
     r = _pivot(planes)
     if r < 0:
         return False
-    weight, share = np.empty(3), np.empty(3)
+    weight, share = items(np.empty(3)), items(np.empty(3))
     _mixture(planes, r, 1.0, 0.0, 0.0, weight)
     _mixture(planes, r, whole, cost, size, share)
     leaving, least, largest = -1, math.inf, 0.0
@@ -244,7 +244,7 @@ def shift(planes: Floats, above: float) -> None:
     """Let all choices cost this much more than allowed. If the planes then have no highest point, there are none."""
     for i in range(3):
         planes[i, COST] += planes[i, WHOLE] * above
-    weight = np.empty(3)
+    weight = items(np.empty(3))
     r = _pivot(planes)
     if r >= 0:
         _mixture(planes, r, 1.0, 0.0, 0.0, weight)
@@ -260,7 +260,7 @@ def _raise_limit(planes: Floats) -> bool:
     for i in range(3):
         if planes[i, WHOLE] == 0.0 and planes[i, COST] < 0.0 and planes[i, OBJECTIVE] < _LARGEST:
             r = _pivot(planes)
-            weight = np.empty(3)
+            weight = items(np.empty(3))
             if r >= 0:
                 _mixture(planes, r, 1.0, 0.0, 0.0, weight)
             if r >= 0 and weight[i] > _TINY:
@@ -299,7 +299,7 @@ def maximise(
     """
     n, entries = len(values.first), len(values.f)
     best_lam, best_mu, best, error, at = so_far.lam, so_far.mu, so_far.bound, so_far.error, so_far.best
-    near, planes, passes = so_far.near, so_far.planes, so_far.passes
+    near, planes, passes = so_far.near, items(so_far.planes), so_far.passes
     if planes[0, WHOLE] + planes[1, WHOLE] + planes[2, WHOLE] == 0.0:
         _begin(values, size, budget, planes)
     while 0 <= passes < _PASSES and work > 0:
@@ -320,4 +320,4 @@ def maximise(
         if not (is_lower and enter(planes, 1.0, objective, above, taken - size)):
             passes = -passes
         work -= 2 * entries + 4 * n * (1 + tried)
-    return best_lam, best_mu, best, error, at, near, planes, passes
+    return best_lam, best_mu, best, error, at, near, so_far.planes, passes

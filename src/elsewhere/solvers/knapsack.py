@@ -180,8 +180,10 @@ def _solve_free(
     counts = tables.low.copy()
     counts[free] = solution.counts
     dual_bound = solution.dual_bound + (objective - ROUNDING * abs(objective))
+    # What counts as a rounding error in the search may not do so next to a smaller sum.
+    bound = (solution.objective if solution.closed else solution.bound) + objective
     return solution._replace(
-        counts=counts, objective=solution.objective + objective, bound=solution.bound + objective, dual_bound=dual_bound
+        counts=counts, objective=solution.objective + objective, bound=bound, dual_bound=dual_bound
     )
 
 
@@ -249,9 +251,7 @@ def improve(
         effort = Effort(limits)
         if counts is None:  # finding any counts at all is worth any effort
             effort.left = math.inf
-    reduced, least, second, gap = labels.reduced_costs(tables.start, tables.low, tables.objective, tables.cost, lam, mu)
-    # Labels multiply late if the bins whose second choice costs most come first.
-    order = np.argsort(-second, kind="stable")
+    reduced, least, order, gap = labels.reduced_costs(tables.start, tables.low, tables.objective, tables.cost, lam, mu)
     most = limits.memory // (LABEL_SHARE * BYTES_PER_LABEL)
     width = min(FIRST_WIDTH, most // len(order))
     tree = None
@@ -312,7 +312,7 @@ def _dual(tables: Tables, size: int, budget: float, known: Ints | None, limits: 
         ascent = dual.Ascent(*dual.maximise(values, size, budget, _DUAL_WORK, ascent))
         if limits.passed:
             break
-    return Dual(ascent.lam, ascent.mu, ascent.bound)
+    return Dual(float(ascent.lam), float(ascent.mu), float(ascent.bound))
 
 
 def bounded(tables: Tables, size: int, budget: float, counts: Ints, limits: Limits) -> Solution:

@@ -36,6 +36,8 @@ PARENT, VIA, NODE = range(3)
 # Rows of the values' terms, and of the positions of a layer's completions in their table.
 F, G, R = range(3)
 FIRST, WIDTH, POSITION = range(3)
+# Reduced costs below this share of the first gap are rounding errors.
+_SMALL = 1e-6
 # How many labels can be skipped in the time that it takes to process one.
 _SKIPPED_PER_LABEL = 8
 
@@ -116,14 +118,64 @@ class Forbidden(NamedTuple):
     value: Ints
 
 
+@part
+def sort(order: Ints, key: Floats) -> None:
+    """Sort bin numbers by their keys in ascending order; the sort is stable."""
+    n = len(order)
+    other = np.empty_like(order)
+    width = 1
+    while width < n:
+        for begin in range(0, n - width, 2 * width):
+            middle, end = begin + width, min(begin + 2 * width, n)
+            if key[order[middle - 1]] <= key[order[middle]]:
+                continue
+            i, j = begin, middle
+            for k in range(begin, end):
+                if i < middle and (j == end or key[order[i]] <= key[order[j]]):
+                    other[k] = order[i]
+                    i += 1
+                else:
+                    other[k] = order[j]
+                    j += 1
+            for k in range(begin, end):
+                order[k] = other[k]
+        width *= 2
+
+
+@part
+def _in_order(second: Floats, small: float) -> Ints:
+    """The bins in the order of the layers, by the reduced costs of their second choices.
+
+    Labels multiply late if the bins whose second choice costs most come first. If it costs nothing, equal bins come
+    last: what several equal bins can complete is known exactly.
+    """
+    n = len(second)
+    order = np.arange(n)
+    sort(order, -second)
+    free = n
+    while free > 0 and second[order[free - 1]] <= small:
+        free -= 1
+    equal = np.empty(n)
+    begin = free
+    while begin < n:
+        end = begin
+        while end < n and second[order[end]] == second[order[begin]]:
+            end += 1
+        for k in range(begin, end):
+            equal[order[k]] = end - begin
+        begin = end
+    sort(order[free:], equal)
+    return order
+
+
 @kernel
 def reduced_costs(
     start: Ints, low: Ints, f: Floats, g: Floats, lam: float, mu: float
-) -> tuple[Floats, Floats, Floats, float]:
+) -> tuple[Floats, Floats, Ints, float]:
     """The reduced cost of each value: how much it costs above the best of its bin for these multipliers.
 
-    Also returns the bins' best, the reduced costs of the bins' second choices, and a first guess of the gap between the
-    dual and the optimum: the gap that admits two dozen second choices.
+    Also returns the bins' best, the bins in the order of the layers, and a first guess of the gap between the dual and
+    the optimum: the gap that admits two dozen second choices.
     """
     start, low, f, g = items(start), items(low), items(f), items(g)
     n = len(start) - 1
@@ -154,7 +206,7 @@ def reduced_costs(
     for other in smallest:
         if other < math.inf:
             guess = other
-    return reduced, best, second, guess
+    return reduced, best, _in_order(second, _SMALL * guess), guess
 
 
 @kernel

@@ -176,30 +176,6 @@ def numpy_sum(x: Floats) -> float:
 
 
 @part
-def sort(order: Ints, key: Floats) -> None:
-    """Sort bin numbers by their keys in ascending order; the sort is stable."""
-    n = len(order)
-    other = np.empty_like(order)
-    width = 1
-    while width < n:
-        for begin in range(0, n - width, 2 * width):
-            middle, end = begin + width, min(begin + 2 * width, n)
-            if key[order[middle - 1]] <= key[order[middle]]:
-                continue
-            i, j = begin, middle
-            for k in range(begin, end):
-                if i < middle and (j == end or key[order[i]] <= key[order[j]]):
-                    other[k] = order[i]
-                    i += 1
-                else:
-                    other[k] = order[j]
-                    j += 1
-            for k in range(begin, end):
-                order[k] = other[k]
-        width *= 2
-
-
-@part
 def _order_ties(original: Ints, reference: Floats, lower: Ints, upper: Ints, counts: Ints) -> None:
     """Among bins that differ only in their position, put larger counts first, as in `exact.ordered`."""
     n = len(counts)
@@ -222,7 +198,7 @@ def _order_ties(original: Ints, reference: Floats, lower: Ints, upper: Ints, cou
                 key[i] = reference[i]
             else:
                 key[i] = original[i]
-        sort(order, key)
+        labels.sort(order, key)
     begin = 0
     for end in range(1, free + 1):
         if end < free:
@@ -335,9 +311,7 @@ def _search(
     done = passes < 0
     counts, found = known, numpy_sum(taken)
     bound = min(dual_bound, found)
-    reduced, least, second, gap = labels.reduced_costs(start, low, f, g, lam, mu)
-    order = np.arange(n)
-    sort(order, -second)
+    reduced, least, order, gap = labels.reduced_costs(start, low, f, g, lam, mu)
     width = min(FIRST_WIDTH, asked.memory // (LABEL_SHARE * BYTES_PER_LABEL) // n)
     while done and found - bound > noise(found):
         gap = min(gap, found - dual_bound)
