@@ -28,7 +28,7 @@ _LABEL_WORK = 1_000_000
 # Without a time limit, a search may do this much work, in labels: a few seconds. Sums of completions count less.
 _MOST_WORK = 100_000_000.0
 _SUMS_PER_LABEL = 10.0
-GROWTH = 4.0
+GROWTH = 2.0
 FIRST_WIDTH = 4_000
 BYTES_PER_LABEL = 12
 ROUNDING = 4.0 * float(np.finfo(np.float64).eps)

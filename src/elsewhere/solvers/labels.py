@@ -175,14 +175,14 @@ def reduced_costs(
     """The reduced cost of each value: how much it costs above the best of its bin for these multipliers.
 
     Also returns the bins' best, the bins in the order of the layers, and a first guess of the gap between the dual and
-    the optimum: the gap that admits two dozen second choices.
+    the optimum: the gap that admits sixteen other choices.
     """
     start, low, f, g = items(start), items(low), items(f), items(g)
     n = len(start) - 1
     reduced = np.empty(len(f))
     best = np.empty(n)
     second = np.empty(n)
-    smallest = np.empty(24)
+    smallest = np.empty(16)
     smallest[:] = math.inf
     for i in range(n):
         least = next_ = math.inf
