@@ -174,16 +174,14 @@ def _solve_frontier(
             solution, short_of[budget] = searched(tighter, choices, known, limits), choices.short_of
         solutions[budget] = solution
         if on_point is not None:
-            asked = question.within(budget)
-            on_point(_sanitized(asked, asked.problem, solution, short_of.get(budget, "")))
+            on_point(_point(question, budget, solution, short_of.get(budget, "")))
     answers: dict[float, Sanitized] = {}
     for budget in sorted(solutions):
-        asked = question.within(budget)
         # A larger budget allows everything that a smaller one does, so an ended search must not return a worse point.
         if not solutions[budget].closed:
-            solutions[budget] = exact.better(asked.problem, solutions[budget], known)
+            solutions[budget] = exact.better(problem, solutions[budget], known)
         known = solutions[budget].counts
-        answers[budget] = _sanitized(asked, asked.problem, solutions[budget], short_of.get(budget, ""))
+        answers[budget] = _point(question, budget, solutions[budget], short_of.get(budget, ""))
     return Frontier([answers[budget] for budget in budgets], budgets)
 
 
@@ -429,7 +427,28 @@ def _sanitized(
     proven: bool = True,
 ) -> Sanitized:
     """Turn a solution into a result, on the scale of its distances."""
-    quality_loss, privacy_distance = _figures(problem, solution)
+    return _reported(question, problem, solution, _figures(problem, solution), short_of, proven)
+
+
+def _point(question: Question, budget: float, solution: Solution, short_of: Shortage) -> Sanitized:
+    """The result for one budget of a frontier. Little of it is made now: most points are only looked at on a curve."""
+    problem = question.problem
+    figures = _figures(problem, solution)
+    return Sanitized._unfinished(
+        *figures, lambda: _reported(question.within(budget), problem, solution, figures, short_of)
+    )
+
+
+def _reported(
+    question: Question,
+    problem: Problem,
+    solution: Solution,
+    figures: tuple[float, float | None],
+    short_of: Shortage,
+    proven: bool = True,
+) -> Sanitized:
+    """The result of a solution whose quality loss and privacy distance are known."""
+    quality_loss, privacy_distance = figures
     objective = question.objective(quality_loss, privacy_distance)
     measure = problem.quality if question.minimises_loss or problem.privacy is None else problem.privacy
     sign = -1.0 if question.aim == "far" else 1.0
@@ -451,7 +470,7 @@ def _sanitized(
         notes.append(f"the {short_of} limit restricted the search to counts near its start")
     return Sanitized(
         problem.goal,
-        Histogram._of(tuple(problem.locations), solution.counts),
+        Histogram._of(tuple(problem.locations), solution.counts, problem.size),
         quality_loss,
         privacy_distance,
         bound,
