@@ -139,8 +139,8 @@ class Problem(NamedTuple):
     def is_within(self, counts: Ints) -> bool:
         """Whether the counts satisfy every constraint except the limit on the quality loss."""
         return (
-            int(counts.sum()) == self.size
-            and bool((counts >= self.lower).all() and (counts <= self.upper).all())
+            int(np.add.reduce(counts)) == self.size
+            and np.count_nonzero((counts < self.lower) | (counts > self.upper)) == 0
             and self.allows(counts)
         )
 
