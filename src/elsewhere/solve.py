@@ -449,8 +449,9 @@ def _reported(
 ) -> Sanitized:
     """The result of a solution whose quality loss and privacy distance are known."""
     quality_loss, privacy_distance = figures
-    objective = question.objective(quality_loss, privacy_distance)
-    measure = problem.quality if question.minimises_loss or problem.privacy is None else problem.privacy
+    objective, measure = quality_loss, problem.quality
+    if not question.minimises_loss and problem.privacy is not None and privacy_distance is not None:
+        objective, measure = privacy_distance, problem.privacy
     sign = -1.0 if question.aim == "far" else 1.0
     optimal = proven and solution.closed
     bound = objective if optimal else measure.from_total(sign * solution.bound)

@@ -15,7 +15,7 @@ from typing import Any, Protocol, SupportsFloat, TypeAlias, cast
 
 import numpy as np
 
-from elsewhere.model.arrays import Floats, Ints, exact_sum
+from elsewhere.model.arrays import Floats, Ints, exact_sum, float_sum
 from elsewhere.model.errors import InputError
 from elsewhere.model.names import NameIndex, merge_spellings
 from elsewhere.model.spread import Spread
@@ -317,7 +317,7 @@ def parse_weights(weights: TableLike, what: str, known: NameIndex | None = None)
     """
     if type(weights) is not dict and isinstance(weights, _Table):
         index, numbers = weights.index, weights._numbers.astype(np.float64)
-        total = float(np.add.reduce(numbers))
+        total = float_sum(numbers)
     else:
         names, values = _parse(weights, what)
         numbers, total = _real(names, values, what)
