@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from typing import ParamSpec, TypeVar
 
 from elsewhere import drawing, drawing_targets
@@ -432,11 +432,16 @@ def _sanitized(
 
 def _point(question: Question, budget: float, solution: Solution, short_of: Shortage) -> Sanitized:
     """The result for one budget of a frontier. Little of it is made now: most points are only looked at on a curve."""
-    problem = question.problem
-    figures = _figures(problem, solution)
-    return Sanitized._unfinished(
-        *figures, lambda: _reported(question.within(budget), problem, solution, figures, short_of)
-    )
+    figures = _figures(question.problem, solution)
+    # Unlike a function in this one, a `partial` has no cells, which would take longer than all the rest.
+    return Sanitized._unfinished(*figures, partial(_finished, question, budget, solution, figures, short_of))
+
+
+def _finished(
+    question: Question, budget: float, solution: Solution, figures: tuple[float, float | None], short_of: Shortage
+) -> Sanitized:
+    """All that there is to say about a point."""
+    return _reported(question.within(budget), question.problem, solution, figures, short_of)
 
 
 def _reported(

@@ -139,7 +139,7 @@ class Problem(NamedTuple):
     def is_within(self, counts: Ints) -> bool:
         """Whether the counts satisfy every constraint except the limit on the quality loss."""
         return (
-            int(np.add.reduce(counts)) == self.size
+            exact_sum(counts) == self.size
             and np.count_nonzero((counts < self.lower) | (counts > self.upper)) == 0
             and self.allows(counts)
         )

@@ -18,7 +18,7 @@ import numpy as np
 
 from elsewhere.kernels.cancellation import check_cancelled
 from elsewhere.kernels.jit import is_interpreting, items, kernel_over, part, per_call
-from elsewhere.model.arrays import Flags, Floats, Ints
+from elsewhere.model.arrays import Flags, Floats, Ints, exact_sum
 from elsewhere.model.problem import ROOM, Problem
 from elsewhere.solvers import class_search, dual, label_queue, labels, one_call, terms
 from elsewhere.solvers.choices import BYTES_PER_ENTRY, KINDS, table
@@ -133,7 +133,7 @@ def _tabulated(problem: Problem, known: Ints, budget: float, limits: Limits) -> 
         problem.upper[first], quality.reference_size, quality.size, budget,
     )  # fmt: skip
     most = min(_MOST_VALUES, limits.memory // BYTES_PER_ENTRY)
-    if len(first) > _MOST_CLASSES or float(number.sum(dtype=np.float64)) > most:
+    if len(first) > _MOST_CLASSES or exact_sum(number) > most:
         return None
     start = np.zeros(len(first) + 1, np.int64)
     number.cumsum(out=start[1:])
