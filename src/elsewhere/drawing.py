@@ -72,7 +72,7 @@ def drawn(question: Question, best: Sanitized) -> Sanitized:
     notes += key.notes
     return replace(
         best,
-        histogram=Histogram._of(tuple(problem.locations), counts),
+        histogram=Histogram._of(tuple(problem.locations), counts, problem.size),
         quality_loss=loss,
         bound=bound,
         gap=loss - bound,

@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from typing import ParamSpec, TypeVar
 
 from elsewhere import drawing, drawing_targets
@@ -174,16 +174,14 @@ def _solve_frontier(
             solution, short_of[budget] = searched(tighter, choices, known, limits), choices.short_of
         solutions[budget] = solution
         if on_point is not None:
-            asked = question.within(budget)
-            on_point(_sanitized(asked, asked.problem, solution, short_of.get(budget, "")))
+            on_point(_point(question, budget, solution, short_of.get(budget, "")))
     answers: dict[float, Sanitized] = {}
     for budget in sorted(solutions):
-        asked = question.within(budget)
         # A larger budget allows everything that a smaller one does, so an ended search must not return a worse point.
         if not solutions[budget].closed:
-            solutions[budget] = exact.better(asked.problem, solutions[budget], known)
+            solutions[budget] = exact.better(problem, solutions[budget], known)
         known = solutions[budget].counts
-        answers[budget] = _sanitized(asked, asked.problem, solutions[budget], short_of.get(budget, ""))
+        answers[budget] = _point(question, budget, solutions[budget], short_of.get(budget, ""))
     return Frontier([answers[budget] for budget in budgets], budgets)
 
 
@@ -429,9 +427,36 @@ def _sanitized(
     proven: bool = True,
 ) -> Sanitized:
     """Turn a solution into a result, on the scale of its distances."""
-    quality_loss, privacy_distance = _figures(problem, solution)
-    objective = question.objective(quality_loss, privacy_distance)
-    measure = problem.quality if question.minimises_loss or problem.privacy is None else problem.privacy
+    return _reported(question, problem, solution, _figures(problem, solution), short_of, proven)
+
+
+def _point(question: Question, budget: float, solution: Solution, short_of: Shortage) -> Sanitized:
+    """The result for one budget of a frontier. Little of it is made now: most points are only looked at on a curve."""
+    figures = _figures(question.problem, solution)
+    # Unlike a function in this one, a `partial` has no cells, which would take longer than all the rest.
+    return Sanitized._unfinished(*figures, partial(_finished, question, budget, solution, figures, short_of))
+
+
+def _finished(
+    question: Question, budget: float, solution: Solution, figures: tuple[float, float | None], short_of: Shortage
+) -> Sanitized:
+    """All that there is to say about a point."""
+    return _reported(question.within(budget), question.problem, solution, figures, short_of)
+
+
+def _reported(
+    question: Question,
+    problem: Problem,
+    solution: Solution,
+    figures: tuple[float, float | None],
+    short_of: Shortage,
+    proven: bool = True,
+) -> Sanitized:
+    """The result of a solution whose quality loss and privacy distance are known."""
+    quality_loss, privacy_distance = figures
+    objective, measure = quality_loss, problem.quality
+    if not question.minimises_loss and problem.privacy is not None and privacy_distance is not None:
+        objective, measure = privacy_distance, problem.privacy
     sign = -1.0 if question.aim == "far" else 1.0
     optimal = proven and solution.closed
     bound = objective if optimal else measure.from_total(sign * solution.bound)
@@ -451,7 +476,7 @@ def _sanitized(
         notes.append(f"the {short_of} limit restricted the search to counts near its start")
     return Sanitized(
         problem.goal,
-        Histogram._of(tuple(problem.locations), solution.counts),
+        Histogram._of(tuple(problem.locations), solution.counts, problem.size),
         quality_loss,
         privacy_distance,
         bound,

@@ -6,7 +6,8 @@ Each verb builds a `Question` from its arguments and passes it to `elsewhere.sol
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Literal
 
 from elsewhere.model.distances import DistanceLike, over_taxonomy
@@ -183,13 +184,12 @@ def hide(
     ({'a': 8, 'b': 4, 'c': 4, 'd': 2, 'e': 17, 'f': 15}, 0.1227, 0.0023)
     """
     from elsewhere.popularity import Popularity
-    from elsewhere.solve import solve
 
     taxonomy = informed(taxonomy, histogram)
     table = None if popularity is None else Popularity.of(popularity)
     if table is not None and method == "drawn" and not visited_only:
         candidates = [*as_list("candidates", candidates, "location names"), *table.receivers]
-    return solve(
+    return _solver()(
         Question(
             "hide",
             as_histogram(histogram),
@@ -388,10 +388,8 @@ def resemble(
     >>> round(r.quality_loss, 4), round(r.regret, 4), round(r.privacy_distance, 4)
     (0.0832, 0.0115, 0.5813)
     """
-    from elsewhere.solve import solve
-
     taxonomy = informed(taxonomy, histogram)
-    return solve(
+    return _solver()(
         Question(
             "resemble",
             as_histogram(histogram),
@@ -563,10 +561,8 @@ def avoid(
     >>> dict(r.histogram), r.status, round(r.privacy_distance, 7)
     ({'a': 4, 'c': 1, 'd': 3, 'e': 10, 'f': 18, 'g': 11, 'h': 3}, 'feasible', 0.2260447)
     """
-    from elsewhere.solve import solve
-
     taxonomy = informed(taxonomy, histogram)
-    return solve(
+    return _solver()(
         Question(
             "avoid",
             as_histogram(histogram),
@@ -740,3 +736,11 @@ def frontier(
         aim=aim,
     )
     return solve_frontier(question, limits)
+
+
+@cache
+def _solver() -> Callable[[Question], Sanitized]:
+    """`solve`, imported with the first question, because it loads the solvers; and only once, to save time."""
+    from elsewhere.solve import solve
+
+    return solve

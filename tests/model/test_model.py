@@ -17,12 +17,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import elsewhere as ew
+from elsewhere.model.arrays import float_sum
 from elsewhere.model.distances import DISTANCES, Measure, find_distance
 from elsewhere.model.histogram import parse_weights
 from elsewhere.model.problem import ROOM
 from elsewhere.paper.terms import term
 from elsewhere.solvers import terms
 from elsewhere.solvers.choices import KINDS
+
+
+@given(st.lists(st.floats(0.0, 1e280), min_size=1, max_size=20))
+def test_sums_are_numpys(numbers: list[float]) -> None:
+    assert float_sum(np.array(numbers)) == np.array(numbers).sum()
 
 
 def test_made_from_anything() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import random
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from itertools import product
 from typing import Any, Literal
@@ -194,3 +196,22 @@ def test_small_memory_leaves_all_points() -> None:
     problem = Question("resemble", ew.Histogram({"a": 7, "b": 2, "c": 3}), {"a": 1.0, "b": 2.0}, 0.05).problem
     limits = Limits(memory=100)
     assert list(frontier.attempts(problem, problem.original, [0.05, 0.01], limits)) == [None, None]
+
+
+@pytest.mark.parametrize("copied", [lambda x: pickle.loads(pickle.dumps(x)), copy.copy, copy.deepcopy, replace])
+def test_points_that_nobody_looked_at(copied: Callable[[ew.Sanitized], ew.Sanitized]) -> None:
+    """The fields of a point are made when they are asked for; one cannot tell."""
+    bob = ew.Histogram({"a": 7, "b": 2, "c": 3, "d": 2, "e": 13})
+    frugal = {"a": 10, "b": 8, "c": 6}
+
+    def point() -> ew.Sanitized:
+        return ew.frontier(bob, frugal, [0.01, 0.02])[1]
+
+    expected = point()
+    assert replace(expected, certificate=None) == replace(ew.resemble(bob, frugal, 0.02), certificate=None)
+    assert copied(point()) == point() == expected
+    assert vars(copied(point())).keys() == {field.name for field in fields(ew.Sanitized)}
+    assert (repr(point()), hash(point())) == (repr(expected), hash(expected))
+    assert point().question.max_quality_loss == point().question.problem.limit == 0.02
+    with pytest.raises(AttributeError, match="'Sanitized' object has no attribute 'loss'"):
+        getattr(point(), "loss")  # noqa: B009

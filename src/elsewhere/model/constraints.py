@@ -61,7 +61,7 @@ def sensitive_in(question: Question, index: NameIndex) -> Flags:
 
 def bounds_of(question: Question, index: NameIndex, original: Ints, size: int, sensitive: Flags) -> tuple[Ints, Ints]:
     """The least and the greatest count of every location."""
-    if not isinstance(question.visited_only, bool | np.bool_):
+    if not isinstance(question.visited_only, (bool, np.bool_)):
         raise InputError(f"visited_only is {quote(question.visited_only)}; it must be True or False", ("visited_only",))
     lower, upper = _least_counts(question, index, size), np.empty(len(original), dtype=np.int64)
     upper.fill(size)

@@ -15,7 +15,7 @@ from typing import Any, Protocol, SupportsFloat, TypeAlias, cast
 
 import numpy as np
 
-from elsewhere.model.arrays import Floats, Ints, exact_sum
+from elsewhere.model.arrays import Floats, Ints, exact_sum, float_sum
 from elsewhere.model.errors import InputError
 from elsewhere.model.names import NameIndex, merge_spellings
 from elsewhere.model.spread import Spread
@@ -188,15 +188,15 @@ class Histogram(_Table):
         self._numbers.flags.writeable = False
 
     @classmethod
-    def _of(cls, locations: tuple[str, ...], counts: Ints) -> Histogram:
-        """The positive counts of arrays that are known to be sound and sorted by location."""
+    def _of(cls, locations: tuple[str, ...], counts: Ints, size: int) -> Histogram:
+        """The positive counts of arrays that are known to be sound, sorted by location and of this size."""
         if np.count_nonzero(counts) < len(counts):
             locations, counts = tuple(compress(locations, counts.tolist())), counts[counts.nonzero()]
         histogram = cls.__new__(cls)
         histogram._locations = locations
         histogram._numbers = np.ascontiguousarray(counts, dtype=np.int64)
         histogram._numbers.setflags(write=False)
-        histogram._size = exact_sum(counts)
+        histogram._size = size
         histogram._spellings = {}
         return histogram
 
@@ -317,7 +317,7 @@ def parse_weights(weights: TableLike, what: str, known: NameIndex | None = None)
     """
     if type(weights) is not dict and isinstance(weights, _Table):
         index, numbers = weights.index, weights._numbers.astype(np.float64)
-        total = float(np.add.reduce(numbers))
+        total = float_sum(numbers)
     else:
         names, values = _parse(weights, what)
         numbers, total = _real(names, values, what)
@@ -354,7 +354,7 @@ def _real(locations: list[str], values: list[Any], what: str) -> tuple[Floats, f
 
 
 def _parse(table: TableLike, what: str) -> tuple[list[str], list[Any]]:
-    if isinstance(table, str | bytes):
+    if isinstance(table, (str, bytes)):
         raise InputError(f"the {what} is {quote(table)}; give a mapping from locations to numbers")
     given: Any = table.histogram if hasattr(table, "histogram") and not hasattr(table, "items") else table
     locations, values = _columns(given, table, what)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from elsewhere.model.arrays import Flags, Floats, Ints, exact_sum
+from elsewhere.model.arrays import Flags, Floats, Ints, exact_sum, float_sum
 from elsewhere.model.constraints import bounds_of, check_growth, forbidden_rows, sensitive_in, union_of, whole_number
 from elsewhere.model.distances import DistanceLike, Measure, align, find_distance, slack
 from elsewhere.model.errors import Infeasible, InputError
-from elsewhere.model.histogram import Profile, as_target, parse_weights
+from elsewhere.model.histogram import Profile, TableLike, parse_weights
 from elsewhere.model.names import NameIndex
 from elsewhere.model.question import LARGEST_SIZE, Goal, Question, nonnegative
 from elsewhere.model.smoothing import SmoothedJS
@@ -139,8 +139,8 @@ class Problem(NamedTuple):
     def is_within(self, counts: Ints) -> bool:
         """Whether the counts satisfy every constraint except the limit on the quality loss."""
         return (
-            int(counts.sum()) == self.size
-            and bool((counts >= self.lower).all() and (counts <= self.upper).all())
+            exact_sum(counts) == self.size
+            and np.count_nonzero((counts < self.lower) | (counts > self.upper)) == 0
             and self.allows(counts)
         )
 
@@ -203,7 +203,7 @@ def _targeting(question: Question) -> Problem:
     limit = nonnegative("max_quality_loss", question.max_quality_loss)
     if question.target is None:
         raise InputError(f"{question.goal} needs a target", ("target",))
-    target, weights = parse_weights(as_target(question.target), "target", question.history.index)
+    target, weights = parse_weights(cast(TableLike, question.target), "target", question.history.index)
     weights, wanted, size = _sized(question, weights)
     of_kinds = isinstance(question.privacy, KindDistance)
     index, original = union_of(question, None if of_kinds else target)
@@ -285,7 +285,7 @@ def _with_smoothing(problem: Problem, quality: DistanceLike, privacy: DistanceLi
 
 def _sized(question: Question, weights: Floats) -> tuple[Floats, float, int]:
     """The target's scaled weights, their sum, and the size of the release."""
-    total = float(np.add.reduce(weights))
+    total = float_sum(weights)
     if question.size != "target":
         size = question.released_size
         # Weights that already have the right sum stay unchanged, to the last digit.

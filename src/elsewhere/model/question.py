@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from elsewhere.model.distances import DistanceLike, slack
@@ -218,9 +218,7 @@ class Question:
     @cached_property
     def problem(self) -> Problem:
         """The question as arrays over one union of locations; raises if it is invalid or infeasible."""
-        from elsewhere.model.problem import problem_of
-
-        return problem_of(self)
+        return _arrays()(self)
 
     @cached_property
     def covered(self) -> Covered:
@@ -277,6 +275,14 @@ class Question:
         if self.distance_limit is None or privacy_distance is None:
             return True
         return bool(meets_distance(self.goal, privacy_distance, self.distance_limit))
+
+
+@cache
+def _arrays() -> Callable[[Question], Problem]:
+    """`problem_of`, imported later, because its module imports this one; and only once, to save time."""
+    from elsewhere.model.problem import problem_of
+
+    return problem_of
 
 
 def meets_distance(goal: Goal, privacy_distance: Any, limit: float) -> Any:
@@ -389,10 +395,12 @@ def nonnegative(name: str, value: Any) -> float:
 
 def as_float(value: Any) -> float:
     """The value as a float, or NaN if that is not possible."""
-    if type(value) is float:  # the usual case; `isinstance` with an abstract class is slow
+    if type(value) is float:
         return value
     try:
-        return float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
+        # The usual case first, because `isinstance` with an abstract class is slow.
+        is_number = type(value) is int or (isinstance(value, numbers.Real) and not isinstance(value, bool))
+        return float(value) if is_number else math.nan
     except OverflowError:
         return math.nan
 

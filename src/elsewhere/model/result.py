@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import compress
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Literal, SupportsIndex, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, overload
 
 from elsewhere.model.distances import align
 from elsewhere.model.errors import InputError, Unchanged
@@ -97,6 +97,26 @@ class Sanitized:
     notes: tuple[str, ...]
     #: What was asked.
     question: Question = field(repr=False, compare=False)
+
+    @classmethod
+    def _unfinished(cls, loss: float, distance: float | None, finished: Callable[[], Sanitized]) -> Sanitized:
+        """The result that `finished` returns, which is called only if more is asked for than these two distances."""
+        result = object.__new__(cls)
+        result.__dict__.update(quality_loss=loss, privacy_distance=distance, _finished=finished)
+        return result
+
+    if not TYPE_CHECKING:  # the fields are typed above
+
+        def __getattr__(self, name: str) -> Any:
+            """A field that has not been made yet."""
+            if name not in self.__dataclass_fields__:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+            self.__dict__.update(vars(self._finished()))
+            return self.__dict__[name]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies have: all fields."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     @property
     def objective(self) -> float:

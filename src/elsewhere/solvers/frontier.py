@@ -18,7 +18,7 @@ import numpy as np
 
 from elsewhere.kernels.cancellation import check_cancelled
 from elsewhere.kernels.jit import is_interpreting, kernel_over, part, per_call
-from elsewhere.model.arrays import Floats, Ints
+from elsewhere.model.arrays import Floats, Ints, exact_sum
 from elsewhere.model.problem import ROOM, Problem
 from elsewhere.solvers import class_search, dual, label_queue, labels, one_call, terms
 from elsewhere.solvers.choices import BYTES_PER_ENTRY, KINDS, table
@@ -82,7 +82,6 @@ def attempts(problem: Problem, known: Ints, budgets: list[float], limits: Limits
         yield from (None for _ in budgets)
         return
     assert problem.privacy is not None
-    unbounded = problem.privacy.distance.unbounded
     most_labels = min(_MOST_LABELS, limits.memory // (LABEL_SHARE * _BYTES_PER_LABEL))
     limited = Limited(limits.memory, per_call(_COMPLETION_WORK), per_call(_LABEL_WORK), most_labels)
     counts = np.zeros((len(budgets), len(problem.original)), np.int64)
@@ -92,8 +91,7 @@ def attempts(problem: Problem, known: Ints, budgets: list[float], limits: Limits
         np.empty(_MOST_TAKEN, np.int64),
     )  # fmt: skip
     # Very bad values have rounding errors. If these matter, `exact._sharpened` is needed.
-    greatest = np.maximum.reduceat(classes.f, classes.start[:-1])
-    drowned = 1.01 * np.finfo(np.float64).eps * float((classes.copies * greatest).sum())
+    drowned = _rounding_of_worst(classes) if problem.privacy.distance.unbounded else 0.0
     entries = classes.start[:-1] + known[classes.member[classes.begin[:-1]]] - classes.low
     least_cost = np.minimum.reduceat(classes.g, classes.start[:-1])
     state = State(np.array([budgets[0], -1.0, 0.0]), np.zeros((3, 4)), entries, least_cost)
@@ -104,7 +102,7 @@ def attempts(problem: Problem, known: Ints, budgets: list[float], limits: Limits
         begin, work = done, 1 if is_interpreting() else _WORK_PER_CALL
         done = _answer(limited, classes, values, state, problem.size, totals, done, work, choices, counts, reached)
         for own, (loss, best, bound, lam, mu) in zip(counts[begin:done], reached[begin:done].tolist(), strict=True):
-            if math.isnan(best) or (unbounded and drowned > 1e-12 * (1.0 + abs(best))):
+            if math.isnan(best) or drowned > 1e-12 * (1.0 + abs(best)):
                 yield None
             else:
                 yield Solution(own, best, best, bound, lam, mu, quality_total=loss)
@@ -116,15 +114,15 @@ def _tabulated(problem: Problem, known: Ints, budget: float, limits: Limits) -> 
     assert privacy is not None
     if max(problem.quality.reference_size, problem.quality.size) >= LARGEST_SIZE:
         return None
-    keys = np.stack((problem.upper, problem.lower, privacy.reference, problem.original))
+    keys = np.array((problem.upper, problem.lower, privacy.reference, problem.original))
     member = np.lexsort(keys)
     keys = keys[:, member]
-    changes = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
-    begin = np.concatenate(([0], np.flatnonzero(changes) + 1, [len(member)]))
+    is_first = np.ones(len(member) + 1, np.bool_)
+    np.logical_or.reduce(keys[:, 1:] != keys[:, :-1], axis=0, out=is_first[1:-1])
+    (begin,) = is_first.nonzero()
     first = member[begin[:-1]]
     class_of = np.empty(len(member), np.int64)
-    class_of[member[0]] = 0
-    class_of[member[1:]] = np.cumsum(changes)
+    class_of[member] = is_first[:-1].cumsum() - 1
     quality = problem.quality._replace(reference=problem.quality.reference[first])
     privacy = privacy._replace(reference=privacy.reference[first])
     # Bins of the same class are not at their best here, so the ranges may be too wide. They are narrowed anyway.
@@ -133,15 +131,21 @@ def _tabulated(problem: Problem, known: Ints, budget: float, limits: Limits) -> 
         problem.upper[first], quality.reference_size, quality.size, budget,
     )  # fmt: skip
     most = min(_MOST_VALUES, limits.memory // BYTES_PER_ENTRY)
-    if len(first) > _MOST_CLASSES or float(number.sum(dtype=np.float64)) > most:
+    if len(first) > _MOST_CLASSES or exact_sum(number) > most:
         return None
     start = np.zeros(len(first) + 1, np.int64)
-    np.cumsum(number, out=start[1:])
+    number.cumsum(out=start[1:])
     f, g = table(privacy, low, start, limits), table(quality, low, start, limits)
-    if not np.isfinite(f).all():
+    if np.count_nonzero(np.isfinite(f)) < len(f):
         return None
     f = -f if problem.goal == "avoid" else f
-    return Classes(begin, member, class_of, np.diff(begin), start, low, f, g, known)
+    return Classes(begin, member, class_of, begin[1:] - begin[:-1], start, low, f, g, known)
+
+
+def _rounding_of_worst(classes: Classes) -> float:
+    """The rounding error of the sum of the greatest objectives."""
+    greatest = np.maximum.reduceat(classes.f, classes.start[:-1])
+    return 1.01 * float(np.finfo(np.float64).eps) * float((classes.copies * greatest).sum())
 
 
 def _all_values(classes: Classes) -> dual.Values:

@@ -58,11 +58,11 @@ def attempt(problem: Problem, limits: Limits) -> Solution | None:
     assert privacy is not None
     asked = targeting(problem.goal, quality.distance, privacy.distance, budget, limits.memory)
     users = Bins(
-        np.array([0, len(problem.original)]), problem.original, privacy.reference, problem.lower, problem.upper,
-        np.array([quality.reference_size]), np.array([privacy.reference_size]), np.array([problem.size]),
+        np.array((0, len(problem.original))), problem.original, privacy.reference, problem.lower, problem.upper,
+        np.array((quality.reference_size,)), np.array((privacy.reference_size,)), np.array((problem.size,)),
     )  # fmt: skip
     counts, reached = answers(asked, users)
-    loss, distance, bound, lam, mu = reached[:, 0].tolist()
+    loss, distance, bound, lam, mu = reached.ravel().tolist()
     best = asked.sign * distance
     return None if math.isnan(best) else Solution(counts, best, best, bound, lam, mu, quality_total=loss)
 
