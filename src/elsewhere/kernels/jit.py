@@ -156,7 +156,7 @@ def _compiled(function: Callable[..., Any], compiler: str, **options: Any) -> An
 
 def _load(stored: Any, signature: Any, context: Any) -> Any:
     """A kernel from the cache on disk. Numba itself would first load all that it needs for compiling."""
-    from numba.core.runtime import rtsys
+    from numba.core.runtime.nrt import rtsys
 
     cast(Any, rtsys).initialize(context)
     with stored._guard_against_spurious_io_errors():

@@ -225,15 +225,28 @@ def has_few_rows(connection: Any, rows: Rows) -> bool:
     return len(found) <= FEW_ROWS
 
 
-def locations(connection: Any, rows: Rows) -> Generator[list[str], None, None]:
-    """The distinct names of locations, some rows at a time; a name may appear again.
+class Locations:
+    """The names of the locations of a table. Usually the first ones are enough, and these are read only once."""
 
-    Close the iterator if you do not need all of them: until then DuckDB accepts no other query.
-    """
-    with sentences():
-        found = connection.sql(f"SELECT {rows.text(rows.columns.location)} AS location FROM {rows.table}")
-        for batch in found.to_arrow_reader(_ROWS):
-            yield pc.unique(batch.column(0)).drop_null().to_pylist()
+    def __init__(self, connection: Any, rows: Rows) -> None:
+        self._connection, self._rows = connection, rows
+        self._first: list[str] | None = None
+
+    def names(self) -> Generator[list[str], None, None]:
+        """The distinct names, some rows at a time; a name may appear again.
+
+        Close the iterator if you do not need all of them: until then DuckDB accepts no other query.
+        """
+        if self._first is not None:
+            yield self._first
+        rows = self._rows
+        with sentences():
+            found = self._connection.sql(f"SELECT {rows.text(rows.columns.location)} AS location FROM {rows.table}")
+            for batch in found.to_arrow_reader(_ROWS):
+                names = pc.unique(batch.column(0)).drop_null().to_pylist()
+                if self._first is None:
+                    self._first = names
+                yield names
 
 
 def grouped(
