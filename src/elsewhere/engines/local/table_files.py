@@ -233,10 +233,10 @@ class _Head(NamedTuple):
 
 def _text(found: Found) -> Source:
     heads = [_head(found, path) for path in found.paths]
-    shown = [found.shown(path) for path in found.paths]
+    shown, size = [found.shown(path) for path in found.paths], 0
     for head, path, file in zip(heads, found.paths, shown, strict=True):
         with _reading(file), found.place.filesystem.open_input_stream(path) as stream:
-            check_quotes(stream, head.delimiter, file)
+            size += check_quotes(stream, head.delimiter, file)
     names = [[*head.header, *more] for head, more in zip(heads, found.partitions, strict=True)]
     check_one_schema(zip(shown, names, strict=True))
     _check_partitions(found, heads[0].header)
@@ -258,7 +258,7 @@ def _text(found: Found) -> Source:
     schema = pa.schema([(name, pa.string()) for name in names[0]])
     numeric = tuple(numeric_columns(heads[0].header, heads[0].rows))
     table = _dataset(found, file_format, read)
-    if sum(info.size for info in found.infos) <= _FEW_BYTES:
+    if size <= _FEW_BYTES:
         with _readable():
             table = table.to_table()
     return Source(found.place.shown, schema, table, found.files, found.files_now, numeric=numeric)
