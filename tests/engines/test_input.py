@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 
 import elsewhere as ew
+from elsewhere.engines.local import table_files
+from elsewhere.engines.local.sources import open_source
 from tests.support.batches import expected, people, released, rows, write
 
 pa: Any = import_module("pyarrow")
@@ -70,8 +72,10 @@ def test_bytes_are_text_if_they_are_utf8(tmp_path: Path) -> None:
     assert "the column 'location' has bytes that are not UTF-8 text" in refused(tmp_path, latin)
 
 
+@pytest.mark.parametrize("few", [0, 1 << 25])
 @pytest.mark.parametrize("head", [0, 2 << 20])
-def test_text_that_is_not_utf8(tmp_path: Path, head: int) -> None:
+def test_text_that_is_not_utf8(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, head: int, few: int) -> None:
+    monkeypatch.setattr(table_files, "_FEW_BYTES", few)
     lines = ["user,location", *(["ann,gym"] * (head // 8)), "ann,clínica"]
     (tmp_path / "in.csv").write_bytes("\n".join(lines).encode("latin-1"))
     assert "UTF" in refused(tmp_path, tmp_path / "in.csv")
@@ -116,7 +120,6 @@ def test_texts_are_read_as_python_reads_them(tmp_path: Path) -> None:
     import duckdb
 
     from elsewhere.engines.local import grouping
-    from elsewhere.engines.local.sources import open_source
 
     read, connection = 0, duckdb.connect()
     for at in range(1000):
@@ -267,13 +270,39 @@ def test_a_file_that_changes(tmp_path: Path) -> None:
     assert not (tmp_path / "out" / "_SUCCESS").exists()
 
 
-def test_compressed_texts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("few", [0, 1 << 25])
+def test_texts_are_the_same_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, few: int) -> None:
+    monkeypatch.setattr(table_files, "_FEW_BYTES", few)
+    histograms = people(60) | {"a,b": {'the "clinic"': 2, "gym\nand bar": 1}}
+    for month, some in (("01", [*histograms][::2]), ("02", [*histograms][1::2])):
+        (tmp_path / "in" / f"month={month}").mkdir(parents=True)
+        with (tmp_path / "in" / f"month={month}" / "in.csv").open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(("user", "location", "count"))
+            writer.writerows((user, *row) for user in some for row in histograms[user].items())
+    ew.batch(HIDE, tmp_path / "in", tmp_path / "out")
+    assert released(tmp_path / "out") == expected(HIDE, histograms)
+    assert isinstance(open_source(tmp_path / "in", "input").table, pa.Table) == bool(few)
+
+
+def test_rows_of_different_lengths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "in.csv").write_text("user,location,count\nann,clinic,1\nann,gym\n")
+    said = refused(tmp_path, tmp_path / "in.csv")
+    assert said == "the table cannot be read: CSV parse error: Row #3: Expected 3 columns, got 2: ann,gym"
+    monkeypatch.setattr(table_files, "_FEW_BYTES", 0)
+    assert refused(tmp_path, tmp_path / "in.csv") == said
+
+
+def test_compressed_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_files, "_FEW_BYTES", 100)
     text = b"user,location\nann,clinic\nann,gym\n"
     (tmp_path / "in.csv.gz").write_bytes(gzip.compress(text))
     (tmp_path / "in.csv.zst").write_bytes(pa.compress(text, "zstd", asbytes=True))
     for ending in ("gz", "zst"):
         found = ew.batch(HIDE, tmp_path / f"in.csv.{ending}").releases.to_pylist()
         assert found == [{"user": "ann", "location": "gym", "count": 2}]
+    (tmp_path / "long.csv.gz").write_bytes(gzip.compress(text + 100 * b"ann,gym\n"))
+    assert not isinstance(open_source(tmp_path / "long.csv.gz", "input").table, pa.Table)
 
 
 def test_tables_that_need_more_than_their_files(tmp_path: Path) -> None:

@@ -186,3 +186,20 @@ def test_the_command_does_not_load_pandas(policy: str, counted: bool, tmp_path: 
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout == "pyarrow\n"
     assert (tmp_path / "out" / "_SUCCESS").exists()
+
+
+_LOADED = """
+from elsewhere import Policy
+from elsewhere.engines.preload import preload
+from elsewhere.solvers import one_call, terms
+preload(Policy("{goal}", **{given}).plan())
+print(*("compiled" in vars(kernel) for kernel in (terms.hide_many, one_call._answer)))
+"""
+
+
+@pytest.mark.parametrize("goal", ["hide", "resemble", "avoid"])
+def test_a_batch_loads_the_kernels_of_its_goal(goal: str) -> None:
+    given = {} if goal == "hide" else {"target": "tourist", "max_quality_loss": 0.1}
+    code = _LOADED.format(goal=goal, given=given)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(goal == "hide"), str(goal != "hide")]

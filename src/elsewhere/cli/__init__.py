@@ -42,6 +42,8 @@ from elsewhere.model.errors import (
 _BAD_INPUT, _NO_RELEASE, _INTERRUPTED = 2, 3, 130
 #: New objects after which Python looks for garbage. Importing modules makes many objects and hardly any garbage.
 _MANY_OBJECTS = 100_000
+#: Arrow's own allocator clears pages of 2 MB, far more than a batch needs at a time.
+_MEMORY_OF_ARROW = "ARROW_DEFAULT_MEMORY_POOL", "system"
 #: Options whose names differ from their arguments.
 _OPTIONS = {
     "spared": "--spare",
@@ -97,6 +99,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     if arguments is None:
         leave_out_unused()
         gc.set_threshold(_MANY_OBJECTS)
+        os.environ.setdefault(*_MEMORY_OF_ARROW)
     sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: PTH123, SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):

@@ -23,7 +23,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, cached_property, update_wrapper
+from functools import cache, cached_property, partial, update_wrapper
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -36,7 +36,8 @@ from numpy.typing import NDArray
 F = TypeVar("F", bound=Callable[..., Any])
 Number = TypeVar("Number", bound=np.generic)
 
-#: The versions of Numba for which `compilers` was tested. Others compile in the default way, which takes twice as long.
+#: The versions of Numba for which `compilers` and `_load` were tested. Others compile and load in the default way,
+#: which takes twice as long.
 _TESTED = ((0, 68),)
 
 
@@ -91,7 +92,10 @@ class Kernel:
             compiled = _compiled(self.function, "KernelCompiler", cache=True)
         except RuntimeError:  # no place for a cache
             return _compiled(self.function, "KernelCompiler")
-        index = getattr(compiled._cache, "_cache_file", None)  # None if nothing is cached
+        stored = compiled._cache
+        index = getattr(stored, "_cache_file", None)  # None if nothing is cached
+        if index is not None and _is_tested(_numba()):
+            stored.load_overload = partial(_load, stored)
         if self._modules and index is not None:
             content = b"".join(Path(cast(str, module.__file__)).read_bytes() for module in self._modules)
             index._source_stamp = index._source_stamp, sha256(content).digest()
@@ -141,13 +145,26 @@ def items(array: NDArray[Number]) -> NDArray[Number]:
 def _compiled(function: Callable[..., Any], compiler: str, **options: Any) -> Any:
     """The function, compiled by Numba when it is first called."""
     numba = _numba()
-    if numba.version_info.short in _TESTED:
+    if _is_tested(numba):
         options["pipeline_class"] = getattr(import_module("elsewhere.kernels.compilers"), compiler)
     compiled = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
     # Otherwise Numba compiles another version for each constant that a kernel passes to this one.
     template, unliteral = compiled.get_call_template, numba.types.unliteral
     compiled.get_call_template = lambda given, named: template(tuple(map(unliteral, given)), named)
     return compiled
+
+
+def _load(stored: Any, signature: Any, context: Any) -> Any:
+    """A kernel from the cache on disk. Numba itself would first load all that it needs for compiling."""
+    from numba.core.runtime.nrt import rtsys
+
+    cast(Any, rtsys).initialize(context)
+    with stored._guard_against_spurious_io_errors():
+        return stored._load_overload(signature, context)
+
+
+def _is_tested(numba: Any) -> bool:
+    return numba.version_info.short in _TESTED
 
 
 @cache

@@ -10,7 +10,7 @@ from typing import Any
 from elsewhere.engines.columns import about_personal, about_since
 from elsewhere.engines.listing import folder_columns
 from elsewhere.engines.local.folder import Output, check_outside, output_places
-from elsewhere.engines.local.grouping import Choices, Rows, connected, content_hash, has_few_rows
+from elsewhere.engines.local.grouping import Choices, Locations, Rows, connected, content_hash, has_few_rows
 from elsewhere.engines.local.interrupts import saying_what_is_written
 from elsewhere.engines.local.pipeline import PART_ROWS, Job, Progress, check_input, run, versions
 from elsewhere.engines.local.sources import Source, open_source
@@ -62,12 +62,13 @@ def _into_folder(
         job = Job(plan, rows, personal, request.on_error, request.allow_unchanged, threads,
                   request.part_rows or PART_ROWS, has_few_rows(connection, rows), since)  # fmt: skip
         with preloading(plan, threads, job.few) as loaded:
-            notes = check_input(connection, job)
+            locations = Locations(connection, rows)
+            notes = check_input(connection, job, locations)
             output = Output(folder, report, _question(connection, request, job), partition_by)
             with closing(output), saying_what_is_written(lambda: len(output.records)):
                 remove_left(beside, spill)
                 if not output.done:
-                    done = run(connection, job, output, loaded, progress)
+                    done = run(connection, job, locations, output, loaded, progress)
                     output.finish(_summary(request, job, output, done, notes))
                 # The required share may differ from the earlier run.
                 check_released(output.summary(), request.min_released)

@@ -13,7 +13,7 @@ from elsewhere.engines.arrow import Batch, DataType, pa, pc
 from elsewhere.engines.columns import about_personal
 from elsewhere.engines.local.interrupts import interruptible
 from elsewhere.engines.local.sources import Source, check_scalar, is_bytes, is_fraction, is_number, is_text, plain_type
-from elsewhere.engines.local.table_files import literal
+from elsewhere.engines.local.table_files import literal, unreadable
 from elsewhere.engines.outcome import check_keys
 from elsewhere.engines.plans import LISTS, check_choices
 from elsewhere.engines.rows import is_list
@@ -21,7 +21,7 @@ from elsewhere.engines.users import EARLIER
 from elsewhere.extras import load
 from elsewhere.histories.columns import Columns, called, called_if_any, find_columns, find_user
 from elsewhere.model.errors import InputError
-from elsewhere.text import name_list, one_line, plural, quote
+from elsewhere.text import name_list, plural, quote
 
 #: Half of what 16-bit codes can hold, because the number of names is known only approximately.
 _FEW_NAMES = 1 << 15
@@ -184,11 +184,8 @@ def sentences() -> Iterator[None]:
         places = "neither into the allowed memory nor onto the disk of the output"
         raise InputError(f"the rows fit {places}; allow more memory, or free disk space") from None
     except duckdb.Error as error:
-        # Arrow's message comes through DuckDB, after prefixes that say what each was doing.
-        text = str(error).strip()
-        text = text.splitlines()[-1] if "Traceback" in text else text.partition("\n\n")[0]
-        text = text.rpartition("Invalid: ")[2].removeprefix("Invalid Input Error: ")
-        raise InputError(f"the table cannot be read: {one_line(text)}") from None
+        text = str(error).strip()  # Arrow's message comes through DuckDB
+        raise unreadable(text.splitlines()[-1] if "Traceback" in text else text.partition("\n\n")[0]) from None
 
 
 def number_of_users(connection: Any, rows: Rows) -> int:
@@ -225,15 +222,28 @@ def has_few_rows(connection: Any, rows: Rows) -> bool:
     return len(found) <= FEW_ROWS
 
 
-def locations(connection: Any, rows: Rows) -> Generator[list[str], None, None]:
-    """The distinct names of locations, some rows at a time; a name may appear again.
+class Locations:
+    """The names of the locations of a table. Usually the first ones are enough, and these are read only once."""
 
-    Close the iterator if you do not need all of them: until then DuckDB accepts no other query.
-    """
-    with sentences():
-        found = connection.sql(f"SELECT {rows.text(rows.columns.location)} AS location FROM {rows.table}")
-        for batch in found.to_arrow_reader(_ROWS):
-            yield pc.unique(batch.column(0)).drop_null().to_pylist()
+    def __init__(self, connection: Any, rows: Rows) -> None:
+        self._connection, self._rows = connection, rows
+        self._first: list[str] | None = None
+
+    def names(self) -> Generator[list[str], None, None]:
+        """The distinct names, some rows at a time; a name may appear again.
+
+        Close the iterator if you do not need all of them: until then DuckDB accepts no other query.
+        """
+        if self._first is not None:
+            yield self._first
+        rows = self._rows
+        with sentences():
+            found = self._connection.sql(f"SELECT {rows.text(rows.columns.location)} AS location FROM {rows.table}")
+            for batch in found.to_arrow_reader(_ROWS):
+                names = pc.unique(batch.column(0)).drop_null().to_pylist()
+                if self._first is None:
+                    self._first = names
+                yield names
 
 
 def grouped(

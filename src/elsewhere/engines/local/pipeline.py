@@ -24,10 +24,10 @@ from elsewhere.engines.local.grouping import (
     BUCKET,
     NUMBER,
     Choices,
+    Locations,
     Rows,
     block_bits,
     grouped,
-    locations,
     missing_continued,
     missing_users,
     number_of_users,
@@ -109,7 +109,7 @@ class Job:
         return block_bits(connection, self.rows, BLOCK_USERS) if self.is_shared else None
 
 
-def check_input(connection: Any, job: Job) -> list[str]:
+def check_input(connection: Any, job: Job, locations: Locations) -> list[str]:
     """Raise if a sensitive name or the target matches nothing, unless that is allowed; return notes."""
     notes = job.rows.notes()
     if job.personal is not None:
@@ -121,9 +121,9 @@ def check_input(connection: Any, job: Job) -> list[str]:
     if not job.allow_unchanged:
         check_named(job.plan, () if job.personal is None else job.personal.names)
         for check in (check_found, check_corrected):
-            with closing(locations(connection, job.rows)) as names:
+            with closing(locations.names()) as names:
                 check(job.plan, names)
-    with closing(locations(connection, job.rows)) as names:
+    with closing(locations.names()) as names:
         check_target(job.plan, names)
     return notes
 
@@ -131,6 +131,7 @@ def check_input(connection: Any, job: Job) -> list[str]:
 def run(
     connection: Any,
     job: Job,
+    locations: Locations,
     output: Output,
     loaded: Future[Any] | None,
     report: Callable[[Progress], None] | None = None,
@@ -140,7 +141,7 @@ def run(
     progress = Progress(**output.totals)
     skipped = _Skipped(kept[-1].skipped if kept else progress.skipped_rows)
     after = kept[-1].last if kept else output.last
-    with closing(locations(connection, job.rows)) as names:
+    with closing(locations.names()) as names:
         at_once = on_arrays(job.plan.policy) and compared_by_name(job.plan, names)
     with (
         workers(job.plan, job.allow_unchanged, job.rows.keys, job.threads, loaded, at_once, job.few) as pool,

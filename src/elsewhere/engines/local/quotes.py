@@ -21,11 +21,12 @@ _BEGIN, _PLAIN, _QUOTED, _CLOSED, _WRONG = range(5)
 _QUOTE, _LINE, _RETURN = b'"\n\r'
 
 
-def check_quotes(stream: IO[bytes], delimiter: str, shown: str) -> None:
-    """Raise if a quote is not closed, or a value continues after its closing quote."""
-    state, lines = _BEGIN, 0
+def check_quotes(stream: IO[bytes], delimiter: str, shown: str) -> int:
+    """Raise if a quote is not closed, or a value continues after its closing quote; return the number of bytes."""
+    state, lines, size = _BEGIN, 0, 0
     chunk = stream.read(_CHUNK).removeprefix(codecs.BOM_UTF8)
     while chunk:
+        size += len(chunk)
         if state in (_QUOTED, _CLOSED) or b'"' in chunk:
             state, new = _walk(np.frombuffer(chunk, np.uint8).copy(), ord(delimiter), state)
             lines += new
@@ -37,6 +38,7 @@ def check_quotes(stream: IO[bytes], delimiter: str, shown: str) -> None:
         chunk = stream.read(_CHUNK)
     if state == _QUOTED:
         raise InputError(f"{quote(shown)}: a quote is not closed, so the rest of the file is one value")
+    return size
 
 
 @kernel

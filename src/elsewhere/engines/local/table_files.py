@@ -35,6 +35,8 @@ from elsewhere.text import one_line, quote
 
 #: Bytes of text that DuckDB and Arrow read at a time. No row may be longer.
 _BLOCK = 1 << 22
+#: Up to this many bytes of text are kept in memory, because each query would read and parse them again.
+_FEW_BYTES = 1 << 25
 #: Bytes of text that are read to find the header and the first rows.
 _HEAD = 1 << 20
 _WILD = re.compile(r"[*?[]")
@@ -231,10 +233,10 @@ class _Head(NamedTuple):
 
 def _text(found: Found) -> Source:
     heads = [_head(found, path) for path in found.paths]
-    shown = [found.shown(path) for path in found.paths]
+    shown, size = [found.shown(path) for path in found.paths], 0
     for head, path, file in zip(heads, found.paths, shown, strict=True):
         with _reading(file), found.place.filesystem.open_input_stream(path) as stream:
-            check_quotes(stream, head.delimiter, file)
+            size += check_quotes(stream, head.delimiter, file)
     names = [[*head.header, *more] for head, more in zip(heads, found.partitions, strict=True)]
     check_one_schema(zip(shown, names, strict=True))
     _check_partitions(found, heads[0].header)
@@ -255,8 +257,11 @@ def _text(found: Found) -> Source:
     read = pa.schema([(name, pa.string()) for name in [*columns, *found.partitions[0]]])
     schema = pa.schema([(name, pa.string()) for name in names[0]])
     numeric = tuple(numeric_columns(heads[0].header, heads[0].rows))
-    return Source(found.place.shown, schema, _dataset(found, file_format, read), found.files, found.files_now,
-                  numeric=numeric)  # fmt: skip
+    table = _dataset(found, file_format, read)
+    if size <= _FEW_BYTES:
+        with _readable():
+            table = table.to_table()
+    return Source(found.place.shown, schema, table, found.files, found.files_now, numeric=numeric)
 
 
 def _head(found: Found, path: str) -> _Head:
@@ -279,6 +284,21 @@ def _head(found: Found, path: str) -> _Head:
     if not any(map(str.strip, header)):
         raise InputError(f"{quote(shown)} has no header line with the names of its columns")
     return _Head(delimiter, header, skipped, sample)
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Turn Arrow's errors about the rows of a table into one sentence."""
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        raise unreadable(str(error)) from None
+
+
+def unreadable(cause: str) -> InputError:
+    """The error for rows that cannot be read. Arrow and DuckDB say before the cause what each was doing."""
+    cause = cause.rpartition("Invalid: ")[2].removeprefix("Invalid Input Error: ")
+    return InputError(f"the table cannot be read: {one_line(cause)}")
 
 
 @contextmanager

@@ -13,7 +13,6 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
-from importlib import import_module
 from queue import SimpleQueue
 from typing import IO, Any, TypeAlias
 
@@ -68,11 +67,12 @@ def _receive(file: IO[bytes], put: Callable[[Task], None]) -> None:
 
 def _answer_all(get: Callable[[], Task], put: Callable[[Answer], None]) -> None:
     leave_out_unused()
-    import_module("elsewhere.engines.preload")
     from elsewhere.engines.kernel import sanitize_users
     from elsewhere.engines.plans import Plans
+    from elsewhere.engines.preload import preload
 
     plan, allow_unchanged, keys = pickle.loads(get())
+    preload(plan)
     plans = Plans(plan, allow_unchanged)
     while True:
         put((to_bytes(sanitize_users(plans, from_bytes(get()), keys)), None))

@@ -25,6 +25,7 @@ from elsewhere.engines.kernel import sanitize_users
 from elsewhere.engines.local.grouping import FEW_ROWS
 from elsewhere.engines.local.worker import from_bytes, send, to_bytes
 from elsewhere.engines.plans import Plans
+from elsewhere.engines.preload import preload
 from elsewhere.engines.targeting import on_arrays
 from elsewhere.kernels.first_answers import soonest
 from elsewhere.model.errors import InputError
@@ -40,8 +41,6 @@ except BaseException as error:
 else:
     main()
 """
-#: Modules to preload, one after the other, so that stopping never has to wait for all of them.
-_PRELOADED = ("numba", "elsewhere.engines.preload")
 #: Python's options for the module search path and for writing bytecode.
 _FLAGS = {"isolated": "-I", "ignore_environment": "-E", "no_user_site": "-s", "no_site": "-S",
           "dont_write_bytecode": "-B"}  # fmt: skip
@@ -58,11 +57,16 @@ class Workers(Protocol):
 
 @contextmanager
 def preloading(plan: Plan, number: int, few: bool) -> Iterator[Future[Any] | None]:
-    """Preload the modules for answering while rows are read; None if this process hardly needs them."""
-    needed = not few and (number == 1 or hides_at_once(plan.policy) or on_arrays(plan.policy))
+    """Load everything for answering while rows are read; None if this process hardly needs it."""
+    if few or not (number == 1 or hides_at_once(plan.policy) or on_arrays(plan.policy)):
+        yield None
+        return
+    # One after the other, so that stopping never has to wait for all of it.
     with _ending(ThreadPoolExecutor(1)) as thread:
-        loading = [thread.submit(import_module, module) for module in _PRELOADED if needed]
-        yield loading[-1] if loading else None
+        thread.submit(import_module, "numba")
+        loaded = thread.submit(preload, plan)
+        thread.submit(plan.policy.guesses)  # the summary needs what this reads
+        yield loaded
 
 
 def workers(
