@@ -20,7 +20,7 @@ from elsewhere.kernels.cancellation import check_cancelled
 from elsewhere.kernels.jit import is_interpreting, kernel_over, part, per_call
 from elsewhere.model.arrays import Floats, Ints, exact_sum
 from elsewhere.model.problem import ROOM, Problem
-from elsewhere.solvers import class_search, dual, label_queue, labels, one_call, terms
+from elsewhere.solvers import class_search, dual, knapsack, label_queue, labels, one_call, terms
 from elsewhere.solvers.choices import BYTES_PER_ENTRY, KINDS, table
 from elsewhere.solvers.class_search import Choices, Classes, Limited, optimum
 from elsewhere.solvers.knapsack import LABEL_SHARE, Limits, Solution
@@ -56,7 +56,7 @@ _PATIENCE = 4
 # The budget of the point before, the usual gap, and how many points were left in a row.
 BUDGET, GAP, FAILURES = range(3)
 
-kernel = kernel_over(class_search, dual, label_queue, labels, one_call)
+kernel = kernel_over(class_search, dual, knapsack, label_queue, labels, one_call)
 
 
 class State(NamedTuple):

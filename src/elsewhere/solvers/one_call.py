@@ -19,7 +19,7 @@ from elsewhere.model.arrays import Floats, Ints
 from elsewhere.model.distances import Distance
 from elsewhere.model.problem import Problem
 from elsewhere.model.question import Goal
-from elsewhere.solvers import dual, label_queue, labels, terms
+from elsewhere.solvers import dual, knapsack, label_queue, labels, terms
 from elsewhere.solvers.choices import KINDS
 from elsewhere.solvers.knapsack import (
     BYTES_PER_COLUMN,
@@ -47,7 +47,7 @@ _MANY_BINS = 512
 LARGEST_SIZE = 1 << 53
 _EPSILON = float(np.finfo(np.float64).eps)
 
-kernel = kernel_over(dual, label_queue, labels, terms)
+kernel = kernel_over(dual, knapsack, label_queue, labels, terms)
 
 
 def attempt(problem: Problem, limits: Limits) -> Solution | None:
