@@ -240,18 +240,31 @@ def enter(planes: Floats, whole: float, objective: float, cost: float, size: flo
 
 
 @part
-def shift(planes: Floats, above: float) -> None:
-    """Let all choices cost this much more than allowed. If the planes then have no highest point, there are none."""
-    for i in range(3):
-        planes[i, COST] += planes[i, WHOLE] * above
-    weight = items(np.empty(3))
+def shift(values: Values, size: int, budget: float, above: float, planes: Floats) -> None:
+    """Let all choices cost this much more than allowed, because the budget has changed to this one.
+
+    If the planes then have no highest point, they replace first planes, as far as they cut off anything.
+    """
+    weight, before = items(np.empty(3)), planes.copy()
     r = _pivot(planes)
     if r >= 0:
+        for i in range(3):
+            before[i, COST] += before[i, WHOLE] * above
+            planes[i, COST] = before[i, COST]
         _mixture(planes, r, 1.0, 0.0, 0.0, weight)
-    for i in range(3):
-        if r < 0 or weight[i] < 0.0:
-            for k in range(3):
-                planes[k, WHOLE] = 0.0
+        if min(weight[0], weight[1], weight[2]) >= 0.0:
+            return
+    _begin(values, size, budget, planes)
+    for k in range(6 if r >= 0 else 0):
+        whole, objective, cost, taken = (
+            before[k % 3, WHOLE],
+            before[k % 3, OBJECTIVE],
+            before[k % 3, COST],
+            before[k % 3, SIZE],
+        )
+        lam, mu, height = _meet(planes)
+        if whole > 0.0 and objective + lam * cost - mu * taken < height:
+            enter(planes, whole, objective, cost, taken)
 
 
 @part

@@ -236,7 +236,7 @@ def _answer(
             return len(budgets)
         budget, counts = budgets[done], all_counts[done]
         _narrow(classes, state.least_cost, budget, first, last)
-        dual.shift(state.planes, number[BUDGET] - budget)
+        dual.shift(values, size, budget, number[BUDGET] - budget, state.planes)
         lam, mu, bound, error, least = _ascend(classes, values, size, budget, state)
         # Solutions that differ by less are not told apart, neither here nor in `knapsack`.
         margin = 4.0 * (noise(bound) + error)
