@@ -10,47 +10,50 @@ This relies on the inside of Numba, so `jit` uses it only with versions of Numba
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
+from numba.core import codegen
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
-from numba.core.typed_passes import NativeLowering, NopythonRewrites
-from numba.core.types import Boolean, Function, Number
-from numba.core.untyped_passes import InlineClosureLikes
+from numba.core.postproc import PostProcessor
+from numba.core.typed_passes import NativeLowering, NopythonRewrites, PreLowerStripPhis
+from numba.core.untyped_passes import GenericRewrites, InlineClosureLikes, ReconstructSSA
+
+from elsewhere.kernels.assignments import SingleAssignments
+from elsewhere.kernels.lookups import Target, Typing
 
 _changes_code = cast(Any, register_pass)(mutates_CFG=True, analysis_only=False)
 
 
-class _Typing:
-    """Numba's typing context, which remembers the types of operations on numbers."""
+class _Library(JITCodeLibrary):
+    """Code that is optimised once, as a whole. By default Numba optimises each function before that."""
 
-    _known: ClassVar[dict[tuple[Any, ...], Any]] = {}
+    def _optimize_functions(self, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout
 
-    def __init__(self, context: Any) -> None:
-        self._context = context
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._context, name)
-
-    def resolve_function_type(self, function: Any, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        resolve = self._context.resolve_function_type
-        on_numbers = not named and all(isinstance(type_, Number | Boolean) for type_ in given)
-        if not on_numbers or not isinstance(function, Function):
-            return resolve(function, given, named)
-        if (function, given) not in self._known:
-            self._known[function, given] = resolve(function, given, named)
-        return self._known[function, given]
+    def _optimize_final_module(self) -> None:
+        first = cast(Any, codegen).ll.create_new_module_pass_manager()
+        rest, builder = cast(Any, self._codegen)._module_pass_manager()
+        first.add_simplify_cfg_pass()
+        first.add_sroa_pass()
+        # These are Numba's steps before it removes reference counts.
+        first.add_loop_rotate_pass()
+        first.add_instruction_combine_pass()
+        first.add_jump_threading_pass()
+        first.add_refprune_pass()
+        first.run(self._final_module, builder)
+        rest.run(self._final_module, builder)
 
 
-class _PartLibrary(JITCodeLibrary):
+class _PartLibrary(_Library):
     """The code of a part alone, as it was generated."""
 
     def finalize(self) -> None:
         self._finalized = True
 
 
-class _KernelLibrary(JITCodeLibrary):
+class _KernelLibrary(_Library):
     """The code of a kernel and of all that it calls, in machine code."""
 
     def finalize(self) -> None:
@@ -65,7 +68,7 @@ class _KernelLibrary(JITCodeLibrary):
                 if isinstance(library, _PartLibrary):
                     found += library._linking_libraries
         self._link(others)
-        cast(Any, self)._optimize_final_module()
+        self._optimize_final_module()
         self._link(optimised)
         self._final_module.verify()
         cast(Any, self)._finalize_final_module()
@@ -74,6 +77,28 @@ class _KernelLibrary(JITCodeLibrary):
         for library in libraries:
             self._reload_init.update(library._reload_init)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+
+
+class _WithoutLifetimes:
+    """A step of Numba's compiler, without finding out how long variables are used, which later steps find out again."""
+
+    def run_pass(self, state: Any) -> bool:
+        processor = cast(Any, PostProcessor)
+        run, processor.run = processor.run, lambda *_, **__: None
+        try:
+            return bool(cast(Any, super()).run_pass(state))
+        finally:
+            processor.run = run
+
+
+@_changes_code
+class _Rewrites(_WithoutLifetimes, GenericRewrites):
+    pass
+
+
+@_changes_code
+class _StripPhis(_WithoutLifetimes, PreLowerStripPhis):
+    pass
 
 
 @_changes_code
@@ -102,6 +127,14 @@ class _PartLowering(NativeLowering):
         return True
 
 
+#: Steps that take less time than those of Numba.
+_INSTEAD: dict[Any, Any] = {
+    GenericRewrites: _Rewrites,
+    PreLowerStripPhis: _StripPhis,
+    ReconstructSSA: _changes_code(SingleAssignments),
+}
+
+
 class KernelCompiler(CompilerBase):
     """Numba's compiler for a kernel that Python calls."""
 
@@ -109,12 +142,15 @@ class KernelCompiler(CompilerBase):
 
     def __init__(self, typing: Any, *others: Any) -> None:
         cast(Any, super()).__init__(typing, *others)
-        self.state.typingctx = _Typing(typing)
+        target = self.state.targetctx
+        target.__class__ = Target
+        target.typing_context = self.state.typingctx = Typing(typing)
 
     def define_pipelines(self) -> list[Any]:
         pipeline = cast(Any, DefaultPassBuilder).define_nopython_pipeline(self.state)
+        instead = {NativeLowering: self.lowering, **_INSTEAD}
         pipeline.passes = [
-            (self.lowering if step is NativeLowering else step, description)
+            (instead.get(step, step), description)
             for step, description in pipeline.passes
             if step not in (InlineClosureLikes, NopythonRewrites)
         ]
