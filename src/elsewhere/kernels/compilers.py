@@ -10,19 +10,26 @@ This relies on the inside of Numba, so `jit` uses it only with versions of Numba
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, cast
 
 from numba.core import codegen
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
+from numba.core.decorators import jit
 from numba.core.postproc import PostProcessor
+from numba.core.target_extension import jit_registry, target_registry
 from numba.core.typed_passes import NativeLowering, NopythonRewrites, PreLowerStripPhis
 from numba.core.untyped_passes import GenericRewrites, InlineClosureLikes, ReconstructSSA
 
 from elsewhere.kernels.assignments import SingleAssignments
+from elsewhere.kernels.light_import import import_arrays
 from elsewhere.kernels.lookups import Target, Typing
 
+import_arrays()
+
+_CPU = target_registry["cpu"]
 _changes_code = cast(Any, register_pass)(mutates_CFG=True, analysis_only=False)
 
 
@@ -52,6 +59,13 @@ class _PartLibrary(_Library):
     def finalize(self) -> None:
         self._finalized = True
 
+    def _get_module_for_linking(self) -> Any:
+        """The code with all that it calls, for functions of others that use the same function of Numba."""
+        module = _own_module(self).clone()
+        for library in self._linking_libraries:
+            module.link_in(library._get_module_for_linking(), preserve=True)
+        return module
+
 
 class _KernelLibrary(_Library):
     """The code of a kernel and of all that it calls, in machine code."""
@@ -76,7 +90,11 @@ class _KernelLibrary(_Library):
     def _link(self, libraries: dict[Any, None]) -> None:
         for library in libraries:
             self._reload_init.update(library._reload_init)
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+            self._final_module.link_in(_own_module(library), preserve=True)
+
+
+def _own_module(library: Any) -> Any:
+    return cast(Any, JITCodeLibrary)._get_module_for_linking(library)
 
 
 class _WithoutLifetimes:
@@ -117,7 +135,8 @@ class _PartLowering(NativeLowering):
 
     def run_pass(self, state: Any) -> bool:
         state.library = cast(Any, _PartLibrary)(state.targetctx.codegen(), state.func_id.func_qualname)
-        state.flags.no_compile = state.flags.no_cpython_wrapper = True
+        flags = state.flags
+        flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
         cast(Any, super()).run_pass(state)
         lowered = state["cr"]
         # Callers find the code under the function that Python would call. There is none, but it must be unique.
@@ -139,6 +158,8 @@ class KernelCompiler(CompilerBase):
     """Numba's compiler for a kernel that Python calls."""
 
     lowering: type[NativeLowering] = _KernelLowering
+    #: Steps for closures and for expressions of whole arrays.
+    without: tuple[Any, ...] = (InlineClosureLikes, NopythonRewrites)
 
     def __init__(self, typing: Any, *others: Any) -> None:
         cast(Any, super()).__init__(typing, *others)
@@ -146,13 +167,20 @@ class KernelCompiler(CompilerBase):
         target.__class__ = Target
         target.typing_context = self.state.typingctx = Typing(typing)
 
+    def _compile_core(self) -> Any:
+        """Compile, and compile the functions of Numba that the code calls as parts of it."""
+        numbas = {_CPU: jit_registry[_CPU]}
+        jit_registry.update({_CPU: partial(jit, pipeline_class=FunctionCompiler)})
+        try:
+            return cast(Any, super())._compile_core()
+        finally:
+            jit_registry.update(numbas)
+
     def define_pipelines(self) -> list[Any]:
         pipeline = cast(Any, DefaultPassBuilder).define_nopython_pipeline(self.state)
         instead = {NativeLowering: self.lowering, **_INSTEAD}
         pipeline.passes = [
-            (instead.get(step, step), description)
-            for step, description in pipeline.passes
-            if step not in (InlineClosureLikes, NopythonRewrites)
+            (instead.get(step, step), description) for step, description in pipeline.passes if step not in self.without
         ]
         pipeline.finalize()
         return [pipeline]
@@ -162,3 +190,9 @@ class PartCompiler(KernelCompiler):
     """Numba's compiler for a kernel that only others call."""
 
     lowering = _PartLowering
+
+
+class FunctionCompiler(PartCompiler):
+    """Numba's compiler for its own functions that kernels call."""
+
+    without = ()
