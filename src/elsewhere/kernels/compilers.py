@@ -21,8 +21,9 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.decorators import jit
 from numba.core.postproc import PostProcessor
 from numba.core.target_extension import jit_registry, target_registry
+from numba.core.transforms import canonicalize_cfg
 from numba.core.typed_passes import NativeLowering, NopythonRewrites, PreLowerStripPhis
-from numba.core.untyped_passes import GenericRewrites, InlineClosureLikes, ReconstructSSA
+from numba.core.untyped_passes import GenericRewrites, InlineClosureLikes, IRProcessing, ReconstructSSA
 
 from elsewhere.kernels.assignments import SingleAssignments
 from elsewhere.kernels.light_import import import_arrays
@@ -99,16 +100,26 @@ def _own_module(library: Any) -> Any:
     return cast(Any, JITCodeLibrary)._get_module_for_linking(library)
 
 
+def _order_blocks(process: Any, **_options: Any) -> None:
+    """Do what Numba does after each step, but do not find out how long variables are used."""
+    process.func_ir.blocks = cast(Any, canonicalize_cfg)(process.func_ir.blocks)
+
+
 class _WithoutLifetimes:
-    """A step of Numba's compiler, without finding out how long variables are used, which later steps find out again."""
+    """A step of Numba's compiler that does not find out how long variables are used. The last step finds it out."""
 
     def run_pass(self, state: Any) -> bool:
         processor = cast(Any, PostProcessor)
-        run, processor.run = processor.run, lambda *_, **__: None
+        run, processor.run = processor.run, _order_blocks
         try:
             return bool(cast(Any, super()).run_pass(state))
         finally:
             processor.run = run
+
+
+@_changes_code
+class _Processing(_WithoutLifetimes, IRProcessing):
+    pass
 
 
 @_changes_code
@@ -150,6 +161,7 @@ class _PartLowering(NativeLowering):
 
 #: Steps that take less time than those of Numba.
 _INSTEAD: dict[Any, Any] = {
+    IRProcessing: _Processing,
     GenericRewrites: _Rewrites,
     PreLowerStripPhis: _StripPhis,
     ReconstructSSA: _changes_code(SingleAssignments),
