@@ -256,15 +256,10 @@ def shift(values: Values, size: int, budget: float, above: float, planes: Floats
             return
     _begin(values, size, budget, planes)
     for k in range(6 if r >= 0 else 0):
-        whole, objective, cost, taken = (
-            before[k % 3, WHOLE],
-            before[k % 3, OBJECTIVE],
-            before[k % 3, COST],
-            before[k % 3, SIZE],
-        )
+        objective, cost, taken = before[k % 3, OBJECTIVE], before[k % 3, COST], before[k % 3, SIZE]
         lam, mu, height = _meet(planes)
-        if whole > 0.0 and objective + lam * cost - mu * taken < height:
-            enter(planes, whole, objective, cost, taken)
+        if before[k % 3, WHOLE] > 0.0 and objective + lam * cost - mu * taken < height:
+            enter(planes, 1.0, objective, cost, taken)
 
 
 @part
