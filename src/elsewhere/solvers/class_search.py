@@ -17,10 +17,8 @@ from elsewhere.model.arrays import Floats, Ints
 from elsewhere.solvers import labels
 from elsewhere.solvers.knapsack import BYTES_PER_COLUMN
 
-# Values with reduced costs of up to this many gaps are near the optimum. The dual of the next point starts with them.
+# Values with reduced costs of up to this many gaps are listed at once, because the next gaps may need them.
 _NEAR_GAPS = 8.0
-# The first gap admits this many values besides the best. Later ones start from the gaps of the points before.
-_FIRST_VALUES = 16
 _GROWTH = 2.0
 # Up to this many numbers are sorted by insertion.
 _FEW = 24
@@ -123,25 +121,6 @@ def _near(
                     best[i] = k - begin[i]
                 k += 1
     return begin, best, near, reduced
-
-
-@part
-def _first_gap(reduced: Floats) -> float:
-    """A gap that admits a few values besides the best."""
-    smallest = np.empty(_FIRST_VALUES)
-    smallest[:] = math.inf
-    for other in reduced:
-        if 1e-13 < other < smallest[-1]:
-            at = len(smallest) - 1
-            while at > 0 and smallest[at - 1] > other:
-                smallest[at] = smallest[at - 1]
-                at -= 1
-            smallest[at] = other
-    gap = 1e-12
-    for other in smallest:
-        if other < math.inf:
-            gap = other
-    return gap
 
 
 @part
@@ -447,7 +426,7 @@ def optimum(
             widest = _NEAR_GAPS * gap if gap >= 0.0 else math.inf
             begin, best, entry, reduced = _near(classes, first, last, lam, mu, least, widest)
         if gap < 0.0:
-            gap, widest = _first_gap(reduced), -1.0
+            gap, widest = max(labels.first_gap(reduced), 1e-12), -1.0
             continue
         near = Near(begin, best, entry, reduced)
         order, fixed = _in_order(near, gap)

@@ -29,7 +29,8 @@ from elsewhere.kernels.jit import items, kernel, part
 from elsewhere.model.arrays import Floats, Ints
 
 _CONVERGED = 1e-15
-_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+#: Sums are lowered by this share of their terms, so that bounds hold despite rounding.
+ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 # The search ends after this many looks at all values, even if the multipliers are not optimal yet.
 _PASSES = 100
 _CHOICES_PER_PASS = 100
@@ -321,7 +322,7 @@ def maximise(
             dual -= lam * budget
             rounding += lam * abs(budget)
             above = cost - budget
-        rounding *= _ROUNDING
+        rounding *= ROUNDING
         if dual - rounding > best:  # so that the bound holds despite rounding
             best_lam, best_mu, best, error, at = lam, mu, dual - rounding, rounding, near.copy()
         is_lower = dual < height - rounding - _CONVERGED * (1.0 + abs(height))

@@ -31,7 +31,6 @@ _SUMS_PER_LABEL = 10.0
 GROWTH = 2.0
 FIRST_WIDTH = 4_000
 BYTES_PER_LABEL = 12
-ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 BYTES_PER_COLUMN = 64
 LABEL_SHARE = 8
 _WIDER = 8
@@ -179,7 +178,7 @@ def _solve_free(
         return None
     counts = tables.low.copy()
     counts[free] = solution.counts
-    dual_bound = solution.dual_bound + (objective - ROUNDING * abs(objective))
+    dual_bound = solution.dual_bound + (objective - dual.ROUNDING * abs(objective))
     # What counts as a rounding error in the search may not do so next to a smaller sum.
     bound = (solution.objective if solution.closed else solution.bound) + objective
     return solution._replace(

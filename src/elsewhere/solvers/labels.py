@@ -36,6 +36,8 @@ PARENT, VIA, NODE = range(3)
 # Rows of the values' terms, and of the positions of a layer's completions in their table.
 F, G, R = range(3)
 FIRST, WIDTH, POSITION = range(3)
+# The first gap admits this many values besides the best.
+_FIRST_VALUES = 16
 # Reduced costs below this share of the first gap are rounding errors.
 _SMALL = 1e-6
 # How many labels can be skipped in the time that it takes to process one.
@@ -168,22 +170,39 @@ def _in_order(second: Floats, small: float) -> Ints:
     return order
 
 
+@part
+def first_gap(reduced: Floats) -> float:
+    """A first guess of the gap between the dual and the optimum: the gap that admits a few values besides the best."""
+    reduced = items(reduced)
+    smallest = np.empty(_FIRST_VALUES)
+    smallest[:] = math.inf
+    for e in range(len(reduced)):
+        if 1e-13 < reduced[e] < smallest[-1]:
+            at = len(smallest) - 1
+            while at > 0 and smallest[at - 1] > reduced[e]:
+                smallest[at] = smallest[at - 1]
+                at -= 1
+            smallest[at] = reduced[e]
+    gap = 0.0
+    for other in smallest:
+        if other < math.inf:
+            gap = other
+    return gap
+
+
 @kernel
 def reduced_costs(
     start: Ints, low: Ints, f: Floats, g: Floats, lam: float, mu: float
 ) -> tuple[Floats, Floats, Ints, float]:
     """The reduced cost of each value: how much it costs above the best of its bin for these multipliers.
 
-    Also returns the bins' best, the bins in the order of the layers, and a first guess of the gap between the dual and
-    the optimum: the gap that admits sixteen other choices.
+    Also returns the bins' best, the bins in the order of the layers, and a first guess of the gap.
     """
     start, low, f, g = items(start), items(low), items(f), items(g)
     n = len(start) - 1
     reduced = np.empty(len(f))
     best = np.empty(n)
     second = np.empty(n)
-    smallest = np.empty(16)
-    smallest[:] = math.inf
     for i in range(n):
         least = next_ = math.inf
         for e in range(start[i], start[i + 1]):
@@ -196,16 +215,7 @@ def reduced_costs(
         second[i] = next_ - least
         for e in range(start[i], start[i + 1]):
             reduced[e] -= least
-            if 1e-13 < reduced[e] < smallest[-1]:
-                at = len(smallest) - 1
-                while at > 0 and smallest[at - 1] > reduced[e]:
-                    smallest[at] = smallest[at - 1]
-                    at -= 1
-                smallest[at] = reduced[e]
-    guess = 0.0
-    for other in smallest:
-        if other < math.inf:
-            guess = other
+    guess = first_gap(reduced)
     return reduced, best, _in_order(second, _SMALL * guess), guess
 
 

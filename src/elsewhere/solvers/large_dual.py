@@ -21,7 +21,6 @@ from elsewhere.solvers.knapsack import Dual, Limits
 _FIRST_SHARES = (0.0, 0.02, 0.1, 0.25, 0.5, 0.75, 1.0)
 _ROUNDS = 60
 _CONVERGED = 1e-14
-_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 _WORK_PER_CALL = 2_000_000
 #: From this many bins on, equal ones are grouped.
 _MANY_BINS = 512
@@ -98,7 +97,7 @@ class Shares:
         """The first and last count of each bin whose share is within the gap, and the widest hole between them."""
         first, member, _ = node.groups
         begin, end, hole, hole_end = (np.empty(len(first), np.int64) for _ in range(4))
-        limit = node.least + gap + _ROUNDING * (np.abs(node.least) + abs(node.by.mu) * node.at)
+        limit = node.least + gap + dual.ROUNDING * (np.abs(node.least) + abs(node.by.mu) * node.at)
         lagrangian = self.lagrangian(node.by.lam, node.by.mu, first)
         terms.near_least(lagrangian, node.low[first], node.high[first], limit[first], begin, end, hole, hole_end)
         # The least share may be known only as a lower bound.
@@ -167,7 +166,7 @@ class Shares:
             done = reached
         budgeted = lam * self.budget if lam > 0.0 else 0.0
         value = float((copies * least).sum()) - budgeted + mu * self.size
-        rounding = _ROUNDING * (float((copies * np.abs(least)).sum()) + abs(budgeted) + abs(mu) * self.size)
+        rounding = dual.ROUNDING * (float((copies * np.abs(least)).sum()) + abs(budgeted) + abs(mu) * self.size)
         return value - rounding, rounding, least, at
 
     def lagrangian(self, lam: float, mu: float, bins: Ints) -> terms.Lagrangian:

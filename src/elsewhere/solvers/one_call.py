@@ -28,7 +28,6 @@ from elsewhere.solvers.knapsack import (
     GOOD_ENOUGH_WORK,
     GROWTH,
     LABEL_SHARE,
-    ROUNDING,
     Limits,
     Solution,
 )
@@ -475,7 +474,7 @@ def _answer(asked: Targeting, users: Bins, counts: Ints, reached: Floats) -> Non
         if not closed or (asked.unbounded and _drowns(start, f, objective, constant)):
             continue
         if len(fixed) > 0:
-            dual_bound += constant - ROUNDING * abs(constant)
+            dual_bound += constant - dual.ROUNDING * abs(constant)
         best = low
         for k in range(len(free)):
             best[free[k]] = found[k]
