@@ -448,16 +448,22 @@ def advance(
     head, stop = items(np.empty(len(value), np.int64)), items(np.empty(len(value), np.int64))
     entry, key = items(np.empty(len(value), np.int64)), items(np.empty((2, len(value))))
     before = best.copy()
-    whole = False
+    whole, begins, room = False, bucket == 0, 0
     while layer < n and work > 0 and offset[-1] <= keep:
         low = size - (first[layer + 1] + width[layer + 1] - 1)
         extended = items(label)
         at = layer_at[layer]
         new_at = layer_at[layer + 1] = at + offset[-1]
-        if bucket == 0:
+        # Arrays are assigned only here: in the loops below, that would update reference counts in each round.
+        if begins:
             new = np.empty((3, 16 + 2 * offset[-1]))
             new_offset = np.zeros(width[layer + 1] + 1, np.int64)
-            count = 0
+            begins, count = False, 0
+        if count + room > new.shape[1]:
+            new = wider(new, 2 * (count + room))
+        if new_at + count + room > steps.shape[1]:
+            steps = wider(steps, 2 * (new_at + count + room))
+        room = 0
         while bucket < width[layer + 1] and (work > 0 or whole):
             s = low + bucket
             column = position[layer + 1] + size - s - first[layer + 1]
@@ -469,7 +475,7 @@ def advance(
                 task.dual - passed[layer + 1] - task.mu * s + table[REDUCED, column],
             )
             limit = min(task.hope, best[FOUND]) - margin
-            lists = 0
+            lists = made = 0
             tied = False
             if table[REDUCED, column] < math.inf:
                 for e in range(start[layer], start[layer + 1]):
@@ -482,12 +488,16 @@ def advance(
                         tied = tied or same
                         work -= (k - offset[source]) // _SKIPPED_PER_LABEL
                     if k < end:
+                        made += end - k
                         head[lists], stop[lists], entry[lists] = k, end, e
                         key[0, lists], key[1, lists] = (
                             extended[COST_SO_FAR, k] + g[e],
                             extended[OBJECTIVE_SO_FAR, k] + f[e],
                         )
                         lists += 1
+            if count + made > new.shape[1] or new_at + count + made > steps.shape[1]:
+                room = made
+                break
             for k in range(lists // 2 - 1, -1, -1):
                 settle(key, head, stop, entry, lists, k)
             work -= 1 + start[layer + 1] - start[layer]
@@ -506,10 +516,6 @@ def advance(
                     node = _follow(forbidden.node, forbidden.value, layer, steps[NODE, at + parent], value[e])
                     keeps = node < 0 or layer + 1 < n
                 if keeps:
-                    if count == new.shape[1]:
-                        new = wider(new, 2 * count)
-                    if new_at + count == steps.shape[1]:
-                        steps = wider(steps, 2 * steps.shape[1])
                     new[COST_SO_FAR, count] = cost
                     new[OBJECTIVE_SO_FAR, count] = objective
                     new[BOUND, count] = objective + lam * cost + tests.rest
@@ -548,10 +554,12 @@ def advance(
                 continue
             bucket += 1
             new_offset[bucket] = count
+        if room > 0:
+            continue
         if bucket < width[layer + 1]:
             break
         layer += 1
-        label, offset, base, bucket = new, new_offset, low, 0
+        label, offset, base, bucket, begins = new, new_offset, low, 0, True
         if count == 0:
             layer = n
     return layer, label, offset, base, steps, new, new_offset, count, bucket
