@@ -7,7 +7,6 @@ import math
 import pickle
 from collections import Counter
 from collections.abc import Callable
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import elsewhere as ew
+from elsewhere.kernels.jit import interpreting
 from elsewhere.model.arrays import float_sum
 from elsewhere.model.distances import DISTANCES, Measure, find_distance
 from elsewhere.model.histogram import parse_weights
@@ -136,15 +136,10 @@ def test_distance_of_different_sizes() -> None:
 @pytest.mark.parametrize("name", ["js", "variational", "squared-l2"])
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2), st.integers(3, 5)), min_size=1, max_size=12), st.data())
 def test_bins_that_are_alike(name: str, bins: list[tuple[int, int, int]], data: st.DataObject) -> None:
-    """Their terms and their counts within a budget are copied, and are those of each bin on its own."""
+    """Their counts within a budget are copied, and are those of each bin on its own."""
     r, low, high = (np.array(column, dtype=np.int64) for column in zip(*bins, strict=True))
     kind, size, budget = KINDS[name], 20.0, data.draw(st.floats(0.01, 0.2)) * (1.0 if name != "squared-l2" else 20.0)
-    start = np.append(0, np.cumsum(high - low + 1))
-    table, first = np.full(start[-1], np.nan), data.draw(st.integers(0, int(start[-1]) - 1))
-    for begin, end in ((0, first), (first, int(start[-1]))):
-        terms.fill(kind, r.astype(np.float64), low, start, size, size, begin, end, table)
     expected = [[terms.term(kind, float(a), float(x), size, size) for x in range(b, c + 1)] for a, b, c in bins]
-    assert table.tolist() == list(chain.from_iterable(expected))
     least, number = terms.ranges(kind, np.ones(len(r)), r.astype(np.float64), low, high, size, size, budget)
     room = budget - sum(map(min, expected)) + ROOM * (1.0 + budget)
     fits = [
@@ -153,3 +148,41 @@ def test_bins_that_are_alike(name: str, bins: list[tuple[int, int, int]], data: 
     ]
     if room >= 0.0:
         assert [(int(a), int(b)) for a, b in zip(least, number, strict=True)] == [(row[0], len(row)) for row in fits]
+
+
+@pytest.mark.parametrize("name", DISTANCES)
+@given(
+    r=st.one_of(st.integers(0, 9000).map(float), st.floats(0.0, 6.0), st.floats(0.0, 9000.0)),
+    low=st.one_of(st.integers(0, 5), st.integers(0, 9000)),
+    sizes=st.tuples(st.integers(9000, 20_000), st.sampled_from([1.0, 1.0, 0.7, 1.3])),
+    data=st.data(),
+)
+def test_tables_of_terms(name: str, r: float, low: int, sizes: tuple[int, float], data: st.DataObject) -> None:
+    """They do not depend on what else is in the table, nor on whether kernels are compiled."""
+    size, reference_size = float(sizes[0]), sizes[0] * sizes[1]
+    wide, narrow = np.array([low]), np.array([low + data.draw(st.integers(0, 40))])
+    rows = []
+    for first, length in ((wide, 60), (narrow, 20)):
+        row, end = np.full(length, np.nan), data.draw(st.integers(0, length))
+        for a, b in ((0, end), (end, length)):
+            given_ = KINDS[name], np.array([r]), first, np.array([0, length]), reference_size, size
+            terms.fill(*given_, terms.logarithms(), a, b, row)
+        rows.append(row)
+        with interpreting():
+            again = np.empty(length)
+            terms.fill(*given_, terms.logarithms(), 0, length, again)
+        assert again.tolist() == row.tolist()
+    shift = int(narrow[0]) - low
+    assert rows[0][shift : shift + 20].tolist() == rows[1].tolist()
+    expected = Measure(find_distance(name), np.array([r]), reference_size, size).row(0, low + np.arange(60.0))
+    # The share of the bin times the logarithm of its count is what rounding is relative to.
+    most = 2e-15 * (r / reference_size + (low + 60) / size) if name == "js" else 0.0
+    np.testing.assert_allclose(rows[0], expected, rtol=1e-14, atol=most)
+
+
+@given(st.integers(1, 6), st.integers(1, 9), st.integers(0, 2**32))
+def test_totals_of_rows(rows: int, length: int, seed: int) -> None:
+    dice = np.random.default_rng(seed)
+    r, x, sums = dice.integers(0, 4, length).astype(np.float64), dice.integers(0, 3, (rows, length)), np.empty(rows)
+    terms.totals(KINDS["js"], r, x, 20.0, 25.0, sums)
+    assert sums.tolist() == [terms.total(KINDS["js"], r, np.ascontiguousarray(row), 20.0, 25.0) for row in x]

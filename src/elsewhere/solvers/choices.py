@@ -188,7 +188,10 @@ def table(measure: Measure, low: Ints, start: Ints, limits: Limits) -> Floats:
         for first in range(0, len(table), _TERMS_PER_CALL):
             _look_at_clock(limits, first)
             last = min(len(table), first + _TERMS_PER_CALL)
-            terms.fill(kind, measure.reference, low, start, measure.reference_size, measure.size, first, last, table)
+            terms.fill(
+                kind, measure.reference, low, start, measure.reference_size, measure.size, terms.logarithms(), first,
+                last, table,
+            )  # fmt: skip
         return table
     for i, (begin, end) in enumerate(zip(start[:-1].tolist(), start[1:].tolist(), strict=True)):
         for first in range(begin, end, _CALLS_PER_LOOK):

@@ -19,21 +19,13 @@ import numpy as np
 from elsewhere.kernels.cancellation import check_cancelled
 from elsewhere.kernels.jit import is_interpreting, kernel_over, part, per_call
 from elsewhere.model.arrays import Floats, Ints, exact_sum
+from elsewhere.model.distances import Measure
 from elsewhere.model.problem import ROOM, Problem
 from elsewhere.solvers import class_search, dual, knapsack, label_queue, labels, one_call, terms
 from elsewhere.solvers.choices import BYTES_PER_ENTRY, KINDS, table
 from elsewhere.solvers.class_search import Choices, Classes, Limited, optimum
 from elsewhere.solvers.knapsack import LABEL_SHARE, Limits, Solution
-from elsewhere.solvers.one_call import (
-    COST_MULTIPLIER,
-    DUAL_BOUND,
-    LARGEST_SIZE,
-    PRIVACY,
-    QUALITY,
-    SIZE_MULTIPLIER,
-    is_plain,
-    noise,
-)
+from elsewhere.solvers.one_call import LARGEST_SIZE, is_plain, noise
 
 # The most values in the tables and classes. The limits of a point: choices of all classes and how often they take each
 # value, labels, sums in the completions.
@@ -55,6 +47,8 @@ _DUAL_WORK = 4_000_000
 _PATIENCE = 4
 # The budget of the point before, the usual gap, and how many points were left in a row.
 BUDGET, GAP, FAILURES = range(3)
+# The proof of a point: the dual bound, and the multipliers of the quality loss and of the size.
+_DUAL_BOUND, _COST, _PRICE = range(3)
 
 kernel = kernel_over(class_search, dual, knapsack, label_queue, labels, one_call)
 
@@ -85,7 +79,7 @@ def attempts(problem: Problem, known: Ints, budgets: list[float], limits: Limits
     most_labels = min(_MOST_LABELS, limits.memory // (LABEL_SHARE * _BYTES_PER_LABEL))
     limited = Limited(limits.memory, per_call(_COMPLETION_WORK), per_call(_LABEL_WORK), most_labels)
     counts = np.zeros((len(budgets), len(problem.original)), np.int64)
-    reached = np.full((len(budgets), 5), math.nan)
+    reached = np.full((len(budgets), 3), math.nan)
     choices = Choices(
         np.empty(_MOST_CHOICES, np.int64), np.empty((3, _MOST_CHOICES)), np.empty(_MOST_CHOICES, np.int64),
         np.empty(_MOST_TAKEN, np.int64),
@@ -101,11 +95,24 @@ def attempts(problem: Problem, known: Ints, budgets: list[float], limits: Limits
         check_cancelled()
         begin, work = done, 1 if is_interpreting() else _WORK_PER_CALL
         done = _answer(limited, classes, values, state, problem.size, totals, done, work, choices, counts, reached)
-        for own, (loss, best, bound, lam, mu) in zip(counts[begin:done], reached[begin:done].tolist(), strict=True):
-            if math.isnan(best) or drowned > 1e-12 * (1.0 + abs(best)):
+        found = counts[begin:done]
+        losses, distances = _totals(problem.quality, found), _totals(problem.privacy, found)
+        for own, loss, distance, (bound, lam, mu) in zip(
+            found, losses, distances, reached[begin:done].tolist(), strict=True
+        ):
+            if math.isnan(bound) or drowned > 1e-12 * (1.0 + distance):
                 yield None
             else:
+                best = -distance if problem.goal == "avoid" else distance
                 yield Solution(own, best, best, bound, lam, mu, quality_total=loss)
+
+
+def _totals(measure: Measure, counts: Ints) -> list[float]:
+    """The sum of the terms of each row of counts."""
+    sums = np.empty(len(counts))
+    kind = KINDS[measure.distance.name]
+    terms.totals(kind, measure.reference, counts, measure.reference_size, measure.size, sums)
+    return sums.tolist()
 
 
 def _tabulated(problem: Problem, known: Ints, budget: float, limits: Limits) -> Classes | None:
@@ -198,19 +205,6 @@ def _known_objective(classes: Classes) -> float:
     return objective
 
 
-@part
-def _figures(classes: Classes, counts: Ints) -> tuple[float, float]:
-    """The sums of the quality terms and of the objective, bin by bin, as `terms.total` adds them up."""
-    start, low, f, g, class_of = classes.start, classes.low, classes.f, classes.g, classes.class_of
-    cost = objective = 0.0
-    for k in range(len(counts)):
-        i = class_of[k]
-        e = start[i] + counts[k] - low[i]
-        cost += g[e]
-        objective += f[e]
-    return cost, objective
-
-
 @kernel
 def _answer(
     limited: Limited,
@@ -225,7 +219,7 @@ def _answer(
     all_counts: Ints,
     reached: Floats,
 ) -> int:
-    """Put the optimal counts for each budget into `all_counts` and their figures into `reached`, if they are proven.
+    """Put the optimal counts for each budget into `all_counts` and their proof into `reached`, if they are proven.
 
     Starts with number `done` and returns the first budget that is left when the work is done.
     """
@@ -245,8 +239,7 @@ def _answer(
         work -= spent + _WORK_PER_POINT + _WORK_PER_CLASS * len(least) + len(values.f) // _VALUES_PER_WORK
         number[FAILURES] += 1.0
         if gap < math.inf:
-            reached[done, QUALITY], reached[done, PRIVACY] = _figures(classes, counts)
-            reached[done, DUAL_BOUND], reached[done, COST_MULTIPLIER], reached[done, SIZE_MULTIPLIER] = bound, lam, mu
+            reached[done, _DUAL_BOUND], reached[done, _COST], reached[done, _PRICE] = bound, lam, mu
             number[GAP] = max(0.5 * (number[GAP] + gap) if number[GAP] >= 0.0 else gap, 1e-12)
             number[FAILURES] = 0.0
         done += 1

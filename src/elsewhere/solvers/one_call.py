@@ -80,6 +80,7 @@ def targeting(goal: Goal, quality: Distance, privacy: Distance, budget: float, m
     return Targeting(
         KINDS[quality.name], KINDS[privacy.name], sign, privacy.unbounded, budget, memory,
         _DUAL_WORK, per_call(_COMPLETION_WORK, _INTERPRETED_SHARE), per_call(_LABEL_WORK, _INTERPRETED_SHARE),
+        terms.logarithms(),
     )  # fmt: skip
 
 
@@ -110,6 +111,7 @@ class Targeting(NamedTuple):
     dual_work: int
     completion_work: int
     label_work: int
+    logs: terms.Logarithms
 
 
 class Bins(NamedTuple):
@@ -370,15 +372,11 @@ def _fixed(
     asked: Targeting, fixed: Ints, reference: Floats, target: Floats, low: Ints, sizes: tuple[float, float, float]
 ) -> tuple[int, float, float]:
     """The size, the quality loss and the objective of the bins that have a single value."""
-    q_size, p_size, x_size = sizes
     held = 0
-    costs, objectives = np.empty(len(fixed)), np.empty(len(fixed))
-    for k in range(len(fixed)):
-        i = fixed[k]
+    for i in fixed:
         held += low[i]
-        costs[k] = terms.term(asked.q_kind, reference[i], float(low[i]), q_size, x_size)
-        objectives[k] = asked.sign * terms.term(asked.p_kind, target[i], float(low[i]), p_size, x_size)
-    return held, numpy_sum(costs), numpy_sum(objectives)
+    f, g = _tabulate(asked, reference[fixed], target[fixed], np.arange(len(fixed) + 1), low[fixed], sizes)
+    return held, numpy_sum(g), numpy_sum(f) if len(f) == len(fixed) else math.inf
 
 
 @part
@@ -393,8 +391,8 @@ def _tabulate(
     length = start[-1]
     first = start[0]
     f, g = np.empty(length), np.empty(length)
-    terms.fill(asked.q_kind, reference, low, start, q_size, x_size, first, length, g)
-    terms.fill(asked.p_kind, target, low, start, p_size, x_size, first, length, f)
+    terms.fill(asked.q_kind, reference, low, start, q_size, x_size, asked.logs, first, length, g)
+    terms.fill(asked.p_kind, target, low, start, p_size, x_size, asked.logs, first, length, f)
     for e in range(length):
         if f[e] == math.inf:
             g[e] = 0.0

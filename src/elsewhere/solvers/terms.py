@@ -8,6 +8,7 @@ a budget, `fill` tabulates them for the search, and `least_reduced` bounds those
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -23,6 +24,9 @@ _SCANNED = 16
 _FLAT = 1e-15
 # The most ranges of a bin that are searched for its counts near the least.
 _LOOKS = 1 << 9
+# The table of logarithms has those of the numbers below this. The series is for numbers from `_FEW` on.
+_TABULATED = 1 << 13
+_FEW = 4
 # Slots for recent bins, whose results are reused: many bins have the same count, and logarithms take long.
 _SLOTS = 64
 
@@ -325,6 +329,23 @@ def total(kind: int, r: Floats, x: Ints, r_size: float, x_size: float) -> float:
 
 
 @kernel
+def totals(kind: int, r: Floats, x: Ints, r_size: float, x_size: float, sums: Floats) -> None:
+    """Put the sum of each row of counts into `sums`, equal to `total` to the last bit.
+
+    Rows that follow each other hardly differ, so a term is computed again only if the count has changed.
+    """
+    r, x, sums = items(r), items(x), items(sums)
+    latest = items(np.empty(len(r)))
+    for row in range(len(sums)):
+        sum_ = 0.0
+        for i in range(len(r)):
+            if row == 0 or x[row, i] != x[row - 1, i]:
+                latest[i] = term(kind, r[i], float(x[row, i]), r_size, x_size)
+            sum_ += latest[i]
+        sums[row] = sum_
+
+
+@kernel
 def hide_many(
     kind: int, offset: Ints, original: Ints, least: Ints, most: Ints, closed: Flags, redistribute: int, released: Ints,
     loss: Floats,
@@ -415,17 +436,65 @@ def ranges(
     return new_low, number
 
 
+class Logarithms(NamedTuple):
+    """k log k and log(k / 2) of the whole numbers k below `_TABULATED`; 0 for k = 0."""
+
+    product: Floats
+    half: Floats
+
+
+@cache
+def logarithms() -> Logarithms:
+    """The table for `fill`, whose entries do not depend on whether kernels are compiled."""
+    numbers = range(1, _TABULATED)
+    return Logarithms(
+        np.array([0.0, *(k * math.log(k) for k in numbers)]), np.array([0.0, *(math.log(0.5 * k) for k in numbers)])
+    )
+
+
+@part
+def _fill_js(r: float, x: int, r_size: float, x_size: float, logs: Logarithms, row: Floats) -> None:
+    """Put the terms of js at x, x + 1, ... into the row, to about 1e-15, with hardly any logarithm.
+
+    With a = r x_size / r_size, the term is a log a + x log x - (a + x) log((a + x) / 2), up to a factor. The logarithms
+    of whole numbers are in the table. Let m be the whole number nearest to a + x. Unless m is small, a few terms of a
+    series are enough for log((a + x) / m).
+    """
+    a, scale = r * (x_size / r_size), _HALF_PER_LN2 / x_size
+    whole = int(a + 0.5)
+    rest = a - whole
+    product = logs.product[whole] if rest == 0.0 else a * math.log(a)
+    k = 0
+    while k < len(row) and (x + k == 0 or (rest != 0.0 and whole + x + k < _FEW)):
+        both = a + x + k
+        term = product + logs.product[x + k] - both * math.log(0.5 * both)
+        row[k] = 0.5 * r / r_size if x + k == 0 else max(0.0, scale * term)
+        k += 1
+    row, x = row[k:], x + k
+    own, middle = logs.product[x : x + len(row)], logs.half[whole + x : whole + x + len(row)]
+    if rest == 0.0:
+        for k in range(len(row)):
+            row[k] = max(0.0, scale * (product + own[k] - (whole + x + k) * middle[k]))
+        return
+    for k in range(len(row)):
+        m = whole + x + k
+        share = rest / (2.0 * m + rest)
+        s = share * share
+        log = middle[k] + share * (2.0 + s * (2 / 3 + s * (2 / 5 + s * (2 / 7 + s * (2 / 9 + s * (2 / 11))))))
+        row[k] = max(0.0, scale * (product + own[k] - (m + rest) * log))
+
+
 @kernel
 def fill(
-    kind: int, r: Floats, low: Ints, start: Ints, r_size: float, x_size: float, first: int, last: int, table: Floats
-) -> None:
+    kind: int, r: Floats, low: Ints, start: Ints, r_size: float, x_size: float, logs: Logarithms, first: int, last: int,
+    table: Floats,
+) -> None:  # fmt: skip
     """Put the terms of the values at first..last into the table.
 
     Bin i has the values low[i], low[i] + 1, ... at start[i]..start[i + 1].
     """
-    latest = np.empty(_SLOTS, np.int64)
-    latest[:] = -1
     r, low, start, table = items(r), items(low), items(start), items(table)
+    logs = Logarithms(items(logs.product), items(logs.half))
     i, after = 0, len(r)
     while after - i > 1:
         middle = (i + after) // 2
@@ -434,17 +503,15 @@ def fill(
         else:
             after = middle
     while i < len(r) and start[i] < last:
-        number, is_whole = start[i + 1] - start[i], first <= start[i] and start[i + 1] <= last
-        slot = (low[i] % _SLOTS + 7 * (number % _SLOTS)) % _SLOTS
-        j = latest[slot]
-        if is_whole and j >= 0 and r[j] == r[i] and low[j] == low[i] and start[j + 1] - start[j] == number:
-            for k in range(number):
-                table[start[i] + k] = table[start[j] + k]
-        else:
-            for e in range(max(first, start[i]), min(last, start[i + 1])):
-                table[e] = term(kind, r[i], float(low[i] + e - start[i]), r_size, x_size)
-            if is_whole:
-                latest[slot] = i
+        begin, end, zero = max(first, start[i]), min(last, start[i + 1]), start[i] - low[i]
+        if kind == JS and r[i] > 0.0:
+            # Which terms are computed in this way depends on their counts alone: a wider table has the same terms.
+            middle = min(end, zero + _TABULATED - min(_TABULATED, int(r[i] * (x_size / r_size)) + 2))
+            if begin < middle:
+                _fill_js(r[i], begin - zero, r_size, x_size, logs, table[begin:middle])
+                begin = middle
+        for e in range(begin, end):
+            table[e] = term(kind, r[i], float(e - zero), r_size, x_size)
         i += 1
 
 

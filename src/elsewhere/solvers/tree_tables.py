@@ -186,7 +186,8 @@ def _table(measure: Measure, left_out: Flags, node: Ints, low: Ints, start: Ints
         filled = np.empty(len(places))
         terms.fill(
             KINDS[measure.distance.name], measure.tree.sums(measure.reference)[node[at]], low[at],
-            np.append(0, np.cumsum(number)), measure.reference_size, measure.size, 0, len(places), filled,
+            np.append(0, np.cumsum(number)), measure.reference_size, measure.size, terms.logarithms(), 0,
+            len(places), filled,
         )  # fmt: skip
         table[places] = filled * np.repeat(weight[at], number)
     else:
