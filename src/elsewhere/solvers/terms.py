@@ -460,15 +460,19 @@ def _fill_js(r: float, x: int, r_size: float, x_size: float, logs: Logarithms, r
     of whole numbers are in the table. Let m be the whole number nearest to a + x. Unless m is small, a few terms of a
     series are enough for log((a + x) / m).
     """
+    k = 0
+    if x == 0:
+        row[0] = 0.5 * r / r_size
+        if len(row) == 1:
+            return
+        k = 1
     a, scale = r * (x_size / r_size), _HALF_PER_LN2 / x_size
     whole = int(a + 0.5)
     rest = a - whole
     product = logs.product[whole] if rest == 0.0 else a * math.log(a)
-    k = 0
-    while k < len(row) and (x + k == 0 or (rest != 0.0 and whole + x + k < _FEW)):
+    while k < len(row) and rest != 0.0 and whole + x + k < _FEW:
         both = a + x + k
-        term = product + logs.product[x + k] - both * math.log(0.5 * both)
-        row[k] = 0.5 * r / r_size if x + k == 0 else max(0.0, scale * term)
+        row[k] = max(0.0, scale * (product + logs.product[x + k] - both * math.log(0.5 * both)))
         k += 1
     row, x = row[k:], x + k
     own, middle = logs.product[x : x + len(row)], logs.half[whole + x : whole + x + len(row)]
