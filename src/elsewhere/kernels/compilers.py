@@ -3,8 +3,8 @@
 By default Numba optimises every function and translates it to machine code, and then each of its callers optimises it
 again as a part of its own code, and so do the callers of these. Here a part is optimised only in the kernels that need
 it, and so are Numba's own functions, such as `np.zeros`. A kernel that another one calls is not optimised again. Numba
-also takes steps that are for closures and for expressions of whole arrays. `lookups`, `assignments` and `light_import`
-make other steps shorter. None of this changes what the code computes.
+also takes steps that are for closures and for expressions of whole arrays. `lookups`, `assignments`, `lowering` and
+`light_import` make other steps shorter. None of this changes what the code computes.
 
 This relies on the inside of Numba, so `jit` uses it only with versions of Numba for which it was tested.
 """
@@ -28,6 +28,7 @@ from numba.core.untyped_passes import GenericRewrites, InlineClosureLikes, IRPro
 from elsewhere.kernels.assignments import SingleAssignments
 from elsewhere.kernels.light_import import import_arrays
 from elsewhere.kernels.lookups import Target, Typing
+from elsewhere.kernels.lowering import Lowering
 
 import_arrays()
 
@@ -135,6 +136,7 @@ class _StripPhis(_WithoutLifetimes, PreLowerStripPhis):
 @_changes_code
 class _KernelLowering(NativeLowering):
     _name = "kernel_lowering"
+    lowering_class = Lowering
 
     def run_pass(self, state: Any) -> bool:
         state.library = cast(Any, _KernelLibrary)(state.targetctx.codegen(), state.func_id.func_qualname)
@@ -145,6 +147,7 @@ class _KernelLowering(NativeLowering):
 @_changes_code
 class _PartLowering(NativeLowering):
     _name = "part_lowering"
+    lowering_class = Lowering
 
     def run_pass(self, state: Any) -> bool:
         state.library = cast(Any, _PartLibrary)(state.targetctx.codegen(), state.func_id.func_qualname)
