@@ -14,7 +14,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, cast
 
-from numba.core import codegen
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
@@ -43,17 +42,8 @@ class _Library(JITCodeLibrary):
         module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self) -> None:
-        first = cast(Any, codegen).ll.create_new_module_pass_manager()
-        rest, builder = cast(Any, self._codegen)._module_pass_manager()
-        first.add_simplify_cfg_pass()
-        first.add_sroa_pass()
-        # These are Numba's steps before it removes reference counts.
-        first.add_loop_rotate_pass()
-        first.add_instruction_combine_pass()
-        first.add_jump_threading_pass()
-        first.add_refprune_pass()
-        first.run(self._final_module, builder)
-        rest.run(self._final_module, builder)
+        steps, builder = cast(Any, self._codegen)._module_pass_manager()
+        steps.run(self._final_module, builder)
 
 
 class _PartLibrary(_Library):
