@@ -3,8 +3,8 @@
 By default Numba optimises every function and translates it to machine code, and then each of its callers optimises it
 again as a part of its own code, and so do the callers of these. Here a part is optimised only in the kernels that need
 it, and so are Numba's own functions, such as `np.zeros`. A kernel that another one calls is not optimised again. Numba
-also takes steps that are for closures and for expressions of whole arrays. `lookups`, `assignments` and `light_import`
-make other steps shorter. None of this changes what the code computes.
+also takes steps that are for closures and for expressions of whole arrays. `lookups`, `assignments`, `lowering` and
+`light_import` make other steps shorter. None of this changes what the code computes.
 
 This relies on the inside of Numba, so `jit` uses it only with versions of Numba for which it was tested.
 """
@@ -14,7 +14,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, cast
 
-from numba.core import codegen
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
@@ -28,6 +27,7 @@ from numba.core.untyped_passes import GenericRewrites, InlineClosureLikes, IRPro
 from elsewhere.kernels.assignments import SingleAssignments
 from elsewhere.kernels.light_import import import_arrays
 from elsewhere.kernels.lookups import Target, Typing
+from elsewhere.kernels.lowering import Lowering
 
 import_arrays()
 
@@ -42,17 +42,8 @@ class _Library(JITCodeLibrary):
         module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self) -> None:
-        first = cast(Any, codegen).ll.create_new_module_pass_manager()
-        rest, builder = cast(Any, self._codegen)._module_pass_manager()
-        first.add_simplify_cfg_pass()
-        first.add_sroa_pass()
-        # These are Numba's steps before it removes reference counts.
-        first.add_loop_rotate_pass()
-        first.add_instruction_combine_pass()
-        first.add_jump_threading_pass()
-        first.add_refprune_pass()
-        first.run(self._final_module, builder)
-        rest.run(self._final_module, builder)
+        steps, builder = cast(Any, self._codegen)._module_pass_manager()
+        steps.run(self._final_module, builder)
 
 
 class _PartLibrary(_Library):
@@ -135,6 +126,7 @@ class _StripPhis(_WithoutLifetimes, PreLowerStripPhis):
 @_changes_code
 class _KernelLowering(NativeLowering):
     _name = "kernel_lowering"
+    lowering_class = Lowering
 
     def run_pass(self, state: Any) -> bool:
         state.library = cast(Any, _KernelLibrary)(state.targetctx.codegen(), state.func_id.func_qualname)
@@ -145,6 +137,7 @@ class _KernelLowering(NativeLowering):
 @_changes_code
 class _PartLowering(NativeLowering):
     _name = "part_lowering"
+    lowering_class = Lowering
 
     def run_pass(self, state: Any) -> bool:
         state.library = cast(Any, _PartLibrary)(state.targetctx.codegen(), state.func_id.func_qualname)

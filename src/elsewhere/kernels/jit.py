@@ -14,7 +14,7 @@ array to a slice of another takes as long as a large kernel, a loop over the num
 
 A kernel may take named tuples but returns plain ones. Numba creates a named tuple by calling its class, and a Ctrl-C
 during that call ends the process with a segmentation fault. Copy the fields of tuples into local variables before a
-loop: each access to an array in a tuple updates a reference count.
+loop: each access to an array in a tuple updates a reference count, unless the tuple is an argument.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Numba's contexts, which look up types and implementations, made to remember what they found.
 
 By default Numba tries all implementations of an operation, such as a sum of strings, for every sum in the code. It
-does so once for its type and again for its code. It also asks LLVM for the size of the type of every variable.
+does so once for its type and again for its code. It also asks LLVM for the size of the type of every variable, and
+takes an array apart into all its fields to count a reference to it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, ClassVar, cast
 from numba.core.cpu import CPUContext
 from numba.core.datamodel.models import OpaqueModel
 from numba.core.datamodel.registry import register_default
+from numba.core.runtime.context import NRTContext
 from numba.core.types import Array, Boolean, Function, Number, Type, unliteral
 
 
@@ -83,10 +85,34 @@ class Typing:
         return self._fields[value, index]
 
 
+class _References(NRTContext):
+    """Numba's counts of references. They only take those fields from a value that have a count."""
+
+    def get_meminfos(self, builder: Any, type_: Any, value: Any) -> list[tuple[Any, Any]]:
+        context = cast(Any, self)._context
+        model = context.data_model_manager[type_]
+        found = [(type_, model.get_nrt_meminfo(builder, value))] if model.has_nrt_meminfo() else []
+        for inner, field in model.traverse(builder):
+            if context.is_counted(inner):
+                found += self.get_meminfos(builder, inner, field(value))
+        return found
+
+
 class Target(CPUContext):
-    """Numba's target context, which remembers the sizes of types."""
+    """Numba's target context, which remembers the sizes of types and which of them have counted references."""
 
     _sizes: ClassVar[dict[str, int]] = {}
+    _counted: ClassVar[dict[Any, bool]] = {}
+
+    @property
+    def nrt(self) -> _References:
+        return cast(_References, cast(Any, _References)(self, self.enable_nrt))
+
+    def is_counted(self, type_: Any) -> bool:
+        """Whether values of a type contain references that are counted."""
+        if type_ not in self._counted:
+            self._counted[type_] = self.data_model_manager[type_].contains_nrt_meminfo()
+        return self._counted[type_]
 
     def get_function(self, function: Any, signature: Any, _firstcall: bool = True) -> Any:
         # Numba asks this of every array. The answer is no, but it takes long, because it looks for new modules first.
