@@ -153,7 +153,7 @@ def test_bends(distance: str) -> None:
         assert (ratio >= -1e-12).all() or (ratio <= 1e-12).all()
 
 
-@pytest.mark.parametrize("scale", [10, 10**5, 10**9, 10**12])
+@pytest.mark.parametrize("scale", [10, 10**5, 10**7, 10**12])
 def test_large_counts_to_avoid_are_no_false_alarm(scale: int) -> None:
     dice = np.random.default_rng(scale)
     answers = []
