@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from elsewhere.verification.many import Bins, check_hidden, check_results
 from elsewhere.verification.verify import check_release
 from tests.support.instances import Instance, hidings, targetings
 
+#: The distances whose least costs in avoid are found without a look at every count.
+BENT = [name for name, distance in DISTANCES.items() if distance.bend is not None]
 #: Only a search of its own tells the check of one user about these.
 _SEARCHED = "a better objective than the bound"
 
@@ -94,14 +97,72 @@ def test_limited_searches_pass(goal: Goal) -> None:
 
 
 def test_what_takes_too_long_is_taken_on_trust(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That is the bound in avoid, and nothing else."""
-    question = Question("avoid", Histogram({"a": 50, "b": 30}), {"a": 1.0, "c": 2.0}, 0.1)
+    """That is the bound in avoid with two distances, and nothing else."""
+    question = Question("avoid", Histogram({"a": 50, "b": 30}), {"a": 1.0, "c": 2.0}, 0.1, privacy="variational")
     result = solve(question)
     assert result.certificate is not None
     moved = replace(result, certificate=replace(result.certificate, size_multiplier=1.0))
     assert problems([result, moved]) == {1: "the certificate does not prove its bound"}
     monkeypatch.setattr(many, "_MOST_COUNTS", 10)
     assert problems([result, moved, replace(moved, privacy_distance=0.9)]) == {2: "the privacy distance is wrong"}
+
+
+@pytest.mark.parametrize("distance", BENT)
+@pytest.mark.parametrize("seed", range(20))
+def test_no_count_costs_less(distance: str, seed: int) -> None:
+    """The search for the least cost in avoid finds what a look at every count finds."""
+    dice, number = np.random.default_rng(seed), 400
+    size = np.full(number, float(dice.choice([12, 60, 400])))
+
+    def measure(reference_size: float) -> many._Measure:
+        reference = np.where(dice.random(number) < 0.2, 0.0, reference_size * dice.random(number) ** 3)
+        reference = np.floor(reference) if dice.random() < 0.5 else reference
+        return many._Measure(find_distance(distance), reference, np.full(number, reference_size), size)
+
+    quality, privacy = measure(float(dice.choice([10, 300]))), measure(float(dice.choice([1, 50])))
+    low = dice.integers(0, 4, number)
+    high = np.minimum(low + dice.integers(0, 400, number), size.astype(np.int64))
+    # About as large as the ratio of the bends, so that neither term always wins; the slope places the least cost.
+    cost = dice.choice([0.0, 0.01, 0.5, 1.0, 1.5, 20.0], number) * dice.random(number) ** dice.choice([0.0, 1.0])
+    middle = low + (dice.random(number) * (high - low)).astype(np.int64)
+    costs = many._Cost(quality, privacy, -1.0, cost, np.zeros(number))
+    costs = costs._replace(size_multiplier=costs.terms(np.minimum(middle + 1, high)) - costs.terms(middle))
+    found = many._lowest_bent(costs, dice.integers(0, 400, number), low, high)
+    assert ((low <= found) & (found <= high)).all()
+    for at in range(number):
+        counts = np.arange(low[at], high[at] + 1)
+        same = costs.of(np.full(len(counts), at))
+        every, magnitude = same.terms(counts), same._replace(sign=1.0, size_multiplier=-np.abs(same.size_multiplier))
+        rounding = 1e-12 * magnitude.terms(counts).max()
+        assert every[found[at] - low[at]] <= every.min() + rounding
+
+
+@pytest.mark.parametrize("distance", BENT)
+def test_bends(distance: str) -> None:
+    """For any two references, the ratio of the bends is that of the second derivatives, and only rises or falls."""
+    found, x = find_distance(distance), np.geomspace(1.0, 45.0, 30)
+    assert found.bend is not None
+    step, curved, bends = 0.01 * x, [], []
+    for reference, size in ((0.0, 30.0), (0.5, 30.0), (3.0, 40.0), (20.0, 30.0)):
+        before, here, after = (found.terms(np.array(reference), at, size, 50.0) for at in (x - step, x, x + step))
+        curved.append((before - 2.0 * here + after) / step**2)
+        bends.append(found.bend(np.array(reference), x, size, 50.0))
+    for one, other in combinations(range(4), 2):
+        np.testing.assert_allclose(bends[one] * curved[other], bends[other] * curved[one], rtol=1e-3, atol=1e-9)
+        ratio = np.diff(bends[one] / bends[other])
+        assert (ratio >= -1e-12).all() or (ratio <= 1e-12).all()
+
+
+@pytest.mark.parametrize("scale", [10, 10**5, 10**7, 10**12])
+def test_large_counts_to_avoid_are_no_false_alarm(scale: int) -> None:
+    dice = np.random.default_rng(scale)
+    answers = []
+    for kind in (lambda count: 1.0, float, lambda count: float(dice.random())):
+        counts = {f"{at:02d}": int(scale * dice.pareto(1.0)) + 1 for at in range(12)}
+        target = {name: kind(count) for name, count in counts.items()}
+        question = Question("avoid", Histogram(counts), target, 0.05, search=SearchLimits(time_limit=0.3))
+        answers.append(solve(question, explain=False))
+    assert problems(answers) == {}
 
 
 @pytest.mark.parametrize("quality", sorted(DISTANCES))

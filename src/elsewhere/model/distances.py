@@ -41,9 +41,17 @@ def slack(limit: float) -> float:
 def _js(r: Floats, x: Floats, r_size: Size, x_size: Size) -> Floats:
     a, b = r / r_size, x / x_size
     middle = 0.5 * (a + b)
-    with np.errstate(divide="ignore", invalid="ignore"):  # where a share is 0, which is looked at below
-        term = 0.5 * (a * np.log2(a / middle) + b * np.log2(b / middle))
-    return np.where((a > 0) & (b > 0), np.maximum(term, 0.0), middle)
+    both = (a > 0) & (b > 0)
+    if both.all():
+        return _js_of_shares(a, b, middle)
+    # Where a share is 0, the term is half of the other one.
+    (a, b), terms = np.broadcast_arrays(a, b), np.asarray(middle)
+    terms[both] = _js_of_shares(a[both], b[both], terms[both])
+    return terms
+
+
+def _js_of_shares(a: Floats, b: Floats, middle: Floats) -> Floats:
+    return np.maximum(0.5 * (a * np.log2(a / middle) + b * np.log2(b / middle)), 0.0)
 
 
 def _jeffreys(r: Floats, x: Floats, r_size: Size, x_size: Size) -> Floats:
@@ -69,6 +77,15 @@ def _pearson(r: Floats, x: Floats, r_size: Size, x_size: Size) -> Floats:
 
 def _neyman(r: Floats, x: Floats, r_size: Size, x_size: Size) -> Floats:
     return _pearson(x, r, x_size, r_size)
+
+
+def _js_bend(r: Floats, x: Floats, r_size: Size, x_size: Size) -> Floats:
+    a, b = r / r_size, x / x_size
+    return np.divide(a, a + b, out=np.zeros(np.broadcast(a, b).shape), where=a > 0)
+
+
+def _squared_l2_bend(r: Floats, x: Floats, r_size: Size, x_size: Size) -> Floats:
+    return np.ones(np.broadcast(r, x).shape)
 
 
 def _js_ratio(slope: float) -> float:
@@ -102,14 +119,17 @@ class Distance:
     #: For a distance of shares: the ratio of count share to reference share at which a term has this slope, for any
     #: shares; the term minus slope times share is least there. None for a distance of counts.
     ratio: Callable[[float], float] | None = None
+    #: The second derivative of a term by the count, divided by a function of the count and its size alone. From one
+    #: reference to another, its ratio only rises or only falls with the count. None if there is no such function.
+    bend: Callable[[Floats, Floats, Size, Size], Floats] | None = None
 
 
 _BUILT_IN = (
-    Distance("js", _js, ratio=_js_ratio),
+    Distance("js", _js, ratio=_js_ratio, bend=_js_bend),
     Distance("jeffreys", _jeffreys, unbounded=True, ratio=_jeffreys_ratio),
     Distance("variational", _variational, ratio=_variational_ratio),
-    Distance("l2", _squared_l2, root=True),
-    Distance("squared-l2", _squared_l2),
+    Distance("l2", _squared_l2, root=True, bend=_squared_l2_bend),
+    Distance("squared-l2", _squared_l2, bend=_squared_l2_bend),
     Distance("pearson", _pearson, unbounded=True),
     Distance("neyman", _neyman, unbounded=True),
 )

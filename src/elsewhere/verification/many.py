@@ -2,14 +2,16 @@
 
 All constraints, figures and bounds are recomputed, for whole arrays of bins. The terms of `hide` are convex, so it is
 optimal if moving a single count never lowers the loss. For resemble and avoid, the bound of the certificate's
-multipliers is recomputed; the part of a bound that only a search has proven is not checked again.
+multipliers is recomputed; the part of a bound that only a search has proven is not checked again. In avoid the cost of
+a count is a difference of convex terms, and every count is looked at unless the shape of the difference is known.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from functools import partial
+from typing import NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,20 +24,19 @@ from elsewhere.model.result import Certificate, Sanitized
 from elsewhere.verification.bounds import first_count
 from elsewhere.verification.verify import TOLERANCE, check_release
 
-#: The most counts of a user to check in avoid. If a user has more, the certificate's bound is not checked.
+#: In avoid: the most counts of a user to check one by one, and the largest size to search, because rounding errors hide
+#: where the cost of a larger one falls. If a user has more, the certificate's bound is not checked.
 _MOST_COUNTS = 1 << 20
+_LARGEST_SEARCHED = 1 << 30
 #: How many counts are checked together: few enough for the processor's cache.
 _COUNTS_AT_ONCE = 1 << 13
 #: From this size on, a single count is smaller than the rounding errors of the terms.
 _LARGEST_COUNTED = 2.0**52
 _EPSILON = float(np.finfo(np.float64).eps)
-_ALL = slice(None)
 _NO_CERTIFICATE = Certificate(0.0, 0.0, math.nan)
 
-#: Numbers of bins, or all of them.
-_Which: TypeAlias = Ints | slice
-#: A function that returns a number for each of some bins at given counts.
-_Function: TypeAlias = Callable[[_Which, Ints], Floats]
+#: Numbers of bins, or flags of those that are meant.
+_Which: TypeAlias = Ints | Flags
 
 
 class Bins(NamedTuple):
@@ -115,6 +116,13 @@ class Problems:
             yield user, self._sentences[self._number[user] - 1]
 
 
+class _Function(Protocol):
+    """A function of the count at each of some bins."""
+
+    def terms(self, counts: Ints) -> Floats: ...
+    def of(self, which: _Which) -> Self: ...
+
+
 class _Measure(NamedTuple):
     """A distance at every bin: from each bin's reference to any count there."""
 
@@ -123,9 +131,12 @@ class _Measure(NamedTuple):
     reference_size: Floats
     size: Floats
 
-    def terms(self, which: _Which, counts: Ints) -> Floats:
-        reference, reference_size, size = self.reference[which], self.reference_size[which], self.size[which]
-        return self.distance.terms(reference, counts.astype(np.float64), reference_size, size)
+    def terms(self, counts: Ints) -> Floats:
+        return self.distance.terms(self.reference, counts.astype(np.float64), self.reference_size, self.size)
+
+    def bends(self, counts: Ints) -> Floats:
+        assert self.distance.bend is not None
+        return self.distance.bend(self.reference, counts.astype(np.float64), self.reference_size, self.size)
 
     def of(self, which: _Which) -> _Measure:
         return _Measure(self.distance, self.reference[which], self.reference_size[which], self.size[which])
@@ -137,6 +148,44 @@ class _Measures(NamedTuple):
     quality: _Measure
     privacy: _Measure
     sign: float
+
+
+class _Terms(NamedTuple):
+    """Both terms of every bin's released count."""
+
+    quality: Floats
+    privacy: Floats
+
+
+class _Fixed(NamedTuple):
+    """Sums over the bins of each user that have only one possible count."""
+
+    quality: Floats
+    privacy: Floats
+    counts: Ints
+
+
+class _Cost(NamedTuple):
+    """The share of each bin in the dual bound: f + lambda q - mu x, with the multipliers of the bin's user."""
+
+    quality: _Measure
+    privacy: _Measure
+    sign: float
+    quality_multiplier: Floats
+    size_multiplier: Floats
+
+    def terms(self, counts: Ints) -> Floats:
+        distances = self.sign * self.privacy.terms(counts) + self.quality_multiplier * self.quality.terms(counts)
+        return distances - self.size_multiplier * counts
+
+    def of(self, which: _Which) -> _Cost:
+        quality, privacy = self.quality.of(which), self.privacy.of(which)
+        return _Cost(quality, privacy, self.sign, self.quality_multiplier[which], self.size_multiplier[which])
+
+    def is_convex_at(self, counts: Ints) -> Flags:
+        """Where the second derivative of the cost is positive, if both distances are the same and have a bend."""
+        convex: Flags = self.quality_multiplier * self.quality.bends(counts) >= -self.sign * self.privacy.bends(counts)
+        return convex
 
 
 def check_hidden(bins: Bins, distance: Distance, quality_loss: Floats) -> Problems:
@@ -241,8 +290,9 @@ def _check_distances(
 ) -> None:
     """Check both distances of resemble or avoid, the claims about them, and the certificates."""
     quality, privacy = measures.quality, measures.privacy
-    _check_loss(bins, quality.distance, _changed_terms(bins, quality), limit, claims, found)
-    reached = _distance(bins, privacy.distance, privacy.terms(_ALL, bins.released))
+    terms = _Terms(_changed_terms(bins, quality), privacy.terms(bins.released))
+    _check_loss(bins, quality.distance, terms.quality, limit, claims, found)
+    reached = _distance(bins, privacy.distance, terms.privacy)
     found.add(_differs(claims.privacy_distance, reached), "the privacy distance is wrong")
     if not np.isnan(limit.distance).all():
         wanted = zip(reached.tolist(), limit.distance.tolist(), strict=True)
@@ -250,7 +300,7 @@ def _check_distances(
         found.add(np.array(missed), "the wanted privacy distance is missed")
     _check_claims(claims, claims.privacy_distance, reached, measures.sign, found)
     with np.errstate(all="ignore"):  # absurd multipliers give an absurd bound, which is reported as a problem
-        _check_certificates(claims, limit.budget, bins, measures, found)
+        _check_certificates(claims, limit.budget, bins, measures, terms, found)
 
 
 def _sign(goal: Goal) -> float:
@@ -315,10 +365,10 @@ def _hide_terms(bins: Bins, measure: _Measure) -> Floats:
 def _changed_terms(bins: Bins, measure: _Measure) -> Floats:
     """The quality terms. If neither count nor size has changed, the term of a built-in distance is 0."""
     if not measure.distance.builtin:
-        return measure.terms(_ALL, bins.released)
+        return measure.terms(bins.released)
     changed = np.flatnonzero((bins.released != bins.original) | (measure.reference_size != measure.size))
     terms = np.zeros(len(bins.original))
-    terms[changed] = measure.terms(changed, bins.released[changed])
+    terms[changed] = measure.of(changed).terms(bins.released[changed])
     return terms
 
 
@@ -332,8 +382,8 @@ def _is_least(bins: Bins, measure: _Measure, terms: Floats) -> Flags:
     grows, shrinks = np.flatnonzero(bins.released < bins.upper), np.flatnonzero(bins.released > bins.lower)
     costs, saves = np.full(len(terms), math.inf), np.full(len(terms), -math.inf)
     with np.errstate(invalid="ignore"):
-        costs[grows] = measure.terms(grows, bins.released[grows] + 1) - terms[grows]
-        saves[shrinks] = terms[shrinks] - measure.terms(shrinks, bins.released[shrinks] - 1)
+        costs[grows] = measure.of(grows).terms(bins.released[grows] + 1) - terms[grows]
+        saves[shrinks] = terms[shrinks] - measure.of(shrinks).terms(bins.released[shrinks] - 1)
         gain = np.maximum.reduceat(saves, bins.offset[:-1]) - np.minimum.reduceat(costs, bins.offset[:-1])
     # Even if all movable counts gained this much, it would be within rounding.
     moves = np.maximum(bins.size - bins.total(bins.lower), 1)
@@ -352,7 +402,9 @@ def _check_claims(claims: Claims, claimed: Floats, objective: Floats, sign: floa
     problems.add(claims.optimal & (gap > _tolerance(objective)), "it claims to be optimal but has a gap")
 
 
-def _check_certificates(claims: Claims, budget: Floats, bins: Bins, measures: _Measures, problems: Problems) -> None:
+def _check_certificates(
+    claims: Claims, budget: Floats, bins: Bins, measures: _Measures, terms: _Terms, problems: Problems
+) -> None:
     """Check the bound that the multipliers prove, and claims beyond it; an infinite distance needs no bound."""
     finite, without = np.isfinite(claims.privacy_distance), ~claims.certified
     bound, root = claims.bound, measures.privacy.distance.root
@@ -366,7 +418,7 @@ def _check_certificates(claims: Claims, budget: Floats, bins: Bins, measures: _M
     checked = np.flatnonzero(finite & ~without & problems.none)
     if not len(checked):
         return
-    lagrangian = _Lagrangian(bins, measures, cost, price, budget, checked)
+    lagrangian = _Lagrangian(bins, measures, terms, cost, price, budget, checked)
     dual, rounding = lagrangian.bound()
     dual, allowed = measures.sign * dual, _tolerance(dual) + TOLERANCE * 1e-3 * rounding
     # Compared before taking the root, if there is one: the root would magnify rounding errors near 0.
@@ -383,7 +435,7 @@ def _trivial_bound(bins: Bins, measures: _Measures) -> Floats:
     """The trivial bound: a built-in distance is not negative, and a convex term is greatest at an end."""
     if measures.sign > 0.0:
         return np.zeros(len(bins.size))
-    ends = np.maximum(measures.privacy.terms(_ALL, bins.lower), measures.privacy.terms(_ALL, bins.upper))
+    ends = np.maximum(measures.privacy.terms(bins.lower), measures.privacy.terms(bins.upper))
     return _distance(bins, measures.privacy.distance, ends)
 
 
@@ -394,18 +446,18 @@ class _Lagrangian:
     """
 
     def __init__(
-        self, bins: Bins, measures: _Measures, cost: Floats, price: Floats, budget: Floats, users: Ints
+        self, bins: Bins, measures: _Measures, terms: _Terms, cost: Floats, price: Floats, budget: Floats, users: Ints
     ) -> None:
         self.cost, self.price, self.budget, self.size = cost[users], price[users], budget[users], bins.size[users]
-        chosen = np.zeros(len(bins.size), np.bool_)
-        chosen[users] = True
-        at = np.flatnonzero(np.repeat(chosen, np.diff(bins.offset)))
-        user = np.repeat(np.arange(len(users)), np.diff(bins.offset)[users])
         self.sign = measures.sign
-        fixed = bins.lower[at] == bins.upper[at]
-        self.fixed = self._fixed(bins, measures, at[fixed], user[fixed])
-        at, user = at[~fixed], user[~fixed]
-        columns = (bins.original[at], measures.privacy.reference[at], bins.lower[at], bins.upper[at], user)
+        fixed = bins.lower == bins.upper
+        #: The sums of the terms and the counts of bins with only one possible count, which they have.
+        self.fixed = _Fixed(*(bins.total(np.where(fixed, it, 0))[users] for it in (*terms, bins.released)))
+        number = np.full(len(bins.size), -1)
+        number[users] = np.arange(len(users))
+        user = np.repeat(number, np.diff(bins.offset))
+        at = np.flatnonzero(~fixed & (user >= 0))
+        columns = (bins.original[at], measures.privacy.reference[at], bins.lower[at], bins.upper[at], user[at])
         order = np.argsort(_mixed(columns))
         differs = np.zeros(len(at), np.bool_)
         for column in columns:
@@ -414,73 +466,72 @@ class _Lagrangian:
         first = np.flatnonzero(differs)
         self.copies = np.diff(np.append(first, len(at)))
         at = at[order[first]]
-        self.user = user[order[first]]
+        self.user = user[at]
         self.low, self.high, self.start = bins.lower[at], bins.upper[at], bins.released[at]
-        self.quality, self.privacy = measures.quality.of(at), measures.privacy.of(at)
+        quality, privacy = measures.quality.of(at), measures.privacy.of(at)
+        self.costs = _Cost(quality, privacy, self.sign, self.cost[self.user], self.price[self.user])
         self.nearest, self.room = self._room()
         self.too_wide = np.zeros(len(users), np.bool_)
-
-    def _fixed(self, bins: Bins, measures: _Measures, at: Ints, user: Ints) -> tuple[Floats, Floats, Floats]:
-        """The contribution of bins with only one possible count: to the bound, to its magnitude, and to the loss."""
-        counts = bins.lower[at]
-        quality = measures.quality.terms(at, counts)
-        value = self.sign * measures.privacy.terms(at, counts) + self.cost[user] * quality - self.price[user] * counts
-        users = len(self.cost)
-        return _sums(user, value, users), _sums(user, np.abs(value), users), _sums(user, quality, users)
 
     def bound(self) -> tuple[Floats, Floats]:
         """The bound of each user on the minimised sum, and the magnitude of the numbers in it.
 
-        The bounds of users who are `too_wide` mean nothing, because computing them would take too long.
+        The bounds of users who are `too_wide` mean nothing: computing them takes too long or needs more digits.
         """
-        convex = np.ones(len(self.low), np.bool_) if self.sign > 0.0 else self._is_linear()
         least = np.empty(len(self.low))
-        for flags, least_value in ((convex, self._least_convex), (~convex, self._least_of_all)):
-            if flags.any():
-                least[flags] = least_value(np.flatnonzero(flags))
-        spent = np.where(self.cost > 0.0, self.cost * self.budget, 0.0)
-        bound = self._total(least) + self.fixed[0] - spent + self.price * self.size
-        return bound, self._total(np.abs(least)) + self.fixed[1] + spent + np.abs(self.price) * self.size
+        for which, least_values in self._shapes():
+            if len(which):
+                least[which] = least_values(which)
+        fixed, movable = self.fixed, self.size - self.fixed.counts
+        spent = np.where(self.cost > 0.0, self.cost * (self.budget - fixed.quality), 0.0)
+        bound = self._total(least) + self.sign * fixed.privacy - spent + self.price * movable
+        magnitude = self._total(np.abs(least)) + fixed.privacy + np.abs(spent) + np.abs(self.price) * self.size
+        return bound, magnitude
+
+    def _shapes(self) -> Iterator[tuple[Ints, Callable[[Ints], Floats]]]:
+        """The bins whose costs are of one shape, and the function that finds their least values."""
+        quality, privacy = self.costs.quality.distance, self.costs.privacy.distance
+        if self.sign > 0.0:
+            yield np.arange(len(self.low)), partial(self._least, _lowest)
+        elif quality == privacy and quality.bend is not None:
+            self.too_wide = self.size > _LARGEST_SEARCHED
+            yield np.arange(len(self.low)), partial(self._least, _lowest_bent)
+        else:
+            linear = self._is_linear()
+            yield np.flatnonzero(linear), partial(self._least, _lowest)
+            yield np.flatnonzero(~linear), self._least_of_all
 
     def _room(self) -> tuple[Ints, Floats]:
         """The counts of least quality loss, and the most that a bin may cost if all others have these counts."""
-        scale = self.quality.size / self.quality.reference_size
-        nearest = np.clip(self.quality.reference.astype(np.int64), self.low, self.high)
+        quality = self.costs.quality
+        scale = quality.size / quality.reference_size
+        nearest = np.clip(quality.reference.astype(np.int64), self.low, self.high)
         if (scale != 1.0).any():  # otherwise the original has distance 0, and the nearest count is best
-            start = (self.quality.reference * scale).astype(np.int64)
-            nearest = _lowest(self.quality.terms, np.arange(len(start)), start, self.low, self.high)
-        least = self.quality.terms(_ALL, nearest)
-        spare = self.budget - self._total(least) - self.fixed[2] + ROOM * (1.0 + np.abs(self.budget))
+            nearest = _lowest(quality, (quality.reference * scale).astype(np.int64), self.low, self.high)
+        least = quality.terms(nearest)
+        spare = self.budget - self._total(least) - self.fixed.quality + ROOM * (1.0 + np.abs(self.budget))
         return nearest, spare[self.user] + least
 
     def _total(self, values: Floats) -> Floats:
         return _sums(self.user, values * self.copies, len(self.cost))
 
-    def _value(self, which: _Which, counts: Ints) -> Floats:
-        """f + lambda q - mu x."""
-        return self._value_and_quality(which, counts)[0]
-
-    def _value_and_quality(self, which: _Which, counts: Ints) -> tuple[Floats, Floats]:
-        user, quality = self.user[which], self.quality.terms(which, counts)
-        value = self.sign * self.privacy.terms(which, counts) + self.cost[user] * quality
-        return value - self.price[user] * counts, quality
-
     def _is_linear(self) -> Flags:
         """Where the privacy term is linear, so that its negative is also convex: at locations that the target lacks."""
         middle = self.low + (self.high - self.low) // 2
-        first, between, last = (self.privacy.terms(_ALL, x) for x in (self.low, middle, self.high))
+        first, between, last = (self.costs.privacy.terms(x) for x in (self.low, middle, self.high))
         part = (middle - self.low) / np.maximum(self.high - self.low, 1)
         # A convex term that touches its chord in between is linear.
         linear: Flags = np.abs(first + part * (last - first) - between) <= 4.0 * _EPSILON * (first + last)
         return linear
 
-    def _least_convex(self, which: Ints) -> Floats:
-        """The least value of each bin, searched from the released count, where it is in nearly all bins."""
-        counts = _lowest(self._value, which, self.start[which], self.low[which], self.high[which])
-        beyond = np.flatnonzero(self.quality.terms(which, counts) > self.room[which])
+    def _least(self, lowest: Callable[[_Cost, Ints, Ints, Ints], Ints], which: Ints) -> Floats:
+        """The least value of each bin within the budget; without it, it is usually at the same count."""
+        costs, start = self.costs.of(which), self.start[which]
+        counts = lowest(costs, start, self.low[which], self.high[which])
+        beyond = np.flatnonzero(costs.quality.terms(counts) > self.room[which])
         if len(beyond):
-            counts[beyond] = np.clip(counts[beyond], *self._within_budget(which[beyond]))
-        return self._value(which, counts)
+            counts[beyond] = lowest(costs.of(beyond), start[beyond], *self._within_budget(which[beyond]))
+        return costs.terms(counts)
 
     def _least_of_all(self, which: Ints) -> Floats:
         """The least value of each bin over every count that fits the budget."""
@@ -496,8 +547,9 @@ class _Lagrangian:
             some = np.repeat(np.arange(begin, stop), width[begin:stop])
             first = end[begin:stop] - width[begin:stop] - before
             counts = low[some] + np.arange(len(some)) - first[some - begin]
-            value, quality = self._value_and_quality(which[some], counts)
-            value[(quality > self.room[which[some]]) | ~np.isfinite(value)] = math.inf
+            costs = self.costs.of(which[some])
+            value = costs.terms(counts)
+            value[(costs.quality.terms(counts) > self.room[which[some]]) | ~np.isfinite(value)] = math.inf
             least[begin:stop] = np.minimum.reduceat(value, first)
             begin = stop
         return least
@@ -505,9 +557,10 @@ class _Lagrangian:
     def _within_budget(self, which: Ints) -> tuple[Ints, Ints]:
         """The first and the last count of some bins that fit the budget when all others are nearest."""
         low, nearest, high, room = self.low[which], self.nearest[which], self.high[which], self.room[which]
+        quality = self.costs.quality.of(which)
         return (
-            first_count(low, nearest, lambda x: self.quality.terms(which, x) <= room),
-            first_count(nearest, high, lambda x: self.quality.terms(which, np.minimum(x + 1, high)) > room),
+            first_count(low, nearest, lambda x: quality.terms(x) <= room),
+            first_count(nearest, high, lambda x: quality.terms(np.minimum(x + 1, high)) > room),
         )
 
 
@@ -524,18 +577,57 @@ def _mixed(columns: Sequence[Ints | Floats]) -> NDArray[np.uint64]:
     return mixed
 
 
-def _lowest(function: _Function, which: Ints, start: Ints, low: Ints, high: Ints) -> Ints:
+def _lowest(function: _Function, start: Ints, low: Ints, high: Ints) -> Ints:
     """The count in low..high at which each bin's convex function is least, searched from `start`."""
     found = np.clip(start, low, high)
-    here = function(which, found)
-    ahead = function(which, np.minimum(found + 1, high)) < here
-    behind = function(which, np.maximum(found - 1, low)) < here
-    moving = np.flatnonzero(ahead | behind)
+    here = function.terms(found)
+    ahead = function.terms(np.minimum(found + 1, high)) < here
+    moving = np.flatnonzero(ahead | (function.terms(np.maximum(found - 1, low)) < here))
     if len(moving):
-        some, first = which[moving], np.where(ahead, found + 1, low)[moving]
-        last = np.where(ahead, high, found - 1)[moving]
-        found[moving] = first_count(first, last, lambda x: function(some, np.minimum(x + 1, last)) >= function(some, x))
+        end = np.where(ahead, high, low)[moving]
+        found[moving] = _lowest_towards(function.of(moving), found[moving], end)
     return found
+
+
+def _lowest_towards(function: _Function, start: Ints, end: Ints) -> Ints:
+    """The count at which each bin's convex function is least, if it falls from `start` towards `end`."""
+    most, direction = np.abs(end - start), np.sign(end - start)
+
+    def after(steps: Ints) -> Ints:
+        counts: Ints = start + direction * steps
+        return counts
+
+    def is_least(steps: Ints) -> Flags:
+        least: Flags = function.terms(after(np.minimum(steps + 1, most))) >= function.terms(after(steps))
+        return least
+
+    # The steps double, because few are enough for nearly all bins.
+    first, last = np.ones_like(most), np.ones_like(most)
+    while not (found := is_least(last) | (last == most)).all():
+        first, last = np.where(found, first, last + 1), np.where(found, last, np.minimum(2 * last, most))
+    return after(first_count(first, last, is_least))
+
+
+def _lowest_bent(costs: _Cost, start: Ints, low: Ints, high: Ints) -> Ints:
+    """The count in low..high at which each bin's cost is least, if both distances are the same and have a bend.
+
+    The ratio of the bends only rises or only falls, so the cost is convex up to some count and concave from there on,
+    or the other way round. The convex part is searched from `start`, and the concave part is least at an end.
+    """
+    ends_convex = costs.is_convex_at(high)
+    turning = np.flatnonzero(costs.is_convex_at(low) != ends_convex)
+    some, wanted = costs.of(turning), ends_convex[turning]
+    turn = low.copy()
+    turn[turning] = first_count(low[turning], high[turning], lambda x: some.is_convex_at(x) == wanted)
+    before = np.maximum(turn - 1, low)
+    counts = _lowest(costs, start, np.where(ends_convex, turn, low), np.where(ends_convex, high, before))
+    bent = np.flatnonzero(~ends_convex | (turn > low))
+    if len(bent):
+        ends = np.where(ends_convex, low, turn), np.where(ends_convex, before, high)
+        choices = np.array([x[bent] for x in (counts, *ends)])
+        best = np.argmin([costs.of(bent).terms(x) for x in choices], axis=0)
+        counts[bent] = choices[best, np.arange(len(bent))]
+    return counts
 
 
 def _differs(claimed: Floats, true: Floats) -> Flags:
