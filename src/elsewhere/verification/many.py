@@ -24,9 +24,9 @@ from elsewhere.model.result import Certificate, Sanitized
 from elsewhere.verification.bounds import first_count
 from elsewhere.verification.verify import TOLERANCE, check_release
 
-#: In avoid: the most counts of a user to check one by one, and the largest size to search, because rounding errors hide
-#: where the cost of a larger one falls. If a user has more, the certificate's bound is not checked.
+#: The most counts of a user to check one by one in avoid. If a user has more, the certificate's bound is not checked.
 _MOST_COUNTS = 1 << 20
+#: The largest size whose counts are searched in avoid: rounding errors hide where the cost of a larger one falls.
 _LARGEST_SEARCHED = 1 << 30
 #: How many counts are checked together: few enough for the processor's cache.
 _COUNTS_AT_ONCE = 1 << 13
@@ -476,7 +476,7 @@ class _Lagrangian:
     def bound(self) -> tuple[Floats, Floats]:
         """The bound of each user on the minimised sum, and the magnitude of the numbers in it.
 
-        The bounds of users who are `too_wide` mean nothing: computing them takes too long or needs more digits.
+        The bounds of users who are `too_wide` mean nothing, because computing them would take too long.
         """
         least = np.empty(len(self.low))
         for which, least_values in self._shapes():
@@ -490,16 +490,16 @@ class _Lagrangian:
 
     def _shapes(self) -> Iterator[tuple[Ints, Callable[[Ints], Floats]]]:
         """The bins whose costs are of one shape, and the function that finds their least values."""
-        quality, privacy = self.costs.quality.distance, self.costs.privacy.distance
         if self.sign > 0.0:
             yield np.arange(len(self.low)), partial(self._least, _lowest)
-        elif quality == privacy and quality.bend is not None:
-            self.too_wide = self.size > _LARGEST_SEARCHED
-            yield np.arange(len(self.low)), partial(self._least, _lowest_bent)
-        else:
-            linear = self._is_linear()
-            yield np.flatnonzero(linear), partial(self._least, _lowest)
-            yield np.flatnonzero(~linear), self._least_of_all
+            return
+        quality, privacy = self.costs.quality.distance, self.costs.privacy.distance
+        bent = (self.size <= _LARGEST_SEARCHED)[self.user] & (quality == privacy and quality.bend is not None)
+        others = np.flatnonzero(~bent)
+        linear = self._is_linear(others)
+        yield np.flatnonzero(bent), partial(self._least, _lowest_bent)
+        yield others[linear], partial(self._least, _lowest)
+        yield others[~linear], self._least_of_all
 
     def _room(self) -> tuple[Ints, Floats]:
         """The counts of least quality loss, and the most that a bin may cost if all others have these counts."""
@@ -515,11 +515,12 @@ class _Lagrangian:
     def _total(self, values: Floats) -> Floats:
         return _sums(self.user, values * self.copies, len(self.cost))
 
-    def _is_linear(self) -> Flags:
+    def _is_linear(self, which: Ints) -> Flags:
         """Where the privacy term is linear, so that its negative is also convex: at locations that the target lacks."""
-        middle = self.low + (self.high - self.low) // 2
-        first, between, last = (self.costs.privacy.terms(x) for x in (self.low, middle, self.high))
-        part = (middle - self.low) / np.maximum(self.high - self.low, 1)
+        low, high, privacy = self.low[which], self.high[which], self.costs.privacy.of(which)
+        middle = low + (high - low) // 2
+        first, between, last = (privacy.terms(x) for x in (low, middle, high))
+        part = (middle - low) / np.maximum(high - low, 1)
         # A convex term that touches its chord in between is linear.
         linear: Flags = np.abs(first + part * (last - first) - between) <= 4.0 * _EPSILON * (first + last)
         return linear
