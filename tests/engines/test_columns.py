@@ -150,7 +150,7 @@ def as_single_file(path: Path) -> Outcome:
 def with_duckdb(path: Path) -> Outcome:
     with closing(duckdb.connect()) as connection:
         rows = grouping.Rows.of(open_source(path, "input")).attached(connection)
-        (batch,) = grouping.grouped(connection, rows, None, None, 100)
+        (batch,) = grouping.grouped(connection, rows, None, None, path.parent)
         user = rows.keys[0]
         return {row[user]: {row["location"]: row["count"]} for row in batch.to_pylist()}, rows.notes()
 

@@ -68,7 +68,7 @@ def _into_folder(
             with closing(output), saying_what_is_written(lambda: len(output.records)):
                 remove_left(beside, spill)
                 if not output.done:
-                    done = run(connection, job, locations, output, loaded, progress)
+                    done = run(connection, job, locations, output, loaded, spill, progress)
                     output.finish(_summary(request, job, output, done, notes))
                 # The required share may differ from the earlier run.
                 check_released(output.summary(), request.min_released)

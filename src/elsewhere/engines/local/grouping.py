@@ -12,7 +12,9 @@ from typing import Any
 from elsewhere.engines.arrow import Batch, DataType, pa, pc
 from elsewhere.engines.columns import about_personal
 from elsewhere.engines.local.interrupts import interruptible
+from elsewhere.engines.local.ordering import RUN_ROWS, by_bucket
 from elsewhere.engines.local.sources import Source, check_scalar, is_bytes, is_fraction, is_number, is_text, plain_type
+from elsewhere.engines.local.spilling import no_room
 from elsewhere.engines.local.table_files import literal, unreadable
 from elsewhere.engines.outcome import check_keys
 from elsewhere.engines.plans import LISTS, check_choices
@@ -181,8 +183,7 @@ def sentences() -> Iterator[None]:
     try:
         yield
     except duckdb.OutOfMemoryException:
-        places = "neither into the allowed memory nor onto the disk of the output"
-        raise InputError(f"the rows fit {places}; allow more memory, or free disk space") from None
+        raise no_room() from None
     except duckdb.Error as error:
         text = str(error).strip()  # Arrow's message comes through DuckDB
         raise unreadable(text.splitlines()[-1] if "Traceback" in text else text.partition("\n\n")[0]) from None
@@ -247,9 +248,9 @@ class Locations:
 
 
 def grouped(
-    connection: Any, rows: Rows, personal: Choices | None, after: int | None, most: int, since: Rows | None = None
+    connection: Any, rows: Rows, personal: Choices | None, after: int | None, spill: Path, since: Rows | None = None
 ) -> Iterable[Batch]:
-    """One row per user and location, with the users of a bucket together, some rows at a time.
+    """One row per user and location, in the order of buckets, some rows at a time.
 
     The columns keep their names in the input, except the location and the count. If there is a column of counts, two
     more columns have the number of rows of each count, and the number of bad rows among them. Rows of earlier releases,
@@ -270,10 +271,8 @@ def grouped(
         with about_personal():
             query = _joined(connection, query, personal, rows.type_of(rows.keys[0]))
         names += personal.names
-    # Sorting by bucket, a small number, takes a fraction of the time of sorting by user.
-    ordered = f"SELECT *, {_bucket('k0')} AS bucket FROM ({query}) ORDER BY bucket"
-    for batch in connection.sql(ordered).to_arrow_reader(most):
-        yield batch.rename_columns([*names, BUCKET])
+    found = connection.sql(f"SELECT *, {_bucket('k0')} AS bucket FROM ({query})").to_arrow_reader(RUN_ROWS)
+    yield from by_bucket((batch.rename_columns([*names, BUCKET]) for batch in found), BUCKET, spill)
 
 
 def _grouping(rows: Rows, keys: Sequence[str], place: str, counted: str, after: int | None, known: str = "") -> str:

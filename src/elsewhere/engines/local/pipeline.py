@@ -9,6 +9,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -134,9 +135,13 @@ def run(
     locations: Locations,
     output: Output,
     loaded: Future[Any] | None,
+    spill: Path,
     report: Callable[[Progress], None] | None = None,
 ) -> Progress:
-    """Sanitize the users who are not in the output yet, bucket by bucket. `loaded` says when this process is ready."""
+    """Sanitize the users who are not in the output yet, bucket by bucket.
+
+    `loaded` says when this process is ready. Rows that do not fit into memory go to the folder `spill`.
+    """
     kept = output.checkpoints()
     progress = Progress(**output.totals)
     skipped = _Skipped(kept[-1].skipped if kept else progress.skipped_rows)
@@ -151,7 +156,7 @@ def run(
         if report is not None:
             progress.expected = number_of_users(connection, job.rows)
         bits = job.block_bits(connection)
-        rows = _checked(grouped(connection, job.rows, job.personal, after, job.chunk_rows, job.since), job, skipped)
+        rows = _checked(grouped(connection, job.rows, job.personal, after, spill, job.since), job, skipped)
         chunks = _chunks(rows, job, bits)
         parts = _Parts(output, skipped, writer, job.part_rows)
         for results, bucket, _ in kept:

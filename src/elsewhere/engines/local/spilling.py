@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from elsewhere.files import temporary_directory
+from elsewhere.model.errors import InputError
 
 #: Seconds between two checks of the files in the folder.
 _PAUSE = 0.02
@@ -34,6 +35,12 @@ def spill_folder(beside: Path | None) -> Iterator[Path]:
             ended.set()
             if watcher.is_alive():
                 watcher.join()
+
+
+def no_room() -> InputError:
+    """The error for rows that do not fit into memory and onto the disk."""
+    places = "neither into the allowed memory nor onto the disk of the output"
+    return InputError(f"the rows fit {places}; allow more memory, or free disk space")
 
 
 def remove_left(beside: Path | None, own: Path) -> None:
