@@ -13,6 +13,7 @@ import pytest
 
 import elsewhere as ew
 from elsewhere.engines.local import grouping
+from elsewhere.engines.local.ordering import Room
 from elsewhere.engines.local.sources import open_source
 from tests.support.java import java_version
 
@@ -150,7 +151,7 @@ def as_single_file(path: Path) -> Outcome:
 def with_duckdb(path: Path) -> Outcome:
     with closing(duckdb.connect()) as connection:
         rows = grouping.Rows.of(open_source(path, "input")).attached(connection)
-        (batch,) = grouping.grouped(connection, rows, None, None, path.parent)
+        (batch,) = grouping.grouped(connection, rows, None, None, Room(1 << 20, path.parent))
         user = rows.keys[0]
         return {row[user]: {row["location"]: row["count"]} for row in batch.to_pylist()}, rows.notes()
 

@@ -14,6 +14,7 @@ import pytest
 
 import elsewhere as ew
 from elsewhere.engines.local import ordering
+from elsewhere.engines.local.ordering import Room
 
 pa: Any = pytest.importorskip("pyarrow")
 
@@ -40,10 +41,10 @@ def batches(number: int, rows: int, *, buckets: int = 1 << 16) -> Iterator[Any]:
 @pytest.mark.parametrize("buckets", [1, 3, 1000, 1 << 16])
 @pytest.mark.parametrize("kept", [0, 20_000, 1 << 26], ids=["in the file", "some in memory", "in memory"])
 def test_rows_in_the_order_of_buckets(kept: int, buckets: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("RUN_ROWS", 100), ("_SLICE_ROWS", 7), ("_MAPPED_ROWS", 150), ("_KEPT_BYTES", kept)):
+    for name, value in (("RUN_ROWS", 100), ("_SLICE_ROWS", 7), ("_MAPPED_ROWS", 150)):
         monkeypatch.setattr(ordering, name, value)
     given = [*batches(9, 111, buckets=buckets)]
-    found = [*ordering.by_bucket(iter(given), "bucket", tmp_path)]
+    found = [*ordering.by_bucket(iter(given), "bucket", Room(kept, tmp_path))]
     rows = [row for batch in found for row in batch.to_pylist()]
     assert all(one["bucket"] <= other["bucket"] for one, other in pairwise(rows))
     expected = [row for batch in given for row in batch.to_pylist()]
@@ -54,10 +55,9 @@ def test_rows_in_the_order_of_buckets(kept: int, buckets: int, tmp_path: Path, m
 
 
 @pytest.mark.parametrize("kept", [0, 1 << 26])
-def test_no_rows(kept: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ordering, "_KEPT_BYTES", kept)
-    assert not [*ordering.by_bucket([], "bucket", tmp_path)]
-    assert not [*ordering.by_bucket([next(batches(1, 10)).slice(0, 0)], "bucket", tmp_path)]
+def test_no_rows(kept: int, tmp_path: Path) -> None:
+    assert not [*ordering.by_bucket([], "bucket", Room(kept, tmp_path))]
+    assert not [*ordering.by_bucket([next(batches(1, 10)).slice(0, 0)], "bucket", Room(kept, tmp_path))]
 
 
 class Full(io.BytesIO):
@@ -68,7 +68,6 @@ class Full(io.BytesIO):
 
 
 def test_a_full_disk_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ordering, "_KEPT_BYTES", 0)
     monkeypatch.setattr(ordering, "TemporaryFile", lambda **_: Full())
     with pytest.raises(ew.InputError, match="fit neither into the allowed memory nor onto the disk"):
-        [*ordering.by_bucket(batches(2, 10), "bucket", tmp_path)]
+        [*ordering.by_bucket(batches(2, 10), "bucket", Room(0, tmp_path))]

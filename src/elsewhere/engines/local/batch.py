@@ -10,7 +10,15 @@ from typing import Any
 from elsewhere.engines.columns import about_personal, about_since
 from elsewhere.engines.listing import folder_columns
 from elsewhere.engines.local.folder import Output, check_outside, output_places
-from elsewhere.engines.local.grouping import Choices, Locations, Rows, connected, content_hash, has_few_rows
+from elsewhere.engines.local.grouping import (
+    Choices,
+    Locations,
+    Rows,
+    connected,
+    content_hash,
+    has_few_rows,
+    room_beside_duckdb,
+)
 from elsewhere.engines.local.interrupts import saying_what_is_written
 from elsewhere.engines.local.pipeline import PART_ROWS, Job, Progress, check_input, run, versions
 from elsewhere.engines.local.sources import Source, open_source
@@ -68,7 +76,8 @@ def _into_folder(
             with closing(output), saying_what_is_written(lambda: len(output.records)):
                 remove_left(beside, spill)
                 if not output.done:
-                    done = run(connection, job, locations, output, loaded, spill, progress)
+                    room = room_beside_duckdb(spill, memory)
+                    done = run(connection, job, locations, output, loaded, room, progress)
                     output.finish(_summary(request, job, output, done, notes))
                 # The required share may differ from the earlier run.
                 check_released(output.summary(), request.min_released)

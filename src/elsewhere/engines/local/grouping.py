@@ -12,7 +12,7 @@ from typing import Any
 from elsewhere.engines.arrow import Batch, DataType, pa, pc
 from elsewhere.engines.columns import about_personal
 from elsewhere.engines.local.interrupts import interruptible
-from elsewhere.engines.local.ordering import RUN_ROWS, by_bucket
+from elsewhere.engines.local.ordering import RUN_ROWS, Room, by_bucket
 from elsewhere.engines.local.sources import Source, check_scalar, is_bytes, is_fraction, is_number, is_text, plain_type
 from elsewhere.engines.local.spilling import no_room
 from elsewhere.engines.local.table_files import literal, unreadable
@@ -39,7 +39,7 @@ BUCKET, BAD, NUMBER = "__bucket", "__bad", "__rows"
 #: Buckets whose users may share releases.
 BLOCK = "__block"
 BUCKET_BITS = 16
-#: DuckDB's share of the memory, in eighths; the rest is for the workers.
+#: DuckDB's share of the memory, in eighths. The rest is for rows that wait to be sorted, and later for the workers.
 _DUCKDB_SHARE = 7
 #: The pattern of counts in text. Anything else, such as 1_000 or 0x1F, is not a count.
 _NUMBER = r"\s*[+]?[0-9]+([.][0-9]*)?([eE][+]?[0-9]+)?\s*"
@@ -148,6 +148,11 @@ class Choices:
         return column if is_list(kind) or is_number(kind) else _text(column, name, kind)
 
 
+def room_beside_duckdb(spill: Path, memory: int) -> Room:
+    """Where rows may wait that DuckDB has grouped."""
+    return Room(memory - memory * _DUCKDB_SHARE // 8, spill)
+
+
 @contextmanager
 def connected(spill: Path, threads: int, memory: int) -> Iterator[Any]:
     """A connection to DuckDB that may spill rows to a folder."""
@@ -248,7 +253,7 @@ class Locations:
 
 
 def grouped(
-    connection: Any, rows: Rows, personal: Choices | None, after: int | None, spill: Path, since: Rows | None = None
+    connection: Any, rows: Rows, personal: Choices | None, after: int | None, room: Room, since: Rows | None = None
 ) -> Iterable[Batch]:
     """One row per user and location, in the order of buckets, some rows at a time.
 
@@ -272,7 +277,7 @@ def grouped(
             query = _joined(connection, query, personal, rows.type_of(rows.keys[0]))
         names += personal.names
     found = connection.sql(f"SELECT *, {_bucket('k0')} AS bucket FROM ({query})").to_arrow_reader(RUN_ROWS)
-    yield from by_bucket((batch.rename_columns([*names, BUCKET]) for batch in found), BUCKET, spill)
+    yield from by_bucket((batch.rename_columns([*names, BUCKET]) for batch in found), BUCKET, room)
 
 
 def _grouping(rows: Rows, keys: Sequence[str], place: str, counted: str, after: int | None, known: str = "") -> str:

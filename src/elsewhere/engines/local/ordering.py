@@ -9,7 +9,7 @@ import mmap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -21,18 +21,23 @@ from elsewhere.model.arrays import Ints
 RUN_ROWS = 1 << 17
 #: Rows of a run that are read together, on average: enough that finding them takes no longer than sorting them.
 _SLICE_ROWS = 1 << 7
-#: Bytes of rows that stay in memory. Small batches need no file.
-_KEPT_BYTES = 1 << 26
 #: Rows that are read between two releases of the file's pages, which would otherwise all count as memory in the end.
 _MAPPED_ROWS = 1 << 20
 #: The first bucket of each range. Whole ranges are read together.
 _RANGES = np.arange(0, (1 << 16) + 1, 64)
 
 
-def by_bucket(batches: Iterable[Batch], bucket: str, folder: Path) -> Iterator[Batch]:
-    """The rows in the order of the column `bucket`, which has numbers of 16 bits. A file would be in the folder."""
-    with TemporaryFile(dir=folder) as file:
-        runs = _Runs(file)
+class Room(NamedTuple):
+    """Where rows may wait: some bytes of them in memory, and the others in a folder."""
+
+    memory: int
+    folder: Path
+
+
+def by_bucket(batches: Iterable[Batch], bucket: str, room: Room) -> Iterator[Batch]:
+    """The rows in the order of the column `bucket`, which has numbers of 16 bits."""
+    with TemporaryFile(dir=room.folder) as file:
+        runs = _Runs(file, room.memory)
         for batch in batches:
             run = _sorted(batch, bucket)
             runs.add(run, np.searchsorted(to_numpy(run.column(bucket)), _RANGES))
@@ -47,8 +52,8 @@ def _sorted(batch: Batch, bucket: str) -> Batch:
 class _Runs:
     """Sorted batches, and where each range of buckets begins in them. The first are in memory, the others in a file."""
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
+    def __init__(self, file: IO[bytes], memory: int) -> None:
+        self._file, self._memory = file, memory
         self._writer: Any = None
         self._kept: list[Batch] = []
         self._starts: list[Ints] = []
@@ -60,7 +65,7 @@ class _Runs:
         self._starts.append(starts.astype(np.int32))
         self._before += starts
         self._bytes += run.nbytes
-        if self._bytes <= _KEPT_BYTES:
+        if self._bytes <= self._memory:
             self._kept.append(run)
             return
         try:

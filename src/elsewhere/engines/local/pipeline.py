@@ -9,7 +9,6 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -34,6 +33,7 @@ from elsewhere.engines.local.grouping import (
     number_of_users,
     sentences,
 )
+from elsewhere.engines.local.ordering import Room
 from elsewhere.engines.local.workers import Workers, workers
 from elsewhere.engines.names import check_corrected, check_found, check_named, check_target, compared_by_name
 from elsewhere.engines.rows import whole_users
@@ -135,12 +135,12 @@ def run(
     locations: Locations,
     output: Output,
     loaded: Future[Any] | None,
-    spill: Path,
+    room: Room,
     report: Callable[[Progress], None] | None = None,
 ) -> Progress:
     """Sanitize the users who are not in the output yet, bucket by bucket.
 
-    `loaded` says when this process is ready. Rows that do not fit into memory go to the folder `spill`.
+    `loaded` says when this process is ready. Grouped rows wait in `room` until they are sorted.
     """
     kept = output.checkpoints()
     progress = Progress(**output.totals)
@@ -156,7 +156,7 @@ def run(
         if report is not None:
             progress.expected = number_of_users(connection, job.rows)
         bits = job.block_bits(connection)
-        rows = _checked(grouped(connection, job.rows, job.personal, after, spill, job.since), job, skipped)
+        rows = _checked(grouped(connection, job.rows, job.personal, after, room, job.since), job, skipped)
         chunks = _chunks(rows, job, bits)
         parts = _Parts(output, skipped, writer, job.part_rows)
         for results, bucket, _ in kept:
