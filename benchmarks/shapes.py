@@ -93,6 +93,10 @@ def _oneself() -> Iterator[Shape]:
         history = skewed(n, size, seed=1)
         for budget in _BUDGETS:
             yield _shape("avoid", history, {name: float(count) for name, count in history.items()}, budget)
+    # Shares that are scaled again differ from the counts in the last digit.
+    for size in (10**10, 10**16):
+        history = skewed(12, size, seed=3)
+        yield _shape("avoid", history, {name: count / history.size for name, count in history.items()}, 0.05)
 
 
 def _equal() -> Iterator[Shape]:

@@ -81,6 +81,18 @@ def test_avoiding_oneself_at_large_sizes(distance: str) -> None:
     assert result.gap <= 1e-6 * limit
 
 
+@pytest.mark.compiled
+@pytest.mark.parametrize("size", [10**10, 10**16])
+def test_avoiding_ones_own_shares_at_large_sizes(size: int) -> None:
+    """Scaled shares differ from the counts in the last digit, which leaves the multipliers nothing but rounding."""
+    history = skewed(12, size, seed=3)
+    shares = {name: count / history.size for name, count in history.items()}
+    result = ew.avoid(history, shares, 0.05)
+    assert result.privacy_distance is not None
+    assert 0.05 * (1.0 - 1e-6) <= result.privacy_distance <= 0.05 * (1.0 + 1e-9)
+    assert result.gap <= 1e-6 * 0.05
+
+
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
@@ -88,8 +100,11 @@ def test_counts_near_the_least_share(sign: float, data: st.DataObject) -> None:
     """The first, the last and the widest hole between them are those that all counts one by one have."""
     p_kind, q_kind = (data.draw(st.sampled_from(sorted(set(KINDS.values())))) for _ in range(2))
     p_r, q_r = (data.draw(st.integers(1, 400)) for _ in range(2))
-    if data.draw(st.integers(0, 3)) == 0:
-        p_kind, p_r = q_kind, q_r
+    match data.draw(st.integers(0, 3)):
+        case 0:
+            p_kind, p_r = q_kind, q_r
+        case 1:
+            p_kind = q_kind
     lam, mu = data.draw(st.floats(0.0, 3.0)), data.draw(st.floats(-2.0, 2.0)) / data.draw(st.sampled_from([1, 500]))
     lagrangian = terms.Lagrangian(
         p_kind, np.array([float(p_r)]), 500.0, q_kind, np.array([float(q_r)]), 500.0, 500.0, sign, lam, mu

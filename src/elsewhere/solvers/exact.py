@@ -12,7 +12,7 @@ from itertools import islice, product
 
 import numpy as np
 
-from elsewhere.model.arrays import Flags, Floats, Ints
+from elsewhere.model.arrays import Flags, Floats, Ints, exact_sum
 from elsewhere.model.distances import DISTANCES, Distance, Measure
 from elsewhere.model.problem import Problem
 from elsewhere.solvers import groups, knapsack, terms
@@ -254,6 +254,9 @@ def _at_infinity(problem: Problem, choices: Choices, known: Ints, limits: Limits
 
     None if no counts within the budget have one.
     """
+    builtin = problem.quality.distance.builtin and problem.privacy is not None and problem.privacy.distance.builtin
+    if builtin and len(problem.forbidden) == 0:
+        return _allocated_at_infinity(problem, limits)
     flagged = np.where(np.isinf(choices.privacy), -1.0, 0.0)
     allowed, limits = choices.within(problem.budget), limits._replace(gap=0.0)
     start: Ints | None = known
@@ -267,6 +270,36 @@ def _at_infinity(problem: Problem, choices: Choices, known: Ints, limits: Limits
     if found.objective > problem.budget:
         raise SearchGaveUp("the search for counts at an infinite distance was not finished")
     return Solution(found.counts, -math.inf, -math.inf, -math.inf, 0.0, 0.0, proven=found.closed and choices.whole)
+
+
+def _allocated_at_infinity(problem: Problem, limits: Limits) -> Solution | None:
+    """The same by convex allocation. A built-in term is infinite only at 0, or everywhere except at 0, or nowhere.
+
+    So one bin after the other must be empty, or must not be. Those that lose least by being empty come first: once that
+    loss alone is above the best one, no other bin can be better.
+    """
+    quality, privacy, none = problem.quality, problem.privacy, np.zeros(len(problem.lower))
+    assert privacy is not None
+    if_empty, if_not = np.isinf(privacy.terms(none)), np.isinf(privacy.terms(none + 1.0))
+    lower, upper = np.where(if_not, np.maximum(problem.lower, 1), problem.lower), np.where(if_empty, 0, problem.upper)
+    own = np.where(if_empty, quality.terms(none), 0.0)
+    bins = np.flatnonzero((if_empty | if_not) & (lower <= upper))
+    keys = np.array((problem.original, problem.lower, problem.upper, privacy.reference))[:, bins]
+    bins = bins[np.unique(keys, axis=1, return_index=True)[1]]  # one of those that differ only in their name
+    best, least = None, problem.budget
+    for at in bins[np.lexsort((bins, own[bins]))].tolist():
+        if own[at] > least:
+            break
+        if limits.passed:
+            raise OutOfTime("the time limit ended the search for counts at an infinite distance")
+        bounded = problem._replace(lower=problem.lower.copy(), upper=problem.upper.copy())
+        bounded.lower[at], bounded.upper[at] = lower[at], upper[at]
+        if exact_sum(bounded.lower) <= problem.size <= exact_sum(bounded.upper):
+            counts, _ = spread(bounded, quality.distance)
+            loss = quality.to_total(figures(problem, counts)[0])
+            if loss < least or (best is None and loss == least):
+                best, least = counts, loss
+    return None if best is None else Solution(best, -math.inf, -math.inf, -math.inf, 0.0, 0.0)
 
 
 def spread(problem: Problem, distance: Distance) -> tuple[Ints, float]:

@@ -448,7 +448,7 @@ def advance(
     head, stop = items(np.empty(len(value), np.int64)), items(np.empty(len(value), np.int64))
     entry, key = items(np.empty(len(value), np.int64)), items(np.empty((2, len(value))))
     before = best.copy()
-    whole, begins, room = False, bucket == 0, 0
+    whole, begins = False, bucket == 0
     while layer < n and work > 0 and offset[-1] <= keep:
         low = size - (first[layer + 1] + width[layer + 1] - 1)
         extended = items(label)
@@ -459,10 +459,6 @@ def advance(
             new = np.empty((3, 16 + 2 * offset[-1]))
             new_offset = np.zeros(width[layer + 1] + 1, np.int64)
             begins, count = False, 0
-        if count + room > new.shape[1]:
-            new = wider(new, 2 * (count + room))
-        if new_at + count + room > steps.shape[1]:
-            steps = wider(steps, 2 * (new_at + count + room))
         room = 0
         while bucket < width[layer + 1] and (work > 0 or whole):
             s = low + bucket
@@ -554,7 +550,11 @@ def advance(
                 continue
             bucket += 1
             new_offset[bucket] = count
-        if room > 0:
+        if room > 0:  # for the labels of the next bucket, which is then processed again
+            if count + room > new.shape[1]:
+                new = wider(new, 2 * (count + room))
+            if new_at + count + room > steps.shape[1]:
+                steps = wider(steps, 2 * (new_at + count + room))
             continue
         if bucket < width[layer + 1]:
             break

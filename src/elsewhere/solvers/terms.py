@@ -553,23 +553,35 @@ def _share(of: _Share, x: int) -> float:
 
 
 @part
-def _curvature(kind: int, r: float, x: float, r_size: float, x_size: float) -> float:
-    """The second derivative of a term at x, without the kink of `variational`; it never increases with x."""
+def _bend(kind: int, r: float, x: float, r_size: float, x_size: float) -> float:
+    """The second derivative of a term at x, without the kink of `variational`, up to a factor that x alone decides.
+
+    From one reference to another, its ratio only rises or only falls with x.
+    """
     if kind == SQUARED_L2:
-        return 2.0
+        return 1.0
     if r == 0.0 or kind == VARIATIONAL:
         return 0.0
     if kind == PEARSON:
-        return 2.0 / r
+        return 1.0 / r
+    if kind == NEYMAN:
+        return r * r
+    a = r / r_size
+    b = x / x_size
+    return a + b if kind == JEFFREYS else a / (a + b)
+
+
+@part
+def _curvature(kind: int, r: float, x: float, r_size: float, x_size: float) -> float:
+    """The second derivative of a term at x, without the kink of `variational`; it never increases with x."""
+    bend = _bend(kind, r, x, r_size, x_size)
+    if bend == 0.0 or kind in (SQUARED_L2, PEARSON):
+        return 2.0 * bend
     if x == 0.0:
         return math.inf
     if kind == NEYMAN:
-        return 2.0 * (r / x) * (r / x) / x
-    a = r / r_size
-    b = x / x_size
-    if kind == JEFFREYS:
-        return (1.0 + a / b) / b / x_size / x_size
-    return _HALF_PER_LN2 * a / (b * (a + b)) / x_size / x_size
+        return 2.0 * bend / x / x / x
+    return (bend / x if kind == JEFFREYS else _HALF_PER_LN2 * bend / x_size) / x
 
 
 @part
@@ -578,13 +590,28 @@ def _kinked(kind: int, r: float, a: int, b: int, r_size: float, x_size: float) -
 
 
 @part
+def _bend_alike(p_kind: int, q_kind: int) -> bool:
+    """Whether the bends of both distances lack the same factor: they are the same, or their terms are parabolas."""
+    quadratic = p_kind in (SQUARED_L2, PEARSON) and q_kind in (SQUARED_L2, PEARSON)
+    return quadratic or (p_kind == q_kind and p_kind != VARIATIONAL)
+
+
+@part
+def _is_convex_at(of: _Share, x: int) -> bool:
+    """Whether the share of avoid is convex at x, if both distances bend alike. This changes at most once."""
+    p_kind, p_r, p_size, q_kind, q_r, q_size, x_size, _, lam, _ = of
+    return lam * _bend(q_kind, q_r, float(x), q_size, x_size) >= _bend(p_kind, p_r, float(x), p_size, x_size)
+
+
+@part
 def _shape(of: _Share, a: int, b: int) -> int:
     """The shape of the share over the counts a..b."""
     p_kind, p_r, p_size, q_kind, q_r, q_size, x_size, sign, lam, _ = of
     if sign > 0.0:
         return _CONVEX
-    if p_kind == q_kind and p_r == q_r and p_size == q_size:
-        return _CONVEX if lam >= 1.0 else _CONCAVE
+    if _bend_alike(p_kind, q_kind):
+        at_first = _is_convex_at(of, a)
+        return _BENT if at_first != _is_convex_at(of, b) else _CONVEX if at_first else _CONCAVE
     if not _kinked(p_kind, p_r, a, b, p_size, x_size):
         most = _curvature(p_kind, p_r, float(a), p_size, x_size)
         if lam * _curvature(q_kind, q_r, float(b), q_size, x_size) >= (1.0 + _FLAT) * most:
@@ -633,17 +660,29 @@ def _highest(of: _Share, a: int, b: int) -> int:
 
 
 @part
-def _cut(of: _Share, a: int, b: int) -> tuple[int, float]:
+def _cut(of: _Share, a: int, b: int) -> tuple[int, int, float]:
     """Where to cut a range over which the share of avoid is neither convex nor concave, and a lower bound on the share.
 
-    p never exceeds its chord, so replacing p by the chord gives a convex function that bounds the share.
+    Returns the end of the first range and the beginning of the second. If both distances bend alike, one range is
+    convex and the other concave. Otherwise, p never exceeds its chord, so replacing p by the chord gives a convex
+    function that bounds the share.
     """
     p_kind, p_r, p_size, q_kind, q_r, q_size, x_size, _, lam, mu = of
+    if _bend_alike(p_kind, q_kind):
+        at_first = _is_convex_at(of, a)
+        while b - a > 1:
+            middle = a + (b - a) // 2
+            if _is_convex_at(of, middle) == at_first:
+                a = middle
+            else:
+                b = middle
+        return a, b, -math.inf
     p_a, p_b = term(p_kind, p_r, float(a), p_size, x_size), term(p_kind, p_r, float(b), p_size, x_size)
     slope = (p_b - p_a) / (b - a)
     m = _first_rise(of, 0.0, lam, mu + slope, a, b)
     bound = lam * term(q_kind, q_r, float(m), q_size, x_size) - mu * m - (p_a + slope * (m - a))
-    return min(max(m, a + (b - a) // 4), b - (b - a) // 4), bound
+    m = min(max(m, a + (b - a) // 4), b - (b - a) // 4)
+    return m, m, bound
 
 
 @kernel
@@ -692,15 +731,16 @@ def least_reduced(terms: Lagrangian, low: Ints, high: Ints, first: int, work: in
                         at[i], best = x, other
                 work -= 2 * (b - a)
                 continue
-            cut, bound = _cut(of, a, b)
+            cut, after, bound = _cut(of, a, b)
             work -= 64
-            other = _share(of, cut)
-            if other < best:
-                at[i], best = cut, other
+            for x in (cut, after):
+                other = _share(of, x)
+                if other < best:
+                    at[i], best = x, other
             if bound >= best - _FLAT * (1.0 + abs(best) + abs(terms.mu) * b):
                 floor = min(floor, bound)
                 continue
-            begin[ranges], end[ranges], begin[ranges + 1], end[ranges + 1] = a, cut, cut, b
+            begin[ranges], end[ranges], begin[ranges + 1], end[ranges + 1] = a, cut, after, b
             ranges += 2
         if ranges > 0:
             break
@@ -783,9 +823,9 @@ def near_least(
                 if first > last:
                     continue
             else:
-                cut, bound = _cut(of, a, b)
+                cut, after, bound = _cut(of, a, b)
                 if bound <= limit[i]:  # the lower range comes first
-                    left[ranges], right[ranges], left[ranges + 1], right[ranges + 1] = cut, b, a, cut
+                    left[ranges], right[ranges], left[ranges + 1], right[ranges + 1] = after, b, a, cut
                     ranges += 2
                 continue
             _join(i, first, last, begin, end, hole_begin, hole_end)
