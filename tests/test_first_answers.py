@@ -83,6 +83,7 @@ def _answers() -> Iterator[Any]:
     crowd = {"park": 500_000, "mall": 300_000, "fair": 200_000}
     yield ew.resemble(crowd, {"park": 1, "mall": 2, "zoo": 1}, 0.01)
     yield ew.avoid(crowd, {"park": 1, "mall": 2, "zoo": 1}, 0.01)
+    yield ew.avoid(crowd, {"park": 1, "mall": 2, "fair": 1}, 0.01, privacy="jeffreys")
     check_quotes(io.BytesIO(b'a,"b ""c"""\n1,2\n'), ",", "table.csv")
     yield cluster_all(np.array([1.0, 2.0, 9.0, 9.5, 1.5]), np.array([0, 5]), 2).tolist()
     users = {user: {name: dice.randint(1, 4) for name in names[user % 2 :]} for user in range(8)}
@@ -151,7 +152,7 @@ def test_an_interpreted_search_checks_the_clock_before_much_work(monkeypatch: py
     history = {f"{at:03}": count for at, count in enumerate(counts)}
     target = dict(zip(history, reversed(counts), strict=True))
     with pytest.raises(TimeoutError), interpreting(), cancellable(stop):
-        ew.avoid(history, target, 0.005, privacy="neyman")
+        ew.avoid(history, target, 0.005, privacy="neyman", forbidden=[history])
     assert sum(work) <= 300_000
 
 

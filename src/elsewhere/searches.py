@@ -85,19 +85,25 @@ def searched(problem: Problem, choices: AnyChoices, known: Ints, limits: Limits)
         return tree_exact.optimum(problem, choices, known, limits)
     if isinstance(choices, KindChoices):
         of_kinds = choices.problem.within(problem.limit)
-        found = _searched_flat(of_kinds, choices.totals, choices.of(known), limits)
+        found = _searched_flat(of_kinds, choices.totals, choices.of(known), limits, own_terms=False)
         solution = choices.split(problem, found)
         return solution._replace(counts=tree_exact.ordered(problem, solution.counts))
     solution = _searched_flat(problem, choices, known, limits)
     return solution._replace(counts=exact.ordered(problem, solution.counts))
 
 
-def _searched_flat(problem: Problem, choices: Choices | large.LargeChoices, known: Ints, limits: Limits) -> Solution:
-    """The optimum; if time ends the search, the better of its result and the heuristic's in the remaining time."""
+def _searched_flat(
+    problem: Problem, choices: Choices | large.LargeChoices, known: Ints, limits: Limits, *, own_terms: bool = True
+) -> Solution:
+    """The optimum; if time ends the search, the better of its result and the heuristic's in the remaining time.
+
+    `own_terms` says whether the tables have the quality terms of the problem.
+    """
     if isinstance(choices, large.LargeChoices):
         return large.optimum(problem, known, limits)
     left = limits.seconds
-    solution = exact.optimum(problem, choices, known, limits.ending_in(_SEARCH_SHARE * left))
+    own_limits = limits.ending_in(_SEARCH_SHARE * left)
+    solution = exact.optimum(problem, choices, known, own_limits, own_terms=own_terms)
     near_enough = solution.objective - solution.bound <= limits.tolerance(solution.objective)
     if limits.deadline == math.inf or near_enough or solution.closed:
         return solution

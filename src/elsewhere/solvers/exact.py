@@ -83,15 +83,19 @@ def quick_counts(problem: Problem) -> Ints | None:
     return None
 
 
-def optimum(problem: Problem, choices: Choices, known: Ints, limits: Limits) -> Solution:
+def optimum(problem: Problem, choices: Choices, known: Ints, limits: Limits, *, own_terms: bool = True) -> Solution:
     """The counts nearest to the target (RO) or farthest from it (AO) within the quality limit.
 
-    `known` are feasible counts. An infinite objective means avoid at infinite distance.
+    `known` are feasible counts. An infinite objective means avoid at infinite distance. `own_terms` says whether the
+    tables have the quality terms of the problem.
     """
     unsure = False
     if problem.goal == "avoid" and np.isinf(choices.privacy).any():
         try:
-            farthest = _at_infinity(problem, choices, known, limits)
+            if own_terms and _is_allocated(problem):
+                farthest = _allocated_at_infinity(problem, limits)
+            else:
+                farthest = _at_infinity(problem, choices, known, limits)
         except SearchGaveUp:
             farthest, unsure = None, True
         if farthest is not None:
@@ -254,9 +258,6 @@ def _at_infinity(problem: Problem, choices: Choices, known: Ints, limits: Limits
 
     None if no counts within the budget have one.
     """
-    builtin = problem.quality.distance.builtin and problem.privacy is not None and problem.privacy.distance.builtin
-    if builtin and len(problem.forbidden) == 0:
-        return _allocated_at_infinity(problem, limits)
     flagged = np.where(np.isinf(choices.privacy), -1.0, 0.0)
     allowed, limits = choices.within(problem.budget), limits._replace(gap=0.0)
     start: Ints | None = known
@@ -270,6 +271,13 @@ def _at_infinity(problem: Problem, choices: Choices, known: Ints, limits: Limits
     if found.objective > problem.budget:
         raise SearchGaveUp("the search for counts at an infinite distance was not finished")
     return Solution(found.counts, -math.inf, -math.inf, -math.inf, 0.0, 0.0, proven=found.closed and choices.whole)
+
+
+def _is_allocated(problem: Problem) -> bool:
+    """Whether both distances are built in, and nothing is forbidden."""
+    quality, privacy = problem.quality, problem.privacy
+    assert privacy is not None
+    return quality.distance.builtin and privacy.distance.builtin and len(problem.forbidden) == 0
 
 
 def _allocated_at_infinity(problem: Problem, limits: Limits) -> Solution | None:
