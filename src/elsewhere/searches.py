@@ -102,8 +102,8 @@ def _searched_flat(
     if isinstance(choices, large.LargeChoices):
         return large.optimum(problem, known, limits)
     left = limits.seconds
-    own_limits = limits.ending_in(_SEARCH_SHARE * left)
-    solution = exact.optimum(problem, choices, known, own_limits, own_terms=own_terms)
+    for_search = limits.ending_in(_SEARCH_SHARE * left)
+    solution = exact.optimum(problem, choices, known, for_search, own_terms=own_terms)
     near_enough = solution.objective - solution.bound <= limits.tolerance(solution.objective)
     if limits.deadline == math.inf or near_enough or solution.closed:
         return solution

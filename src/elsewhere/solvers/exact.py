@@ -92,7 +92,7 @@ def optimum(problem: Problem, choices: Choices, known: Ints, limits: Limits, *, 
     unsure = False
     if problem.goal == "avoid" and np.isinf(choices.privacy).any():
         try:
-            if own_terms and _is_allocated(problem):
+            if own_terms and _can_allocate(problem):
                 farthest = _allocated_at_infinity(problem, limits)
             else:
                 farthest = _at_infinity(problem, choices, known, limits)
@@ -273,8 +273,8 @@ def _at_infinity(problem: Problem, choices: Choices, known: Ints, limits: Limits
     return Solution(found.counts, -math.inf, -math.inf, -math.inf, 0.0, 0.0, proven=found.closed and choices.whole)
 
 
-def _is_allocated(problem: Problem) -> bool:
-    """Whether both distances are built in, and nothing is forbidden."""
+def _can_allocate(problem: Problem) -> bool:
+    """Whether `_allocated_at_infinity` applies: both distances are built in, and nothing is forbidden."""
     quality, privacy = problem.quality, problem.privacy
     assert privacy is not None
     return quality.distance.builtin and privacy.distance.builtin and len(problem.forbidden) == 0
