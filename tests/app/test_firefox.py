@@ -31,7 +31,7 @@ def test_load_tick_and_save(address: str, tmp_path: Path) -> None:
         browser.wait_for("document.querySelector('#samples button')")
         browser.choose_file("#file", path)
         browser.wait_for("document.querySelector('#tree li')")
-        assert browser.script("return document.querySelectorAll('#map-dots circle').length") > 0
+        browser.wait_for("document.querySelector('#map-dots circle')")
         browser.click(f"[aria-label='Hide {clinic}']")
         browser.click("#bar button")
         assert clinic.encode() not in browser.saved("release.csv")
@@ -40,7 +40,8 @@ def test_load_tick_and_save(address: str, tmp_path: Path) -> None:
         assert browser.saved("release.csv") == (tmp_path / "expected.csv").read_bytes()
         browser.click("input[value=resemble]")
         browser.script("profile.value = 'tourist'; profile.dispatchEvent(new Event('change'))")
-        browser.click("#outcome-way button:last-child")  # compare anyway
+        browser.wait_for("document.querySelector('#outcome-way').textContent.includes('Compare anyway')")
+        browser.click("#outcome-way button:last-child")
         browser.wait_for("document.querySelector('#curve .handle')")
         browser.wait_for("!document.querySelector('[data-take]').disabled")
         assert browser.script("return failures") == []

@@ -6,11 +6,12 @@ import csv
 import json
 import os
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from importlib.resources import files
-from itertools import permutations
+from itertools import count, permutations
 from pathlib import Path
 from random import Random
 from typing import Literal
@@ -36,7 +37,10 @@ pytestmark = [
 
 
 def load(page: Page, path: Path) -> None:
+    """Wait for the places of this one: there may be those of another one of the same name."""
+    before = page.evaluate("() => sessionStorage.history")
     page.set_input_files("#folder" if path.is_dir() else "#file", path)
+    page.wait_for_function("(before) => ![undefined, before].includes(sessionStorage.history)", arg=before)
     expect(page.locator("#loaded-name")).to_have_text(path.name)
     expect(page.locator("#tree li").first).to_be_visible()
 
@@ -173,6 +177,7 @@ def test_the_first_look_says_what_the_file_tells(page: Page) -> None:
     """Each sentence that `elsewhere look` has, with a button that ticks its places, as long as it is pressed."""
     history = load_export(page, "google_takeout_2023_MARCH.json")
     told = [line.replace("\xa0", " ") for line in sentences(ew.look(history))]
+    expect(page.locator("#look-list bdi")).to_have_count(len(told))  # it comes a little later than the tree
     assert [row.inner_text() for row in page.locator("#look-list bdi").all()] == told
     hide = page.get_by_role("button", name="Hide Northside Fertility Clinic")
     hide.click()
@@ -714,24 +719,28 @@ def test_the_curve_is_of_what_is_ticked(page: Page) -> None:
 
 
 def test_a_curve_shows_its_points_and_can_be_stopped(browser: Browser, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With points that take a while each."""
+    """With points that come when this test wants them to."""
+    points = threading.Semaphore(2)
 
     def slow(question: Question, budgets: Sequence[float], on_point: Callable[[ew.Sanitized], None]) -> ew.Frontier:
-        def after_a_while(point: ew.Sanitized) -> None:
-            time.sleep(0.2)
+        def when_wanted(point: ew.Sanitized) -> None:
+            points.acquire()
             on_point(point)
 
-        return solve_frontier(question, budgets, after_a_while)
+        return solve_frontier(question, budgets, when_wanted)
 
     monkeypatch.setattr(curves, "solve_frontier", slow)
     with serving(Session()) as client:
         page = browser.new_page()
         page.goto(f"http://127.0.0.1:{client.port}/{TOKEN}/")
-        stop_and_go_on(page)
-        page.close()
+        try:
+            stop_and_go_on(page, points)
+        finally:
+            points.release(10_000)  # the server waits for those who wait
+            page.close()
 
 
-def stop_and_go_on(page: Page) -> None:
+def stop_and_go_on(page: Page, points: threading.Semaphore) -> None:
     load(page, EXPORTS / "swarm_export")
     page.get_by_role("radio", name="Resemble").check()
     page.locator("#profile").select_option("commuter")
@@ -742,10 +751,13 @@ def stop_and_go_on(page: Page) -> None:
     expect(page.get_by_role("slider")).to_be_disabled()
     stop = page.get_by_role("button", name="Stop", exact=True)
     stop.focus()
-    page.wait_for_timeout(500)
-    expect(stop).to_be_focused()  # though more points came
-    page.keyboard.press("Enter")
+    points.release()
+    page.locator("#curve .found").nth(2).wait_for()
+    expect(stop).to_be_focused()  # though another point came
+    with page.expect_response("**/stop"):
+        page.keyboard.press("Enter")
     expect(page.locator("#see-title")).to_be_focused()
+    points.release(10_000)
     settled(page)
     expect(stop).to_be_hidden()
     expect(page.locator("#curve .handle")).to_be_visible()
@@ -773,10 +785,11 @@ def test_compiling_is_said_with_the_seconds_so_far(page: Page) -> None:
     expect(page.locator("#outcome-words")).to_contain_text("Removed")
 
 
-def hold_back(page: Page, what: str) -> list[Route]:
-    """Questions of a kind that have been asked and are kept from the program."""
+def hold_back(page: Page, what: str, first: int | None = None) -> list[Route]:
+    """Questions of a kind that have been asked and are kept from the program: all, or the first ones."""
     held: list[Route] = []
-    page.route(f"**/{what}", lambda route: held.append(route))
+    seen = count(1)
+    page.route(f"**/{what}", lambda route: route.continue_() if first and next(seen) > first else held.append(route))
     return held
 
 
@@ -793,22 +806,23 @@ def let_go(page: Page, held: list[Route]) -> None:
         page.wait_for_timeout(20)
 
 
+def drop(page: Page, *paths: Path) -> None:
+    data = {"items": [], "files": [str(path) for path in paths], "dragOperationsMask": 1}
+    session = page.context.new_cdp_session(page)
+    for kind in ("dragEnter", "dragOver", "drop"):
+        session.send("Input.dispatchDragEvent", {"type": kind, "x": 300, "y": 300, "data": data})
+    session.detach()
+
+
 def test_files_and_folders_can_be_dropped(page: Page) -> None:
-    drop = page.context.new_cdp_session(page)
     for name in ("google_takeout_2023_MARCH.json", "swarm_export"):
-        data = {"items": [], "files": [str(EXPORTS / name)], "dragOperationsMask": 1}
-        for kind in ("dragEnter", "dragOver", "drop"):
-            drop.send("Input.dispatchDragEvent", {"type": kind, "x": 300, "y": 300, "data": data})
+        drop(page, EXPORTS / name)
         expect(page.locator("#loaded-name")).to_have_text(name)
         expect(page.locator("#loaded-words")).to_contain_text("20 visits to 8 places")
 
 
 def test_loose_files_are_no_folder(page: Page) -> None:
-    both = [str(path) for path in sorted((EXPORTS / "swarm_export").iterdir())[:2]]
-    data = {"items": [], "files": both, "dragOperationsMask": 1}
-    drop = page.context.new_cdp_session(page)
-    for kind in ("dragEnter", "dragOver", "drop"):
-        drop.send("Input.dispatchDragEvent", {"type": kind, "x": 300, "y": 300, "data": data})
+    drop(page, *sorted((EXPORTS / "swarm_export").iterdir())[:2])
     expect(page.locator("#load-trouble")).to_contain_text("or the folder that they are in")
 
 

@@ -441,8 +441,15 @@ def test_big_questions_do_not_hold_up_a_small_one(client: Client, monkeypatch: p
     assert ended[0] == 2
 
 
-def test_a_search_that_is_overtaken_ends(open_desk: Session, client: Client) -> None:
+def test_a_search_that_is_overtaken_ends(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     """To go far from oneself is hard, and keeps the search busy for as long as it may."""
+    begun, answer = threading.Semaphore(0), queries.release
+
+    def told(session: Session, opened: Any, question: Any) -> Any:
+        begun.release()
+        return answer(session, opened, question)
+
+    monkeypatch.setattr(queries, "release", told)
     table = "location,count\n" + "".join(f"{location},{count}\n" for location, count in skewed(60, 600, 7).items())
     target = client.send("api/targets", table.encode(), name="target.csv").json(interface.TABLE)["id"]
     opened = client.upload("history.csv", table.encode())["id"]
@@ -455,14 +462,17 @@ def test_a_search_that_is_overtaken_ends(open_desk: Session, client: Client) -> 
     threads = [threading.Thread(target=ask, args=[{**hard, "number": number}]) for number in (1, 1)]
     for thread in threads:
         thread.start()
-    time.sleep(0.5)
+        assert begun.acquire(timeout=30)
     ask({"goal": "hide", "ticked": ["000001"], "number": 2})
     for thread in threads:
         thread.join()
     assert statuses.count(409) == 2, "a search that goes on to its end is answered with 200"
 
 
-def test_what_is_stopped_while_it_is_read_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_stopped_while_it_is_read_is_not_kept(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """And the terminal is told nothing."""
     begun, go_on, ended = threading.Event(), threading.Event(), threading.Event()
 
     def slow(held: InMemoryFile, **_: str) -> ew.History:
@@ -473,7 +483,14 @@ def test_what_is_stopped_while_it_is_read_is_not_kept(monkeypatch: pytest.Monkey
         finally:
             ended.set()
 
+    noticed, drop = threading.Event(), server._Service._drop
+
+    def told(service: server._Service, reading: Any) -> None:
+        drop(service, reading)
+        noticed.set()
+
     monkeypatch.setattr(session, "read", slow)
+    monkeypatch.setattr(server._Service, "_drop", told)
     full = Session()
     with serving(full) as client:
         connection = socket.create_connection(("127.0.0.1", client.port))
@@ -483,11 +500,12 @@ def test_what_is_stopped_while_it_is_read_is_not_kept(monkeypatch: pytest.Monkey
         connection.sendall("\r\n".join(head).encode())
         assert begun.wait(30)
         connection.close()
-        time.sleep(0.3)
+        assert noticed.wait(30)
         go_on.set()
         assert ended.wait(30)
-        time.sleep(0.2)
-        assert not full.histories
+    assert not full.histories
+    gc.collect()
+    assert caplog.text == ""
 
 
 def test_what_is_forgotten_does_not_come_back_with_labels() -> None:

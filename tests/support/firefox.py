@@ -95,28 +95,20 @@ def until(condition: Any, failing: str) -> None:
 @contextmanager
 def firefox(folder: Path) -> Iterator[Firefox]:
     """Firefox with a profile of its own in a folder, where what it saves gets as well."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
     profile, downloads = folder / "profile", folder / "downloads"
     profile.mkdir()
     downloads.mkdir()
-    preferences = {**_PREFERENCES, "marionette.port": port, "browser.download.dir": str(downloads)}
+    preferences = {**_PREFERENCES, "marionette.port": 0, "browser.download.dir": str(downloads)}
     lines = [f"user_pref({json.dumps(name)}, {json.dumps(value)});\n" for name, value in preferences.items()]
     (profile / "user.js").write_text("".join(lines))
     command = [str(FIREFOX), "--headless", "--marionette", "--no-remote", "--profile", str(profile), "about:blank"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
-            with _connected(port) as connection:
+            # Firefox takes any port that is free, and writes down which.
+            active = profile / "MarionetteActivePort"
+            until(lambda: active.exists() and active.read_text().strip(), "Firefox does not listen")
+            port = int(active.read_text())
+            with socket.create_connection(("127.0.0.1", port), timeout=_SECONDS) as connection:
                 yield Firefox(connection, downloads)
         finally:
             process.kill()
-
-
-def _connected(port: int) -> socket.socket:
-    end = time.monotonic() + _SECONDS
-    while True:
-        try:
-            return socket.create_connection(("127.0.0.1", port), timeout=_SECONDS)
-        except OSError:
-            assert time.monotonic() < end, "Firefox does not listen"
-            time.sleep(0.1)

@@ -40,6 +40,8 @@ class Workers:
 def _in_thread(work: Callable[[], Result]) -> asyncio.Future[Result]:
     loop = asyncio.get_running_loop()
     result: asyncio.Future[Result] = loop.create_future()
+    # If nobody waits for it any more, an error is no news for the terminal.
+    result.add_done_callback(lambda done: done.cancelled() or done.exception())
 
     def run() -> None:
         try:

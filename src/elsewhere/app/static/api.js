@@ -22,7 +22,13 @@ const OURS = { "X-Elsewhere": "1" };
 
 /** @param {string} path @returns {Promise<any>} */
 export async function get(path) {
-  return (await send(path, { headers: OURS })).json();
+  return contentOf(await send(path, { headers: OURS }));
+}
+
+/** What is answered. @param {string} path @param {any} content @param {AbortSignal} [signal]
+ * @param {"json" | "text" | "blob"} [as] @returns {Promise<any>} */
+export async function postFor(path, content, signal, as) {
+  return contentOf(await post(path, content, signal), signal, as);
 }
 
 /** @param {string} path @param {any} content @param {AbortSignal} [signal] @returns {Promise<Response>} */
@@ -46,7 +52,21 @@ async function send(path, request) {
     throw new Trouble(LOST, LOST_HINT, 0);
   }
   if (response.ok) return response;
-  throw refusal(response.status, await response.text());
+  const text = await response.text().catch((error) => {
+    if (request.signal?.aborted) throw error;
+    return "";
+  });
+  throw refusal(response.status, text);
+}
+
+/** @param {Response} response @param {AbortSignal} [signal] @param {"json" | "text" | "blob"} [as] */
+async function contentOf(response, signal, as = "json") {
+  try {
+    return await response[as]();
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new Trouble(LOST, LOST_HINT, 0); // the connection broke in the middle of the answer
+  }
 }
 
 /** @param {number} status @param {string} text */
@@ -101,6 +121,7 @@ export function upload(path, bytes, onProgress, signal) {
   };
   signal?.addEventListener("abort", () => request.abort());
   return new Promise((resolve, reject) => {
+    if (signal?.aborted) throw signal.reason;
     request.onabort = () => reject(new DOMException("stopped", "AbortError"));
     request.onerror = () => reject(new Trouble(LOST, LOST_HINT, 0));
     request.onload = () => {

@@ -28,7 +28,7 @@ export function listenToKinds(onChoice) {
   };
   $("kind-list").ondblclick = () => $("kind-use").click();
   $("kind-list").onkeydown = (event) => {
-    if (event.key === "Enter") $("kind-use").click();
+    if (event.key === "Enter") $("kind-form").requestSubmit();
   };
   $("kind-list").onchange = () => {
     $("kind-use").disabled = !$("kind-list").value;
@@ -42,7 +42,9 @@ export function listenToKinds(onChoice) {
   $("kind-none").onclick = () => choose(NO_KIND);
   $("kind-guess").onclick = () => choose(null);
   $("kind-cancel").onclick = () => $("kind").close();
-  $("kind").onclose = forgetKind;
+  $("kind").onclose = () => {
+    if (!$("kind").open) forgetKind(); // it may be open again
+  };
 }
 
 /** The reason for the kind of a place; "" if it is fixed. @param {string} name @param {string | null} kind */
@@ -69,6 +71,7 @@ export async function askKind(name) {
   $("kind-guess").hidden = given(name) === undefined;
   $("kind-search").value = "";
   $("kind-list").replaceChildren();
+  $("kind-use").disabled = false; // until the kinds are there
   $("kind").showModal();
   await list();
 }
@@ -77,6 +80,7 @@ export async function askKind(name) {
 export function forgetKind() {
   if ($("kind").open) $("kind").close();
   $("kind-title").textContent = "";
+  $("kind-list").replaceChildren();
 }
 
 /** Drops the person's own taxonomies. */
@@ -91,9 +95,11 @@ async function list() {
   try {
     kinds = await allKinds();
   } catch (error) {
+    if (!$("kind").open) return;
     $("kind").close();
     return trouble($("protect-trouble"), error);
   }
+  if (!$("kind").open) return;
   const wanted = $("kind-search").value.trim().toLowerCase();
   /** @type {Kind[]} */
   const above = [];

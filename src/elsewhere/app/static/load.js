@@ -6,13 +6,18 @@ import { chosen, dropped } from "./drop.js";
 import { ofHistory, state } from "./state.js";
 import { bytes, printable, some } from "./words.js";
 
+/** @type {() => Promise<void>} */
+let ready;
 /** @type {(history: any) => Promise<void>} */
 let use;
+/** The number of loads. */
+let loads = 0;
 /** Ends the current load. @type {AbortController | null} */
 let stop = null;
 
-/** @param {(history: any) => Promise<void>} opened called with a new history */
-export function listenToLoad(opened) {
+/** @param {typeof ready} begun what a load has to wait for @param {typeof use} opened called with a new history */
+export function listenToLoad(begun, opened) {
+  ready = begun;
   use = opened;
   picker("choose-file", "file", (files) => loadFiles(chosen(files)));
   picker("choose-folder", "folder", (files) => loadFiles(chosen(files)));
@@ -48,13 +53,15 @@ export function showLoaded() {
   $("notes-title").textContent = some(notes.length, "note");
   $("notes-list").replaceChildren(...notes.map((note) => element("li", "", note)));
   $("choose-labels").hidden = $("labels-words").hidden = format !== "timeline";
+  quiet($("load-trouble"));
   swap("loaded");
 }
 
-/** Back to the beginning. */
+/** Back to the beginning, unless something else is being loaded. */
 export function clearLoaded() {
-  for (const id of ["loaded-name", "loaded-words", "notes-list", "progress-words"]) $(id).replaceChildren();
-  swap("loading");
+  for (const id of ["loaded-name", "loaded-words", "notes-list"]) $(id).replaceChildren();
+  if ($("progress").hidden) $("progress-words").replaceChildren();
+  swap($("progress").hidden ? "loading" : "progress");
 }
 
 /** @param {"loading" | "progress" | "loaded"} shown */
@@ -66,6 +73,7 @@ function swap(shown) {
 /** @param {string} name @param {(signal: AbortSignal, more: Record<string, string>) => Promise<any>} read
  * @param {Record<string, string>} more options of reading */
 async function load(name, read, more = {}) {
+  loads += 1;
   stop?.abort();
   const mine = (stop = new AbortController());
   quiet($("load-trouble"));
@@ -75,6 +83,7 @@ async function load(name, read, more = {}) {
   $("cancel").onclick = () => mine.abort();
   $("cancel").focus();
   try {
+    await Promise.race([ready(), stopped(mine.signal)]);
     const history = await read(mine.signal, more);
     mine.signal.throwIfAborted();
     await use(history);
@@ -89,6 +98,11 @@ async function load(name, read, more = {}) {
     trouble($("load-trouble"), error, [...ways, button("Choose how to read it", showHowToRead)]);
     ways[0]?.focus();
   }
+}
+
+/** Fails when a load is stopped. @param {AbortSignal} signal @returns {Promise<never>} */
+function stopped(signal) {
+  return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 }
 
 /** The users of a file, to pick one from. @param {{name: string, visits: number}[]} users
@@ -169,7 +183,13 @@ function listenToDrops() {
   document.addEventListener("drop", async (event) => {
     event.preventDefault();
     mark(-depth);
-    if (event.dataTransfer?.types.includes("Files")) loadFiles(await dropped(event.dataTransfer));
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    const mine = (loads += 1);
+    const files = await dropped(event.dataTransfer).catch(() => null);
+    // Something else was dropped or chosen while a large folder was searched.
+    if (mine !== loads) return;
+    if (files) loadFiles(files);
+    else trouble($("load-trouble"), new Trouble("Your browser cannot read this.", "Choose another file or folder.", 400));
   });
 }
 

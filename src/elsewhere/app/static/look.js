@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { $, button, element } from "./dom.js";
-import { locationOf, ofHistory, state } from "./state.js";
+import { ofHistory, state, tickOf } from "./state.js";
 import { number, printable, some } from "./words.js";
 
 /** The number of visible lines; the others can be unfolded. */
@@ -35,7 +35,7 @@ export async function showLook(toggle) {
 
 /** @param {import("./ticks.js").Ticks} ticks */
 export function markLook(ticks) {
-  for (const [made, places] of buttons) made.ariaPressed = String(ticks.state(places.map(locationOf)) === "true");
+  for (const [made, places] of buttons) made.ariaPressed = String(ticks.state(places.map(tickOf)) === "true");
 }
 
 /** Clears everything about a history. */
@@ -60,7 +60,7 @@ function row({ sentence, places }, toggle) {
   const made = element("li");
   made.append(element("bdi", "", printable(sentence)));
   if (!places.length) return made;
-  const hide = button("Hide", () => toggle([...new Set(places.map(locationOf))]));
+  const hide = button("Hide", () => toggle([...new Set(places.map(tickOf))]));
   hide.ariaLabel = `Hide ${places.length === 1 ? printable(places[0]) : some(places.length, "place")}`;
   buttons.set(hide, places);
   made.append(hide);

@@ -5,7 +5,7 @@ import { $, all, button, quiet, trouble } from "./dom.js";
 import { clearLoaded, listenToLoad, offerSamples, showLoaded } from "./load.js";
 import { listenToPolicies } from "./policies.js";
 import {
-  clearSearch,
+  clearPlaces,
   listenToProtect,
   offerProfiles,
   plant,
@@ -14,7 +14,7 @@ import {
   tellLook,
   uproot,
 } from "./protect.js";
-import { askAgain, askAnew, clearSee, listenToSee } from "./see.js";
+import { askAgain, askAnew, clearSee, listenToSee, stopAsking } from "./see.js";
 import { countFrom, fresh, ofHistory, recall, state } from "./state.js";
 import { Ticks } from "./ticks.js";
 import { clearTake, closeTake, listenToTake, showTake } from "./take.js";
@@ -23,27 +23,45 @@ import { forgetChoices, listenToUndo } from "./undo.js";
 const KEEP_EVERY = 20_000;
 const THEMES = ["system", "light", "dark"];
 
+/** The first answers; null if they are missing. @type {Promise<void> | null} */
+let started = null;
+/** The error in the band at the top, if it is shown. @type {Trouble | null} */
+let missed = null;
+
 begin();
 
 async function begin() {
   listenToTheme();
-  listenToLoad(opened);
-  listenToProtect(askAnew);
+  listenToLoad(ready, opened);
+  listenToProtect({ changing: stopAsking, changed: askAnew });
   listenToPolicies();
   listenToUndo(takenBack);
   listenToSee({ asked: closeTake, answered, failed });
   listenToTake();
   $("forget").onclick = forget;
-  setInterval(keep, KEEP_EVERY);
-  try {
+  setInterval(() => keep(), KEEP_EVERY);
+  await ready().catch(lost);
+}
+
+/** Waits until the page knows what the program offers, and what was loaded before a reload. A file may be dropped
+ * before. Asks again if the program did not answer. @returns {Promise<void>} */
+function ready() {
+  started ??= start().catch((error) => {
+    started = null;
+    throw error;
+  });
+  return started;
+}
+
+async function start() {
+  if (!state.start) {
     state.start = await get("start");
-  } catch (error) {
-    return lost(error);
+    $("version").textContent = `Version ${state.start.version}.`;
+    offerSamples();
+    offerProfiles();
   }
-  $("version").textContent = `Version ${state.start.version}.`;
-  offerSamples();
-  offerProfiles();
   await restore();
+  quiet($("connection"));
 }
 
 /** A history was loaded. @param {any} history */
@@ -52,11 +70,14 @@ async function opened(history) {
   state.choices = fresh();
   state.ticks = new Ticks();
   forgetChoices();
-  clearSearch();
-  await show(history);
-  if (old && old.id !== history.id) remove(`histories/${old.id}`).catch(() => {});
+  clearPlaces();
+  try {
+    await show(history);
+  } finally {
+    if (old && old.id !== history.id) remove(`histories/${old.id}`).catch(() => {});
+  }
   // A person who has moved on meanwhile stays where they are.
-  if (!document.activeElement?.closest("#protect, #see, #take")) $("look-title").focus();
+  if (state.history === history && !document.activeElement?.closest("#protect, #see, #take")) $("look-title").focus();
 }
 
 /** @param {any} history */
@@ -70,25 +91,32 @@ async function show(history) {
   showLoaded();
   showChoices();
   showSections(true);
-  await Promise.all([plant(), tellLook()]);
-  askAnew();
+  const shown = plant().then((current) => current && askAnew());
+  try {
+    await Promise.all([shown, tellLook()]);
+  } catch (error) {
+    // Nobody waits for the places of a history that was replaced or forgotten meanwhile.
+    if (state.history === history) throw error;
+  }
 }
 
 /** After a reload, the program still has the history and the last question. */
 async function restore() {
   const id = sessionStorage.getItem("history");
   if (!id) return;
+  let history;
   try {
-    const history = await get(`histories/${id}`);
-    if (history.question) {
-      countFrom(history.question.number);
-      recall(history.question);
-    }
-    await show(history);
+    history = await get(`histories/${id}`);
   } catch (error) {
-    if (error instanceof Trouble && error.status === 0) lost(error);
-    else gone(error);
+    if (error instanceof Trouble && error.status === 0) throw error;
+    return gone(error);
   }
+  if (history.question) {
+    countFrom(history.question.number);
+    recall(history.question);
+  }
+  // A new file need not wait for the places of the old one.
+  show(history).catch((error) => (error instanceof Trouble && error.status === 0 ? lost(error) : gone(error)));
 }
 
 /** @param {{choices: any}} before the choices before an undo or a redo */
@@ -101,24 +129,29 @@ function takenBack({ choices: before }) {
 
 /** A final answer has arrived. */
 function answered() {
-  quiet($("connection"));
+  if (!$("connection").hidden) {
+    quiet($("connection"));
+    tellMissing();
+  }
   showTake();
 }
 
 /** @param {Trouble} error of a question */
 function failed(error) {
   if (error.status === 404) gone(error);
-  // Also if another tab asked later about the same history: two tabs that retry would go on for ever.
+  // Also if another tab asked later about the same history: two tabs that ask again by themselves would go on for ever.
   else lost(error);
 }
 
-/** Tells the program that the page is still open; otherwise it drops the history. */
-async function keep() {
+/** Tells the program that the page is still open; otherwise it drops the history. @param {boolean} again asks again */
+async function keep(again = false) {
   const { history } = state;
   try {
     if (history) await post(ofHistory("keep"), {});
-    else await get("start");
+    else await (started ? get("start") : ready());
+    if ($("connection").hidden || !(again || missed?.status === 0)) return;
     quiet($("connection"));
+    if (history && history === state.history) resume();
   } catch (error) {
     // Another one may have been loaded meanwhile.
     if (history !== state.history) return;
@@ -140,15 +173,22 @@ function gone(error) {
   trouble($("load-trouble"), error);
 }
 
-/** @param {unknown} error */
+/** @param {any} error */
 function lost(error) {
-  trouble($("connection"), error, [button("Try again", retry)]);
+  missed = error;
+  trouble($("connection"), error, [button("Try again", () => keep(true))]);
 }
 
-async function retry() {
-  if (!state.start) return location.reload();
-  await keep();
-  if ($("connection").hidden && state.history) askAnew();
+/** Asks again for everything that may be missing. */
+function resume() {
+  showAgain();
+  tellMissing();
+}
+
+/** What the history reveals may have got lost. */
+function tellMissing() {
+  const { history } = state;
+  if (history && $("look").hidden) tellLook().catch((error) => history === state.history && lost(error));
 }
 
 /** Back to the start: clears the history from the page. */

@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { shape } from "./bars.js";
 import { $ } from "./dom.js";
-import { locationOf, ofHistory, state } from "./state.js";
+import { ofHistory, state, tickOf } from "./state.js";
 import { number, printable, some } from "./words.js";
 
 /**
@@ -167,8 +167,8 @@ function merged() {
 
 /** Brings a dot up to date. @param {Dot} dot */
 function mark({ places: inside, count, element }) {
-  const hidden = state.ticks.state(inside.map(({ name }) => locationOf(name)));
-  const sensitive = inside.some(({ name }) => delicate.has(locationOf(name)));
+  const hidden = state.ticks.state(inside.map(({ name }) => tickOf(name)));
+  const sensitive = inside.some(({ name }) => delicate.has(tickOf(name)));
   const single = isTicked(inside);
   const what = inside.length === 1 ? printable(inside[0].name) : some(inside.length, "place");
   const about = `${what}, ${some(count, "visit")}${sensitive ? ", often sensitive" : ""}`;
@@ -184,7 +184,7 @@ const isTicked = (inside) => inside.length === 1 || view.span <= NEAREST;
 
 /** Ticks the places of a dot, or zooms in if it has several. @param {Dot} dot */
 function choose({ places: inside }) {
-  if (isTicked(inside)) return toggle([...new Set(inside.map(({ name }) => locationOf(name)))]);
+  if (isTicked(inside)) return toggle([...new Set(inside.map(({ name }) => tickOf(name)))]);
   const before = view.span;
   fit(inside);
   if (view.span > before / 2) zoom(before / 2 / view.span);

@@ -16,6 +16,9 @@ const DISTANCES = {
   neyman: "Neyman divergence",
 };
 
+/** The number of choices of an earlier release. */
+let picked = 0;
+
 /** @param {{choose: (choice: any) => void, offer: (kind: string, table: any) => void}} told called with a
  * choice, and with a table that was loaded */
 export function listenToMore({ choose, offer }) {
@@ -32,19 +35,21 @@ export function listenToMore({ choose, offer }) {
     choose({ candidates: [...new Set(names.filter(Boolean))] });
   };
   $("no-earlier").onclick = () => {
+    picked += 1;
     $("choose-earlier").focus(); // the button disappears
     choose({ lower: null });
   };
   picker("choose-earlier", "earlier-file", async ([file]) => {
     quiet($("protect-trouble"));
     const { history } = state;
+    const mine = (picked += 1);
     try {
       const table = await upload(`releases?${new URLSearchParams({ name: file.name })}`, file, () => {});
       if (state.history !== history) return;
       offer("lower", table);
-      choose({ lower: table.id });
+      if (mine === picked) choose({ lower: table.id });
     } catch (error) {
-      trouble($("protect-trouble"), error);
+      if (state.history === history) trouble($("protect-trouble"), error);
     }
   });
 }

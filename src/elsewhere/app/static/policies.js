@@ -7,6 +7,8 @@ import { ofHistory, recall, state } from "./state.js";
 import { remember } from "./undo.js";
 import { printable } from "./words.js";
 
+/** The number of files that were chosen here. */
+let chosen = 0;
 /** Takes the file that a policy needs. @type {(file: File) => void} */
 let take;
 
@@ -17,14 +19,14 @@ export function listenToPolicies() {
 
 /** @param {File} policy @param {Record<string, string>} loaded the ids of files that it needs */
 function load(policy, loaded) {
-  return trying(async (history) => {
+  return trying(async (current) => {
     const answer = await upload(ofHistory("policy", { name: policy.name, ...loaded }), policy, () => {});
-    if (state.history !== history) return;
+    if (!current()) return;
     if (answer.needs) return ask(policy, loaded, answer.needs[0]);
     remember();
     recall(answer.question);
     await showAgain();
-    say(`The choices of ${printable(policy.name)} are set.`, ...answer.notes);
+    if (current()) say(`The choices of ${printable(policy.name)} are set.`, ...answer.notes);
   });
 }
 
@@ -37,23 +39,26 @@ function ask(policy, loaded, { kind, name }) {
   $("choose-needed").hidden = false;
   $("choose-needed").focus();
   take = (file) =>
-    trying(async (history) => {
+    trying(async (current) => {
       const path = { target: "targets", taxonomy: "taxonomies", lower: "releases" }[kind];
       const table = await upload(`${path}?${new URLSearchParams({ name: file.name })}`, file, () => {});
-      if (state.history !== history) return;
+      if (!current()) return;
       offerOwn(kind, table);
       await load(policy, { ...loaded, [kind]: table.id });
     });
 }
 
-/** @param {(history: any) => Promise<void>} work */
+/** @param {(current: () => boolean) => Promise<void>} work can ask whether its answer is still the one to wait for */
 async function trying(work) {
+  const { history } = state;
+  const mine = (chosen += 1);
+  const current = () => mine === chosen && state.history === history;
   quiet($("protect-trouble"));
   $("choose-needed").hidden = true;
   say("");
   try {
-    await work(state.history);
+    await work(current);
   } catch (error) {
-    trouble($("protect-trouble"), error);
+    if (current()) trouble($("protect-trouble"), error);
   }
 }

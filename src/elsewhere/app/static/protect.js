@@ -1,8 +1,8 @@
 // Protect: the places to hide, and the profile to resemble or avoid.
 
-import { post, upload } from "./api.js";
+import { postFor, upload } from "./api.js";
 import { $, all, button, option, picker, quiet, trouble } from "./dom.js";
-import { askKind, forgetKinds, listenToKinds, showKind, why } from "./kinds.js";
+import { askKind, forgetKind, forgetKinds, listenToKinds, showKind, why } from "./kinds.js";
 import { listenToMore, offerDistances, showMore } from "./more.js";
 import { clearMap, listenToMap, markMap, showMap } from "./map.js";
 import { clearLook, markLook, showLook } from "./look.js";
@@ -14,8 +14,8 @@ import { markUnsure, showUnsure } from "./unsure.js";
 import { listed, number, printable, sentences, some } from "./words.js";
 
 const tree = new Tree($("tree"), { tick: toggle, kind: askKind, why, active: showKind });
-/** @type {() => void} */
-let changed;
+/** @type {{changing: () => void, changed: () => void}} */
+let tell;
 /** The number of requests for the tree. */
 let planted = 0;
 /** The places that each preset covers here. @type {Record<string, string[]>} */
@@ -30,19 +30,27 @@ let planting = null;
 let kindsOf = new Map();
 /** The number of locations of often sensitive kinds. */
 let watched = 0;
+/** The number of choices of a target and of a taxonomy. */
+const picked = { target: 0, taxonomy: 0 };
 /** The person's own tables that were loaded. @type {{kind: string, id: string, name: string}[]} */
 let tables = [];
 
-/** @param {() => void} onChange called when the question changes */
-export function listenToProtect(onChange) {
-  changed = onChange;
+/** @param {typeof tell} told called when the question is about to change, which may take a while, and when it has */
+export function listenToProtect(told) {
+  tell = told;
   picker("choose-target", "target-file", ([file]) => own("targets", file));
   picker("choose-taxonomy", "taxonomy-file", ([file]) => own("taxonomies", file));
   listenToKinds(correct);
   listenToMore({ choose, offer: offerOwn });
   listenToMap((places) => toggle(places, null));
-  $("shipped").onclick = () => changeTaxonomy(null);
-  $("profile").onchange = () => choose({ target: $("profile").value || null, mismatch: false });
+  $("shipped").onclick = () => {
+    picked.taxonomy += 1;
+    changeTaxonomy(null);
+  };
+  $("profile").onchange = () => {
+    picked.target += 1;
+    choose({ target: $("profile").value || null, mismatch: false });
+  };
   for (const radio of all("input[name=by]")) radio.onchange = () => choose({ by: radio.value });
   $("rise").onchange = () => choose({ rise: $("rise").checked, limit: state.choices.limit });
   $("drawn").onchange = () => choose({ drawn: $("drawn").checked, limit: state.choices.limit });
@@ -55,7 +63,7 @@ export function listenToProtect(onChange) {
     remember();
     state.ticks.clear();
     showTicks();
-    changed();
+    tell.changed();
   };
 }
 
@@ -71,14 +79,8 @@ function search() {
   $("found").textContent = $("search").value.trim() ? some(places, unit()) : "";
 }
 
-export function clearSearch() {
-  $("search").value = $("found").textContent = "";
-  tree.folds.clear();
-  kindsOf.clear();
-}
-
-/** Clears all places of a history, and the tables that were loaded with it. */
-export function uproot() {
+/** Clears all places of a history. */
+export function clearPlaces() {
   planted += 1;
   state.counts = new Map();
   state.told = new Map();
@@ -88,32 +90,45 @@ export function uproot() {
   names.clear();
   planting = null;
   watched = 0;
-  tables = [];
-  forgetKinds();
+  forgetKind();
   showUnsure([], () => {});
   clearLook();
   clearMap();
-  clearSearch();
+  $("search").value = "";
+  tree.folds.clear();
+  kindsOf.clear();
   tree.show([], state.counts);
   search();
   $("presets").replaceChildren();
   $("choose-needed").hidden = true;
   say("");
-  for (const one of [...$("profile").options]) if (one.dataset.own) one.remove();
   quiet($("protect-trouble"));
-  showChoices();
   showTicks();
 }
 
-/** Fetches the kinds of place of the history, and of the target if there is one. */
+/** Clears all places of a history, and the tables that were loaded with it. */
+export function uproot() {
+  clearPlaces();
+  tables = [];
+  forgetKinds();
+  for (const one of [...$("profile").options]) if (one.dataset.own) one.remove();
+  showChoices();
+}
+
+/** Fetches the kinds of place of the history, and of the target if there is one.
+ * @returns {Promise<boolean>} false if nobody waits for them any more: a newer request was made, or the history is gone */
 export async function plant() {
   const { history } = state;
   planted += 1;
   const mine = planted;
   const asked = treeGround();
-  const grown = await (await post(ofHistory("tree"), asked)).json();
-  // A newer request is under way.
-  if (mine !== planted) return;
+  let grown;
+  try {
+    grown = await postFor(ofHistory("tree"), asked);
+  } catch (error) {
+    if (mine === planted) throw error;
+  }
+  if (mine !== planted) return false;
   planting = JSON.stringify([history.id, asked]);
   watched = grown.watched;
   state.told = new Map(grown.places.map(({ name, ...told }) => [name, told]));
@@ -133,6 +148,7 @@ export async function plant() {
   showUnsure(grown.unsure, (place) => toggle([place], null));
   showChoices();
   moveTicks();
+  return true;
 }
 
 /** What the history reveals, with buttons that tick. */
@@ -229,6 +245,8 @@ function sayBy(words) {
 /** Sets another goal, target or taxonomy: other places are possible, and another limit is suggested.
  * @param {Partial<typeof state.choices>} choice */
 export function choose(choice) {
+  // A field that loses the focus because the history has gone may still report its text.
+  if (!state.history) return;
   remember();
   Object.assign(state.choices, { limit: null }, choice);
   showChoices();
@@ -237,17 +255,19 @@ export function choose(choice) {
 
 /** Drops the person's kinds, because they belong to the old taxonomy. @param {string | null} taxonomy */
 async function changeTaxonomy(taxonomy) {
+  const { history } = state;
   const corrected = Object.keys(state.choices.kinds).length;
   await choose({ taxonomy, kinds: {} });
-  if (corrected) say("Your corrected kinds do not fit this file and were dropped. Undo brings them back.");
+  if (corrected && state.history === history) say("Your corrected kinds do not fit this file and were dropped. Undo brings them back.");
 }
 
 /** Corrects the kind of a place. @param {string} place @param {string | null} kind null: guess */
 async function correct(place, kind) {
   const { [place]: _, ...others } = state.choices.kinds;
   const kinds = kind === null ? others : { ...others, [place]: kind };
+  const { history } = state;
   await choose({ kinds, limit: state.choices.limit });
-  tree.reveal(place);
+  if (state.history === history) tree.reveal(place);
 }
 
 /** Asks for the places that are possible now, and for a release. */
@@ -255,29 +275,36 @@ async function follow() {
   quiet($("protect-trouble"));
   sayBy("");
   const { history } = state;
+  let current = true;
   try {
     if (JSON.stringify([history.id, treeGround()]) === planting) keepTree();
-    else await plant();
+    else {
+      tell.changing();
+      current = await plant();
+    }
   } catch (error) {
     if (state.history === history) trouble($("protect-trouble"), error);
   }
-  if (state.history === history) changed();
+  if (current && state.history === history) tell.changed();
 }
 
 /** Loads the person's own file instead of a shipped one. @param {"targets" | "taxonomies"} kind @param {File} file */
 async function own(kind, file) {
   quiet($("protect-trouble"));
   const { history } = state;
+  const what = kind === "targets" ? "target" : "taxonomy";
+  const mine = (picked[what] += 1);
   try {
     const table = await upload(`${kind}?${new URLSearchParams({ name: file.name })}`, file, () => {});
     // It belongs to a history that was dropped meanwhile.
     if (state.history?.id !== history.id) return;
-    const what = kind === "targets" ? "target" : "taxonomy";
     offerOwn(what, table);
+    // Another one was chosen meanwhile.
+    if (mine !== picked[what]) return;
     if (what === "target") await choose({ target: table.id, mismatch: false });
     else await changeTaxonomy(table.id);
   } catch (error) {
-    trouble($("protect-trouble"), error);
+    if (state.history?.id === history.id) trouble($("protect-trouble"), error);
   }
 }
 
@@ -305,7 +332,7 @@ function showPresets() {
 function toggle(places, whole) {
   remember();
   showTicks(state.ticks.toggle(places, whole));
-  changed();
+  tell.changed();
 }
 
 /** @param {string[]} keepers the presets and branches because of which something was not unticked */

@@ -1,6 +1,6 @@
 // See: what changes, the quality loss, and the limit on it.
 
-import { eachLine, get, newestOnly, post, Trouble } from "./api.js";
+import { eachLine, get, newestOnly, post, postFor, Trouble } from "./api.js";
 import { Bars } from "./bars.js";
 import { Curve } from "./curve.js";
 import { $, button, element } from "./dom.js";
@@ -10,7 +10,10 @@ import { remember } from "./undo.js";
 import { figure, number, sentences, some } from "./words.js";
 
 const bars = new Bars($("bars"), $("bars-table"), $("bars-details"));
-const curve = new Curve($("curve"), $("curve-table"), dragged, () => $("slider").dispatchEvent(new Event("change")));
+const curve = new Curve($("curve"), $("curve-table"), dragged, () => {
+  // It was not dragged if its ends were not known yet.
+  if (sliding) $("slider").dispatchEvent(new Event("change"));
+});
 const questions = newestOnly(answered);
 const NOTHING = { quality_loss: null, privacy_distance: null, bars: null };
 /** Milliseconds after which the page shows that it is working. */
@@ -74,11 +77,18 @@ export function askAgain() {
   return ask({ settled: true });
 }
 
-/** Clears the picture of another history, and its pending questions. */
-export function clearSee() {
+/** The question is about to change: until it has, no answer to the old one may be shown or saved. */
+export function stopAsking() {
   questions.drop();
   moved = null;
+  sliding = false;
   frontierIsOld = true;
+  tell.asked();
+}
+
+/** Clears the picture of another history, and its pending questions. */
+export function clearSee() {
+  stopAsking();
   bars.clear();
   curve.show(null, null);
   showParts();
@@ -145,7 +155,7 @@ async function answered(job, signal) {
     // If the choices have changed meanwhile, this answer must not be shown for them.
     if (settled && isSame(question(), state.question)) tell.answered();
   } catch (error) {
-    if (!(error instanceof Trouble)) throw error;
+    if (signal.aborted || !(error instanceof Trouble)) throw error;
     if ([0, 404, 409].includes(error.status)) tell.failed(error);
     else showAsItIs(sentences(error.message, error.hint), waysOn(error));
   } finally {
@@ -181,7 +191,7 @@ async function fetchAnswer(settled, signal) {
   const isThere = isSame(asked, state.question) && state.answer?.status === "optimal";
   if (isThere && !(settled && state.answer.draft)) return;
   const sent = { ...asked, time_limit: settled ? null : QUICK, draft: !settled };
-  const answer = await (await post(ofHistory("release"), sent, signal)).json();
+  const answer = await postFor(ofHistory("release"), sent, signal);
   signal.throwIfAborted();
   state.answer = answer;
   state.question = asked;

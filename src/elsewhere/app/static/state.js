@@ -99,6 +99,12 @@ export function locationOf(place) {
   return state.choices.by === "kind" ? (state.told.get(place)?.kind ?? place) : place;
 }
 
+/** The name of a place of the history among the ticks. They follow the choices once the new tree is there.
+ * @param {string} place */
+export function tickOf(place) {
+  return state.ticks.ground === NAMES ? place : (state.told.get(place)?.kind ?? place);
+}
+
 /** Whether there is a target. */
 export const aimed = () => state.choices.goal !== "hide";
 

@@ -1,6 +1,6 @@
 // Take: save the release that is shown, its report and policy, and the same as a command or a script.
 
-import { post, upload } from "./api.js";
+import { postFor, upload } from "./api.js";
 import { showBar } from "./bar.js";
 import { $, all, element, picker, quiet, trouble } from "./dom.js";
 import { ofHistory, state } from "./state.js";
@@ -8,6 +8,8 @@ import { printable, printableLines } from "./words.js";
 
 /** The number of questions so far, to recognise answers to older ones. */
 let asked = 0;
+/** Whether the last question has its answer. */
+let open = false;
 /** The commands as they are copied. @type {Map<HTMLElement, string>} */
 const texts = new Map();
 
@@ -28,6 +30,8 @@ export function listenToTake() {
 /** Disables saving until the current question is answered. */
 export function closeTake() {
   asked += 1;
+  open = false;
+  if ($("unchanged").open) $("unchanged").close(); // it is about the old answer
   for (const one of all("#take button, #bar button")) one.disabled = true;
   $("verify-words").replaceChildren();
   showBar();
@@ -44,6 +48,7 @@ export function clearTake() {
 }
 
 export function showTake() {
+  open = true;
   const possible = Boolean(state.answer?.possible);
   for (const one of all("[data-take], #choose-saved")) one.disabled = !possible;
   showBar();
@@ -58,10 +63,10 @@ export function showTake() {
 
 /** @param {any} details that show the same as text */
 async function showText(details) {
-  if (!details.open) return;
+  if (!details.open || !open) return;
   const mine = asked;
   try {
-    const text = state.answer?.possible ? await (await take(details.dataset.show)).text() : "";
+    const text = state.answer?.possible ? await take(details.dataset.show, "text") : "";
     if (mine !== asked) return;
     texts.set(details, text);
     details.querySelector("pre").textContent = printableLines(text);
@@ -74,17 +79,18 @@ async function showText(details) {
 /** @param {string} what */
 async function save(what) {
   quiet($("take-trouble"));
+  const { history } = state;
   const unchanged = what.startsWith("release.") && state.answer?.unchanged;
   if (unchanged && !(await confirmed())) return;
   try {
     const link = element("a");
-    link.href = URL.createObjectURL(await (await take(what, unchanged ? { allow_unchanged: "1" } : {})).blob());
+    link.href = URL.createObjectURL(await take(what, "blob", unchanged ? { allow_unchanged: "1" } : {}));
     link.download = what;
     link.click();
     URL.revokeObjectURL(link.href);
-    $("take-words").textContent = `Your browser saved ${what}.`;
+    if (state.history === history) $("take-words").textContent = `Your browser saved ${what}.`;
   } catch (error) {
-    trouble($("take-trouble"), error);
+    if (state.history === history) trouble($("take-trouble"), error);
   }
 }
 
@@ -95,7 +101,8 @@ async function verify(file) {
   const mine = asked;
   try {
     const { id } = await upload(`releases?${new URLSearchParams({ name: file.name })}`, file, () => {});
-    const checked = await (await post(ofHistory("verify", { release: id }), state.question)).json();
+    if (mine !== asked) return;
+    const checked = await postFor(ofHistory("verify", { release: id }), state.question);
     if (mine !== asked) return;
     $("verify-words").classList.toggle("unmet", !checked.ok);
     $("verify-words").replaceChildren(...checked.sentences.map((text) => element("li", "", printable(text))));
@@ -114,7 +121,7 @@ function confirmed() {
   });
 }
 
-/** @param {string} what @param {Record<string, string>} [more] */
-function take(what, more = {}) {
-  return post(ofHistory("take", { what, ...more }), state.question);
+/** @param {string} what @param {"text" | "blob"} as @param {Record<string, string>} [more] */
+function take(what, as, more = {}) {
+  return postFor(ofHistory("take", { what, ...more }), state.question, undefined, as);
 }
