@@ -25,9 +25,7 @@ from elsewhere.engines import batch, kernel
 _VISITS_PER_USER = 50
 _POLICY = 'goal = "hide"\nsensitive = ["Category 3", "Category 17", "Category 200", "Category 201"]\n'
 _HIDE_CROWD = 'goal = "hide"\nsensitive = ["Bar", "Church", "Gym / Fitness Center"]\n'
-#: The number of kinds of place in all; a person visits few of them.
-_ALL_KINDS = 'goal = "{}"\ntarget = "kinds.csv"\nmax_quality_loss = 0.05\nvisited_only = {}\n'
-_TARGETING = 'goal = "{}"\ntarget = "tourist"\nmax_quality_loss = 0.05\n'
+_TARGETING = 'goal = "{}"\ntarget = "{}"\nmax_quality_loss = 0.05\nvisited_only = {}\n'
 #: The number of rounds, in which both sides alternate. Medians are used, also of the ratios: a shared machine may be
 #: half as fast a minute later, but two measurements side by side are affected alike.
 _ROUNDS = 5
@@ -46,7 +44,6 @@ def measure() -> Iterator[Row]:
         yield from _against_duckdb(folder)
         yield from _resembling_a_million(folder)
         yield from _one_among_many(folder)
-        yield from _by_threads(folder)
         yield from _against_hide(folder)
         yield from _checking(folder)
         yield from _own_choices(folder)
@@ -84,7 +81,7 @@ def _against_duckdb(folder: Path) -> Iterator[Row]:
 def _resembling_a_million(folder: Path) -> Iterator[Row]:
     """Resemble on the visits of the last hide; measured once, because it takes minutes."""
     (folder / "kinds.csv").write_text("location,count\n" + "".join(f"Category {at},1\n" for at in range(400)))
-    (folder / "million.toml").write_text(_ALL_KINDS.format("resemble", "true"))
+    (folder / "million.toml").write_text(_TARGETING.format("resemble", "kinds.csv", "true"))
     seconds, peak = timed(_batch, folder, "million", "million", "1GB")
     yield Row("batch resemble at visited places, 1,000,000 users, 50,000,000 visits, a target of all 400 kinds",
               f"{duration(seconds)}, {peak / 2**20:.2f} GiB", "", "", "minutes", seconds <= 600)  # fmt: skip
@@ -119,42 +116,43 @@ def _round(folder: Path, output: str) -> tuple[float, float, float, int]:
     return rival, ordered, seconds, peak
 
 
-def _by_threads(folder: Path) -> Iterator[Row]:
-    for goal in ("resemble", "avoid"):
-        (folder / f"{goal}.toml").write_text(_TARGETING.format(goal))
+def _against_hide(folder: Path) -> Iterator[Row]:
+    """Whole commands on the same file of 20,256 users, at visited places: with two threads, and with one."""
     _write_people(folder / "people.csv", 1)
     _write_people(folder / "crowd.csv", 6)
-    rounds = [[_resemble(folder, threads, str(at)) for threads in (1, 2)] for at in range(_SEARCH_ROUNDS)]
-    one, two = zip(*rounds, strict=True)
-    ratio, words = _ratio(one, two)
-    yield Row("batch resemble, both sets six times (20,256 users), two threads against one", duration(median(two)),
-              duration(median(one)), words, ">= 1.8", ratio >= 1.8)  # fmt: skip
-
-
-def _against_hide(folder: Path) -> Iterator[Row]:
-    """Whole commands with two threads on the same file of 20,256 users."""
     (folder / "hide-crowd.toml").write_text(_HIDE_CROWD)
     totals = Counter[str]()
     for set_ in ("nyc", "tky"):
         for histogram in users(set_)[0]:
             totals.update(dict(histogram))
-    (folder / "kinds.csv").write_text("location,count\n" + "".join(f'"{name}",{totals[name]}\n' for name in totals))
-    asked = {(goal, only): f"{goal}-{only}" for goal in ("resemble", "avoid") for only in ("true", "false")}
-    for (goal, only), name in asked.items():
-        (folder / f"{name}.toml").write_text(_ALL_KINDS.format(goal, only))
-    commands = ["hide-crowd", *asked.values()]
+    targets = {f"a target of all {len(totals)} kinds": totals, "a uniform target": dict.fromkeys(totals, 1)}
+    asked = {}
+    for at, (target, weights) in enumerate(targets.items()):
+        rows = "".join(f'"{name}",{weight}\n' for name, weight in weights.items())
+        (folder / f"target{at}.csv").write_text(f"location,count\n{rows}")
+        for goal in ("resemble", "avoid"):
+            asked[goal, target] = f"{goal}{at}"
+            (folder / f"{goal}{at}.toml").write_text(_TARGETING.format(goal, f"target{at}.csv", "true"))
+    commands = [(name, threads) for name in ("hide-crowd", *asked.values()) for threads in (2, 1)]
     rounds = [
-        {name: timed(_batch, folder, name, f"{name}{at}", "1GB", "crowd.csv") for name in commands}
+        {(name, threads): timed(_batch, folder, name, f"{name}-{threads}-{at}", "1GB", "crowd.csv", threads)
+         for name, threads in commands}
         for at in range(_SEARCH_ROUNDS)
-    ]
-    hidden = [taken["hide-crowd"][0] for taken in rounds]
-    for (goal, only), name in asked.items():
-        took, peak = [taken[name][0] for taken in rounds], max(taken[name][1] for taken in rounds)
-        ratio, words = _ratio(took, hidden)
-        where = " at visited places" if only == "true" else ""
-        yield Row(f"batch {goal}{where}, 20,256 users, a target of all {len(totals)} kinds, against hide",
-                  f"{duration(median(took))}, {peak / 2**20:.2f} GiB", duration(median(hidden)), words, "<= 3 times",
-                  ratio <= 3.0)  # fmt: skip
+    ]  # fmt: skip
+
+    def took(name: str, threads: int = 2) -> list[float]:
+        return [taken[name, threads][0] for taken in rounds]
+
+    for (goal, target), name in asked.items():
+        peak = max(taken[name, 2][1] for taken in rounds)
+        ratio, words = _ratio(took(name), took("hide-crowd"))
+        yield Row(f"batch {goal}, 20,256 users, {target}, two threads, against hide",
+                  f"{duration(median(took(name)))}, {peak / 2**20:.2f} GiB", duration(median(took("hide-crowd"))),
+                  words, "<= 3 times", ratio <= 3.0)  # fmt: skip
+    for (goal, target), name in asked.items():
+        ratio, words = _ratio(took(name, 1), took(name))
+        yield Row(f"batch {goal}, the same users, {target}, two threads against one", duration(median(took(name))),
+                  duration(median(took(name, 1))), words, ">= 1.8", ratio >= 1.8)  # fmt: skip
 
 
 def _write_people(path: Path, copies: int) -> None:
@@ -172,6 +170,8 @@ def _checking(folder: Path) -> Iterator[Row]:
     _write_visits(folder / "visits.parquet", 10**5)
     # Users with something to hide are expensive to check, so hiding common places costs more than rare ones.
     common = Policy("hide", sensitive=("Category 0", "Category 1", "Category 10"))
+    for goal in ("resemble", "avoid"):
+        (folder / f"{goal}.toml").write_text(_TARGETING.format(goal, "tourist", "false"))
     cases = {
         "hide": (Policy.load(folder / "hide.toml"), "visits.parquet"),
         "hide, common places": (common, "visits.parquet"),
@@ -244,15 +244,13 @@ def _group(folder: Path, order: str = "") -> None:
     subprocess.run([sys.executable, "-c", code, repr(settings), query], check=True, capture_output=True)
 
 
-def _batch(folder: Path, policy: str, output: str, memory: str, source: str = "visits.parquet") -> int:
-    """Run the command; return its peak memory in KiB."""
+def _batch(
+    folder: Path, policy: str, output: str, memory: str, source: str = "visits.parquet", threads: int | None = None
+) -> int:
+    """Run the command, by default with a thread per core; return its peak memory in KiB."""
     command = [sys.executable, "-m", "elsewhere", "batch", f"{folder}/{policy}.toml", f"{folder}/{source}",
                "-o", f"{folder}/{output}", "--memory", memory, "--quiet"]  # fmt: skip
+    if threads is not None:
+        command += ["--threads", str(threads)]
     result = subprocess.run([sys.executable, "-c", _PEAK, *command], check=True, capture_output=True, text=True)
     return int(result.stdout)
-
-
-def _resemble(folder: Path, threads: int, at: str) -> float:
-    """The seconds of the batch, including the start of its workers."""
-    policy = Policy.load(folder / "resemble.toml")
-    return timed(batch, policy, folder / "crowd.csv", folder / f"resembled{threads}-{at}", threads=threads)[0]

@@ -111,6 +111,19 @@ def _equal() -> Iterator[Shape]:
         yield _shape("avoid", history, target, 50.0, "neyman", "squared-l2", size="target")
 
 
+def _elsewhere() -> Iterator[Shape]:
+    """Few places with many visits, and a target that is mostly at other places."""
+    for counts in (
+        [182, 112, 267, 119, 300, 38, 232],
+        [820, 865, 1347, 1553, 728],
+        [180, 121, 296, 124, 113, 120, 216],
+    ):
+        history = _histogram(counts)
+        target = uniform(history) | {f"x{at}": 1.0 for at in range(250 - len(counts))}
+        for privacy in ("js", "l2"):
+            yield _shape("avoid", history, target, 0.05, "js", privacy, visited_only=True)
+
+
 def _skewed() -> Iterator[Shape]:
     for n, size in ((100, 2_000), (150, 20_000)):
         history = skewed(n, size, seed=2)
@@ -128,6 +141,7 @@ FAMILIES = {
     "sizes of 10^9 and 4 * 10^18": Family(_huge, 10.0),
     "avoid oneself": Family(_oneself, 10.0),
     "many equal counts": Family(_equal, 10.0, None),
+    "few places, a target elsewhere": Family(_elsewhere, 10.0, None),
     "skewed counts, mixed distances": Family(_skewed, 10.0, None),
 }
 

@@ -76,9 +76,8 @@ def _against_ro(histograms: list[ew.Histogram], all_of_them: float) -> Iterator[
     for histogram in [*histograms[:5], *small[:200:20]]:
         target = uniform(histogram)
         ours.append(best_of(5, _solve, "resemble", histogram, 0.005))
-        seconds, expected = timed(ro, histogram, target, 0.005)
-        theirs.append(seconds)
-        best = ew.distance("js", target, expected)
+        theirs.append(best_of(2, ro, histogram, target, 0.005))
+        best = ew.distance("js", target, ro(histogram, target, 0.005))
         assert abs((_solve("resemble", histogram, 0.005).privacy_distance or 0.0) - best) <= 1e-12
     ratios = np.array(theirs) / np.array(ours)
     median, least = float(np.median(ratios)), float(ratios.min())

@@ -72,9 +72,19 @@ def _read(path: Path) -> Any:
 
 
 def _shown(cell: Any) -> list[str]:
-    """What a reader sees below a cell, without pictures."""
-    outputs = [output for output in cell.get("outputs", []) if "image/png" not in output.get("data", {})]
-    return [output["text"] if "text" in output else _best(output["data"]) for output in outputs]
+    """What a reader sees below a cell, without pictures. What is printed may arrive in pieces, so these are joined."""
+    shown: list[str] = []
+    printed = False
+    for output in cell.get("outputs", []):
+        if "image/png" in output.get("data", {}):
+            continue
+        text = output["text"] if "text" in output else _best(output["data"])
+        if printed and "text" in output:
+            shown[-1] += text
+        else:
+            shown.append(text)
+        printed = "text" in output
+    return shown
 
 
 def _best(data: Any) -> str:

@@ -287,3 +287,10 @@ def test_places_of_the_target_and_of_other_months_may_have_kinds() -> None:
     kinds = {"Place 13": "Hotel", "Place 14": "Museum", "Hall 12": "Museum", "Hall 13": "Museum"}
     plan = resembling(by="kind", kinds=kinds).plan(target={"Place 13": 1, "Place 14": 1})
     assert plan.sanitize({"Hall 13": 3, "Grand Hotel": 1}).histogram.size == 4
+
+
+def test_places_of_an_earlier_release_are_asked_about_anew() -> None:
+    plan = ew.Policy("resemble", target="tourist", max_quality_loss=0.05).plan()
+    before = plan.names_asked(["café"])
+    later = plan.continuing(ew.Histogram({"Northside Clinic": 3})).names_asked(["café"])
+    assert later.fixed - before.fixed == {"Northside Clinic"}

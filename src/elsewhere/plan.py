@@ -109,7 +109,7 @@ class Plan:
     def continuing(self, earlier: Histogram) -> Plan:
         """Return the same plan for a release that continues an `earlier` one: no count falls."""
         other = copy(self)
-        for name in ("_comparison", "_beyond", "_places_beyond"):
+        for name in ("_comparison", "_beyond", "_places_beyond", "_asked_beyond"):
             other.__dict__.pop(name, None)
         other._lower = earlier
         return other
@@ -264,20 +264,29 @@ class Plan:
 
     def names_asked(self, names: Sequence[str]) -> NamesAsked:
         """Return the constraints that `question_about` makes for the places `names` of many users."""
-        assert self._wanted is not None
         assert self._comparison is not None
+        votes = self._comparison.votes(NameIndex(names))
+        if self.policy.allow_sensitive_rise:
+            return self._asked_beyond._replace(votes=votes)
+        candidates = NameIndex(self._candidates)
+        own = self.shipped.often_sensitive(names)
+        fixed = frozenset(name for name in own if candidates.position(name) < 0)
+        return self._asked_beyond._replace(fixed_own=fixed, votes=votes)
+
+    @cached_property
+    def _asked_beyond(self) -> NamesAsked:
+        """What `names_asked` returns for no names at all."""
+        assert self._wanted is not None
         target, weights = parse_weights(self._wanted, "target")
-        candidates, votes = NameIndex(self._candidates), self._comparison.votes(NameIndex(names))
+        candidates = NameIndex(self._candidates)
         beyond = dict(zip(target.keys, target.names, strict=True))
         beyond |= dict(zip(candidates.keys, candidates.names, strict=True))
-        if self.policy.allow_sensitive_rise:
-            return NamesAsked(target, weights, beyond, frozenset(), frozenset(), votes)
-        own, others = (self.shipped.often_sensitive(places) for places in (names, self._places_beyond.names))
-        fixed_own, fixed = (
-            frozenset(name for name in fixed if candidates.position(name) < 0)
-            for fixed in (own, others | self.shipped.without_types().often_sensitive(self._target_kinds))
-        )
-        return NamesAsked(target, weights, beyond, fixed_own, fixed, votes)
+        fixed = frozenset[str]()
+        if not self.policy.allow_sensitive_rise:
+            others = self.shipped.often_sensitive(self._places_beyond.names)
+            kinds = self.shipped.without_types().often_sensitive(self._target_kinds)
+            fixed = frozenset(name for name in others | kinds if candidates.position(name) < 0)
+        return NamesAsked(target, weights, beyond, frozenset(), fixed, [])
 
     def _notes(self, match: Match, watched: int) -> tuple[str, ...]:
         notes = []

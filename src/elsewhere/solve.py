@@ -175,14 +175,16 @@ def _solve_frontier(
         solutions[budget] = solution
         if on_point is not None:
             on_point(_point(question, budget, solution, short_of.get(budget, "")))
-    answers: dict[float, Sanitized] = {}
-    for budget in sorted(solutions):
+    if short_of:  # only these searches may have been ended
         # A larger budget allows everything that a smaller one does, so an ended search must not return a worse point.
-        if not solutions[budget].closed:
-            solutions[budget] = exact.better(problem, solutions[budget], known)
-        known = solutions[budget].counts
-        answers[budget] = _point(question, budget, solutions[budget], short_of.get(budget, ""))
-    return Frontier([answers[budget] for budget in budgets], budgets)
+        for budget in reversed(falling):
+            if not solutions[budget].closed:
+                solutions[budget] = exact.better(problem, solutions[budget], known)
+            known = solutions[budget].counts
+    points = {
+        budget: _point(question, budget, solution, short_of.get(budget, "")) for budget, solution in solutions.items()
+    }
+    return Frontier([points[budget] for budget in budgets], budgets)
 
 
 def find_better(question: Question, quality_loss: float, privacy_distance: float | None) -> Sanitized | None:

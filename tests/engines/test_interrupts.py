@@ -35,20 +35,24 @@ def _fetched(connection: Any) -> list[Any]:
 
 
 @pytest.fixture
-def interrupted_soon() -> Iterator[None]:
+def interrupt() -> Iterator[threading.Timer]:
+    """A Ctrl-C soon after its start, which must be where somebody expects it."""
     timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    yield
-    timer.join()
+    yield timer
+    timer.cancel()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends itself a signal")
-@pytest.mark.usefixtures("interrupted_soon")
 @pytest.mark.parametrize("ask", [_streamed, _fetched])
-def test_ctrl_c_ends_a_query(ask: Callable[[Any], list[Any]], tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_query(ask: Callable[[Any], list[Any]], tmp_path: Path, interrupt: threading.Timer) -> None:
     before = signal.set_wakeup_fd(-1)
-    with pytest.raises(KeyboardInterrupt), connected(tmp_path, 1, 10**9) as connection:
+
+    def interrupted(connection: Any) -> None:
+        interrupt.start()
         ask(connection)
+
+    with pytest.raises(KeyboardInterrupt), connected(tmp_path, 1, 10**9) as connection:
+        interrupted(connection)
     assert signal.set_wakeup_fd(before) == -1  # as it was
 
 

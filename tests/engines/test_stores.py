@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -51,21 +48,25 @@ class Lake:
         return sorted(info.path for info in found if info.type == fs.FileType.File)
 
 
+#: Takes any port that is free, and says which.
+_SERVER = """
+import threading
+from moto.server import ThreadedMotoServer
+server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+server.start()
+print(server.get_host_and_port()[1], flush=True)
+threading.Event().wait()
+"""
+
+
 @pytest.fixture(scope="module")
 def lake() -> Iterator[Lake]:
     """In a process of its own, as a server is: one in ours would wait for those that it keeps waiting."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+    command = [sys.executable, "-c", _SERVER]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
         try:
-            end = time.monotonic() + 60
-            while time.monotonic() < end:
-                with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                    break
-                time.sleep(0.1)
-            yield Lake(f"127.0.0.1:{port}")
+            assert server.stdout is not None
+            yield Lake(f"127.0.0.1:{int(server.stdout.readline())}")
         finally:
             server.terminate()
 

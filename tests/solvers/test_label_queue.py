@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from elsewhere.kernels.jit import interpreting
-from elsewhere.solvers import knapsack, labels
+from elsewhere.solvers import branches, labels
 from elsewhere.solvers.knapsack import Limits, Solution, Tables
 
 
@@ -21,7 +21,7 @@ def nothing_skipped(_label: Any, k: int, *_given: Any) -> tuple[int, bool]:
 
 def solved(tables: Tables, known: Any, budget: float, forbidden: Any) -> Solution:
     with interpreting():
-        found = knapsack.solve(tables, int(known.sum()), budget, known=known, forbidden=forbidden, limits=Limits())
+        found = branches.solve(tables, int(known.sum()), budget, known=known, forbidden=forbidden, limits=Limits())
     assert found is not None
     return found
 

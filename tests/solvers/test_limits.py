@@ -50,7 +50,7 @@ def test_ctrl_c_ends_a_search(name: str) -> None:
         assert process.stdout.readline() == "begins\n"
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=20)
+        out, _ = process.communicate(timeout=60)
     assert (out, process.returncode) == ("interrupted\n", 0)
 
 

@@ -41,7 +41,7 @@ from elsewhere.model.errors import (
 
 _BAD_INPUT, _NO_RELEASE, _INTERRUPTED = 2, 3, 130
 #: New objects after which Python looks for garbage. Importing modules makes many objects and hardly any garbage.
-_MANY_OBJECTS = 100_000
+_MANY_OBJECTS = 200_000
 #: Arrow's own allocator clears pages of 2 MB, far more than a batch needs at a time.
 _MEMORY_OF_ARROW = "ARROW_DEFAULT_MEMORY_POOL", "system"
 #: Options whose names differ from their arguments.

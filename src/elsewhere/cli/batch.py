@@ -17,6 +17,9 @@ from elsewhere.text import plural, quote
 if TYPE_CHECKING:
     from elsewhere.engines.local.pipeline import Progress
 
+#: Seconds after which a thread lets another one run. The thread that reads rows needs the interpreter often but
+#: briefly, and by default it would wait ten times as long for the thread that loads the solvers, each time.
+_TURN = 0.0005
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
@@ -82,6 +85,7 @@ def batch(
     """
     from elsewhere.engines import batch as run
 
+    sys.setswitchinterval(_TURN)
     given |= {"memory": _bytes(memory), "min_released": _share(min_released)}
     try:
         with _progress_bar(quiet) as progress:

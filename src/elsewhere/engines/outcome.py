@@ -149,7 +149,7 @@ class Outcome:
     def numbered(self, names: Sequence[str], location: Ints) -> Ints:
         """The number of each location, which is given by its number among `names`."""
         numbers = np.full(len(names), -1)
-        for at in np.unique(location).tolist():
+        for at in np.flatnonzero(np.bincount(location)).tolist():
             numbers[at] = self.number.setdefault(names[at], len(self.number))
         return numbers[location]
 

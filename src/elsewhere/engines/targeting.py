@@ -226,12 +226,11 @@ def _answered(
 
     policy, bins = plan.policy, asked.bins
     quality, privacy = find_distance(policy.quality), find_distance(policy.privacy)
-    history_size = bins.total(bins.original).astype(np.float64)
+    sizes = np.array((bins.total(bins.original), asked.target_size, bins.size), np.float64)
     released, reached = one_call.answers(
         one_call.targeting(policy.goal, quality, privacy, _budget(policy), int(min(policy.memory_limit, 2.0**62))),
-        one_call.Bins(bins.offset, bins.original, asked.target, bins.lower, bins.upper, history_size, asked.target_size,
-                      bins.size),
-    )  # fmt: skip
+        one_call.Bins(bins.offset, bins.original, asked.target, bins.lower, bins.upper, sizes),
+    )
     wanted = _limits(policy)[1]
     known = ~np.isnan(reached[one_call.DUAL_BOUND])
     if wanted is not None:
@@ -241,11 +240,11 @@ def _answered(
     bound = _rooted(privacy, -bound if policy.goal == "avoid" else bound)
     certain, members = np.ones(len(loss), np.bool_), asked.members[known]
     claims = many.Claims(loss, distance, distance, np.zeros(len(loss)), certain, certain, cost, price, bound)
-    kept = np.repeat(known, np.diff(bins.offset))
+    kept = slice(None) if known.all() else np.repeat(known, np.diff(bins.offset))
     bins = bins._replace(released=released).of(known)
     outcome.quality_loss[members], outcome.privacy_distance[members], outcome.gap[members] = loss, distance, 0.0
     outcome.status[members] = "optimal"
-    some = bins.released > 0
+    some = np.flatnonzero(bins.released)
     location = asked.location[kept][some]
     rows = np.repeat(members, np.diff(bins.offset))[some], outcome.numbered(names, location), bins.released[some]
     outcome.rows += [rows, _copied(members, copies, rows, outcome)]

@@ -13,6 +13,8 @@ from elsewhere.model.names import name_keys
 
 #: Bins that are processed together: few enough for the processor's cache.
 _MOST_BINS = 1 << 15
+#: If fewer than one of this many numbers is taken, sorting them takes less time than looking at all.
+_SPARSE = 16
 
 
 class Layout(NamedTuple):
@@ -49,14 +51,25 @@ class Union(NamedTuple):
         otherwise = (self.same[own] >= 0) & (self.same[own] != own)
         if otherwise.any():
             others = others[~np.isin(others, (of + self.same[own])[otherwise])]
-        bins = np.sort(np.concatenate((of + own, others)))
-        bins = bins[np.append(True, np.diff(bins) > 0)]
+        bins = _sorted_union(of + own, others, number * len(some))
         at = np.searchsorted(bins, of + own)
         user, location = np.divmod(bins, number)
         original, is_own = np.zeros(len(bins), np.int64), np.zeros(len(bins), np.bool_)
         original[at], is_own[at] = users.counts[rows], True
         offset = np.searchsorted(user, np.arange(len(some) + 1))
         return Layout(offset, user, location, original, is_own, rows, at)
+
+
+def _sorted_union(some: Ints, others: Ints, end: int) -> Ints:
+    """The numbers in one of two arrays, sorted; all are below `end`."""
+    if end > _SPARSE * (len(some) + len(others)):
+        both: Ints = np.sort(np.concatenate((some, others)))
+        different: Ints = both[np.append(True, np.diff(both) > 0)]
+        return different
+    found = np.zeros(end, np.bool_)
+    found[some] = True
+    found[others] = True
+    return np.flatnonzero(found)
 
 
 def union_of(users: Users, members: Ints, beyond: Mapping[str, str]) -> Union:

@@ -318,6 +318,10 @@ def parse_weights(weights: TableLike, what: str, known: NameIndex | None = None)
     if type(weights) is not dict and isinstance(weights, _Table):
         index, numbers = weights.index, weights._numbers.astype(np.float64)
         total = float_sum(numbers)
+    elif (
+        known is not None and type(weights) is dict and weights and tuple(weights) == known.names
+    ):  # valid names, and sorted
+        index, (numbers, total) = known, _real(weights, list(weights.values()), what)
     else:
         names, values = _parse(weights, what)
         numbers, total = _real(names, values, what)
@@ -327,7 +331,7 @@ def parse_weights(weights: TableLike, what: str, known: NameIndex | None = None)
     return index, numbers
 
 
-def _real(locations: list[str], values: list[Any], what: str) -> tuple[Floats, float]:
+def _real(locations: Iterable[str], values: list[Any], what: str) -> tuple[Floats, float]:
     """The weights as float64, and their sum; raise an error that names the first invalid one."""
     if set(map(type, values)) <= {float, int}:
         try:

@@ -122,6 +122,7 @@ class Question:
     key: Key | None = field(default=None, repr=False)
     #: With size="free": how many visits the release has beyond those of the history; None if it is not known yet.
     added: int | None = None
+    _problem: Problem | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_size(self.history)
@@ -215,10 +216,20 @@ class Question:
         """The spread of the target's members, if it is a profile with one."""
         return self.target.spread if isinstance(self.target, Profile) else None
 
-    @cached_property
+    @property
     def problem(self) -> Problem:
         """The question as arrays over one union of locations; raises if it is invalid or infeasible."""
-        return _arrays()(self)
+        # Not a `cached_property`, which takes 2 µs: it makes a dictionary of all the fields, and Python 3.11 locks it.
+        problem = self._problem
+        if problem is None:
+            problem = _arrays()(self)
+            self._keep(problem)
+        return problem
+
+    def _keep(self, problem: Problem) -> Question:
+        """This question, which now knows its arrays."""
+        object.__setattr__(self, "_problem", problem)
+        return self
 
     @cached_property
     def covered(self) -> Covered:
@@ -241,7 +252,7 @@ class Question:
         problem = self.problem.within(nonnegative("max_quality_loss", max_quality_loss))
         limits = self.search._replace(**search) if search else self.search
         other = object.__new__(Question)  # no checks: all other fields have passed them
-        other.__dict__.update(self.__dict__, max_quality_loss=max_quality_loss, search=limits, problem=problem)
+        other.__dict__.update(self.__dict__, max_quality_loss=max_quality_loss, search=limits, _problem=problem)
         return other
 
     def in_time(self, seconds: float) -> Question:
@@ -250,16 +261,13 @@ class Question:
 
     def wanting(self, distance_limit: float | None, aim: Aim | None) -> Question:
         """The same question with another privacy parameter and another aim."""
-        other = replace(self, distance_limit=distance_limit, aim=aim)
-        other.__dict__["problem"] = self.problem
-        return other
+        return replace(self, distance_limit=distance_limit, aim=aim)._keep(self.problem)
 
     def undrawn(self, distance_limit: float | None = None, problem: Problem | None = None) -> Question:
         """The question of least quality loss behind a drawn release, perhaps with the drawn values."""
         limit = self.distance_limit if distance_limit is None else distance_limit
         other = replace(self, method="optimal", distance_limit=limit, key=None)
-        other.__dict__["problem"] = self.problem if problem is None else problem
-        return other
+        return other._keep(self.problem if problem is None else problem)
 
     @property
     def minimises_loss(self) -> bool:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from elsewhere.model.arrays import Flags, Floats, Ints
-from elsewhere.solvers import knapsack, pairs
+from elsewhere.solvers import branches, knapsack, pairs
 from elsewhere.solvers.knapsack import Limits, Tables
 
 #: The most values in an exact search; the counts of larger pairs are those that the weights give.
@@ -113,7 +113,7 @@ def _table(kind: int, shares: Floats, most: Ints, size: int) -> _Table:
 def _solved(objective: _Table, cost: _Table, most: Ints, size: int, budget: float, known: Ints) -> knapsack.Solution:
     tables = Tables(objective.start, np.zeros(len(most), np.int64), objective.values, cost.values)
     nothing = np.zeros((0, len(most)), np.int64)
-    found = knapsack.solve(tables, size, budget, known=known, forbidden=nothing, limits=Limits())
+    found = branches.solve(tables, size, budget, known=known, forbidden=nothing, limits=Limits())
     assert found is not None
     return found
 

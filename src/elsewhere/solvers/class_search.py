@@ -71,7 +71,8 @@ class Choices(NamedTuple):
 class Labels(NamedTuple):
     """The labels of all layers, with rows COST to EXTRA and PARENT to PLACED; and new ones that are not sorted yet.
 
-    In place of the size that it has placed, a new label has the size that it leaves.
+    A tail is a label of the last layers. In place of the size that it has placed, it has what is left for the others.
+    A new label has the size that it leaves instead, and a new tail the size that it places.
     """
 
     label: Floats
@@ -260,16 +261,61 @@ def _extend(
 
 
 @part
+def _extend_tails(
+    layers: labels.Layers,
+    completions: labels.Completions,
+    task: labels.Task,
+    layer: int,
+    begin: int,
+    end: int,
+    found: float,
+    reached: Labels,
+) -> tuple[int, int]:
+    """Make all tails that begin with this layer and may end a solution below `hope` that is as good as the best one.
+
+    Returns their number and the work done.
+    """
+    start, value = items(layers.start), items(layers.value)
+    f, g, reduced = items(layers.terms[labels.F]), items(layers.terms[labels.G]), items(layers.terms[labels.R])
+    first, width = completions.where[labels.FIRST, layer], completions.where[labels.WIDTH, layer]
+    label, steps, made, origin = items(reached.label), items(reached.steps), items(reached.made), items(reached.origin)
+    spare = min(task.hope, found + task.margin) - task.dual
+    number = work = 0
+    for k in range(begin, end):
+        placed = task.size - steps[PLACED, k]
+        for e in range(start[layer], start[layer + 1]):
+            work += 1
+            above = label[REDUCED, k] + reduced[e]
+            if above >= spare:
+                break
+            rest = placed + value[e]
+            if rest < first or rest >= first + width:
+                continue
+            made[COST, number], made[OBJECTIVE, number] = label[COST, k] + g[e], label[OBJECTIVE, k] + f[e]
+            made[REDUCED, number] = above
+            origin[PARENT, number], origin[VIA, number], origin[PLACED, number] = k, e, rest
+            number += 1
+    return number, work
+
+
+@part
 def _keep(
-    completions: labels.Completions, task: labels.Task, layer: int, number: int, limit: float, end: int, reached: Labels
+    completions: labels.Completions,
+    task: labels.Task,
+    layer: int,
+    is_tail: bool,
+    number: int,
+    limit: float,
+    end: int,
+    reached: Labels,
 ) -> int:
-    """Append the labels just made that no other label dominates, by the size that they leave.
+    """Append the labels or tails just made that no other dominates, by the size that is left for the layers from here.
 
     If two have the same objective, the cheaper one is kept, with the extra cost of the other: the other leads to
     solutions that are as good, if the budget allows for the extra cost. Returns the end of the labels.
     """
-    first, width = completions.where[labels.FIRST, layer + 1], completions.where[labels.WIDTH, layer + 1]
-    at_first = completions.where[labels.POSITION, layer + 1]
+    first, width = completions.where[labels.FIRST, layer], completions.where[labels.WIDTH, layer]
+    at_first = completions.where[labels.POSITION, layer]
     table = items(completions.table)
     label, steps, made, origin = items(reached.label), items(reached.steps), items(reached.made), items(reached.origin)
     costs, margin = reached.made[COST], task.margin
@@ -294,7 +340,7 @@ def _keep(
                     order[at] = order[at - 1]
                     at -= 1
                 order[at] = me
-        bound = task.dual + table[labels.REDUCED, at_first + bucket]
+        bound = task.dual if is_tail else task.dual + table[labels.REDUCED, at_first + bucket]
         least = math.inf
         for k in range(begin, stop):
             me = order[k]
@@ -316,6 +362,51 @@ def _keep(
 
 
 @part
+def _meet(
+    layers: labels.Layers,
+    task: labels.Task,
+    layer: int,
+    begin: int,
+    end: int,
+    first_tail: int,
+    end_of_tails: int,
+    reached: Labels,
+) -> tuple[int, int, int, float, float]:
+    """The best solution of a label, a choice of the layer that is left, and a tail: these three, and its objective.
+
+    Also returns the objective of the best one with another label or choice. Labels are sorted by the size that they
+    leave and tails by the size that they place, then by cost. Of the tails of a size, the more one costs, the better is
+    its objective. So a label takes the most expensive one within the budget.
+    """
+    start, value, f, g = items(layers.start), items(layers.value), layers.terms[labels.F], layers.terms[labels.G]
+    label, steps = items(reached.label), items(reached.steps)
+    best = second = math.inf
+    best_label = via = best_tail = -1
+    for e in range(start[layer], start[layer + 1]):
+        budget, shift, objective = task.budget - g[e], value[e], f[e]
+        placed, first, stop, k = -1, first_tail, first_tail, first_tail
+        for at in range(begin, end):
+            if steps[PLACED, at] != placed:
+                placed, first = steps[PLACED, at], stop
+                while first < end_of_tails and steps[PLACED, first] > placed + shift:
+                    first += 1
+                stop = first
+                while stop < end_of_tails and steps[PLACED, stop] == placed + shift:
+                    stop += 1
+                k = stop - 1
+            while k >= first and label[COST, at] + label[COST, k] > budget:
+                k -= 1
+            if k < first:
+                continue
+            whole = label[OBJECTIVE, at] + objective + label[OBJECTIVE, k]
+            if whole < best:
+                second, best, best_label, via, best_tail = best, whole, at, e, k
+            elif whole < second:
+                second = whole
+    return best_label, via, best_tail, best, second
+
+
+@part
 def _search(
     layers: labels.Layers,
     completions: labels.Completions,
@@ -329,6 +420,9 @@ def _search(
 ) -> tuple[float, float, float, float, int]:
     """Find the best solution below `hope`; `cost` and `objective` are those of the fixed classes.
 
+    Labels of the first layers and tails of the last ones meet at a layer in between, because both multiply with every
+    layer. The side that takes less work goes on.
+
     Returns its objective, or infinity; its cost, and the extra cost of another solution that is as good; the best
     objective found, even if it is not below `hope`; and the work that is left. That is below 0 if the search was not
     finished, or if a layer might have more than `most` labels. The choices of the layers go into `chosen`.
@@ -337,16 +431,26 @@ def _search(
     label, steps = np.empty((4, 256)), np.empty((3, 256), np.int64)
     made, origin = np.empty((3, 256)), np.empty((3, 256), np.int64)
     label[COST, 0], label[OBJECTIVE, 0], label[REDUCED, 0], label[EXTRA, 0] = cost, objective, 0.0, math.inf
-    steps[PLACED, 0] = 0
-    begin, end = 0, 1
-    for layer in range(len(chosen)):
-        room = (end - begin) * (start[layer + 1] - start[layer])
+    label[COST, 1], label[OBJECTIVE, 1], label[REDUCED, 1], label[EXTRA, 1] = 0.0, 0.0, 0.0, math.inf
+    steps[PLACED, 0], steps[PLACED, 1] = 0, task.size
+    begin, stop, first_tail, end_of_tails, end = 0, 1, 1, 2, 2
+    layer, last = 0, len(chosen)
+    while layer < last - 1:
+        room = (stop - begin) * (start[layer + 1] - start[layer])
+        tail_room = (end_of_tails - first_tail) * (start[last] - start[last - 1])
+        is_tail = tail_room < room
+        room = min(room, tail_room)
         if room > most or end > most:
             return math.inf, 0.0, 0.0, found, -1
         if room > made.shape[1]:
             made, origin = np.empty((3, room)), np.empty((3, room), np.int64)
         reached = Labels(label, steps, made, origin)
-        number, found, done = _extend(layers, completions, task, layer, begin, end, found, reached)
+        if is_tail:
+            last -= 1
+            number, done = _extend_tails(layers, completions, task, last, first_tail, end_of_tails, found, reached)
+        else:
+            number, found, done = _extend(layers, completions, task, layer, begin, stop, found, reached)
+            layer += 1
         work -= done
         if number == 0 or work < 0:
             return math.inf, 0.0, 0.0, found, work
@@ -354,14 +458,29 @@ def _search(
             label, steps = labels.wider(label, 2 * (end + number)), labels.wider(steps, 2 * (end + number))
             reached = Labels(label, steps, made, origin)
         limit = min(task.hope, found + task.margin)
-        begin, end = end, _keep(completions, task, layer, number, limit, end, reached)
-    if end == begin:
+        kept = _keep(completions, task, last if is_tail else layer, is_tail, number, limit, end, reached)
+        if is_tail:
+            first_tail, end_of_tails = end, kept
+        else:
+            begin, stop = end, kept
+        end = kept
+    work -= (start[layer + 1] - start[layer]) * (stop - begin + end_of_tails - first_tail)
+    if work < 0:
         return math.inf, 0.0, 0.0, found, work
-    at = end - 1  # labels of one size are sorted by cost, so the last is the best
-    for layer in range(len(chosen) - 1, -1, -1):
-        chosen[layer] = steps[VIA, at]
+    reached = Labels(label, steps, made, origin)
+    at, via, tail, whole, second = _meet(layers, task, layer, begin, stop, first_tail, end_of_tails, reached)
+    if at < 0:
+        return math.inf, 0.0, 0.0, found, work
+    cost = label[COST, at] + layers.terms[labels.G, via] + label[COST, tail]
+    extra = min(label[EXTRA, at], label[EXTRA, tail]) if second >= whole + task.margin else 0.0
+    chosen[layer] = via
+    for k in range(layer - 1, -1, -1):
+        chosen[k] = steps[VIA, at]
         at = steps[PARENT, at]
-    return label[OBJECTIVE, end - 1], label[COST, end - 1], label[EXTRA, end - 1], found, work
+    for k in range(last, len(chosen)):
+        chosen[k] = steps[VIA, tail]
+        tail = steps[PARENT, tail]
+    return whole, cost, extra, min(found, whole), work
 
 
 @part
@@ -437,9 +556,8 @@ def optimum(
         layers = labels.Layers(layer_start, choices.value, choices.terms, reduced)
         placed, cost, objective = _fix(classes, near, order, fixed, counts)
         left = task.size - placed
-        where = np.zeros((3, n - fixed + 1), np.int64)
-        where[labels.WIDTH, n - fixed] = 1
-        begun = labels.Completions(where, np.zeros((6, 256)), np.zeros((2, 256), np.int64), n - fixed, -1, 1)
+        where, table, taken = labels.first_columns(n - fixed)
+        begun = labels.Completions(where, table, taken, n - fixed, -1, 1)
         where, table, taken, rest, next_, end = labels.complete(
             layers, left, gap, limited.memory // BYTES_PER_COLUMN, limited.completion_work, begun
         )

@@ -186,16 +186,20 @@ def _differences(planes: Floats, r: int) -> tuple[float, float, float, float]:
 
 
 @part
-def _mixture(planes: Floats, r: int, whole: float, cost: float, size: float, share: Floats) -> None:
-    """Put the shares of the three planes that add up to these numbers into `share`."""
+def _mixture(planes: Floats, r: int, whole: float, cost: float, size: float) -> tuple[float, float, float]:
+    """The shares of the three planes that add up to these numbers."""
     i, j = (r + 1) % 3, (r + 2) % 3
     a_cost, a_size, b_cost, b_size = _differences(planes, r)
     cost -= whole * planes[r, COST]
     size -= whole * planes[r, SIZE]
     area = a_cost * b_size - a_size * b_cost
-    share[i] = (cost * b_size - size * b_cost) / area
-    share[j] = (a_cost * size - a_size * cost) / area
-    share[r] = whole - planes[i, WHOLE] * share[i] - planes[j, WHOLE] * share[j]
+    of_i = (cost * b_size - size * b_cost) / area
+    of_j = (a_cost * size - a_size * cost) / area
+    of_r = whole - planes[i, WHOLE] * of_i - planes[j, WHOLE] * of_j
+    # A tuple, because allocating an array takes longer than all of this.
+    if r == 0:
+        return of_r, of_i, of_j
+    return (of_j, of_r, of_i) if r == 1 else (of_i, of_j, of_r)
 
 
 @part
@@ -219,9 +223,8 @@ def enter(planes: Floats, whole: float, objective: float, cost: float, size: flo
     r = _pivot(planes)
     if r < 0:
         return False
-    weight, share = items(np.empty(3)), items(np.empty(3))
-    _mixture(planes, r, 1.0, 0.0, 0.0, weight)
-    _mixture(planes, r, whole, cost, size, share)
+    weight = _mixture(planes, r, 1.0, 0.0, 0.0)
+    share = _mixture(planes, r, whole, cost, size)
     leaving, least, largest = -1, math.inf, 0.0
     for i in range(3):
         if share[i] > _TINY:
@@ -246,14 +249,13 @@ def shift(values: Values, size: int, budget: float, above: float, planes: Floats
 
     If the planes then have no highest point, they replace first planes, as far as they cut off anything.
     """
-    weight, before = items(np.empty(3)), planes.copy()
+    before = planes.copy()
     r = _pivot(planes)
     if r >= 0:
         for i in range(3):
             before[i, COST] += before[i, WHOLE] * above
             planes[i, COST] = before[i, COST]
-        _mixture(planes, r, 1.0, 0.0, 0.0, weight)
-        if min(weight[0], weight[1], weight[2]) >= 0.0:
+        if min(_mixture(planes, r, 1.0, 0.0, 0.0)) >= 0.0:
             return
     _begin(values, size, budget, planes)
     for k in range(6 if r >= 0 else 0):
@@ -269,10 +271,7 @@ def _raise_limit(planes: Floats) -> bool:
     for i in range(3):
         if planes[i, WHOLE] == 0.0 and planes[i, COST] < 0.0 and planes[i, OBJECTIVE] < _LARGEST:
             r = _pivot(planes)
-            weight = items(np.empty(3))
-            if r >= 0:
-                _mixture(planes, r, 1.0, 0.0, 0.0, weight)
-            if r >= 0 and weight[i] > _TINY:
+            if r >= 0 and _mixture(planes, r, 1.0, 0.0, 0.0)[i] > _TINY:
                 planes[i, OBJECTIVE] *= _FAR
                 return True
     return False

@@ -15,7 +15,7 @@ import numpy as np
 from elsewhere.model.arrays import Flags, Floats, Ints, exact_sum
 from elsewhere.model.distances import DISTANCES, Distance, Measure
 from elsewhere.model.problem import Problem
-from elsewhere.solvers import groups, knapsack, terms
+from elsewhere.solvers import branches, groups, knapsack, terms
 from elsewhere.solvers.bounds import bound_for_all_values
 from elsewhere.solvers.choices import KINDS, Choices, sizes, tabulate
 from elsewhere.solvers.knapsack import Dual, Limits, OutOfTime, SearchGaveUp, Solution, Tables
@@ -101,7 +101,7 @@ def optimum(problem: Problem, choices: Choices, known: Ints, limits: Limits, *, 
         if farthest is not None:
             return farthest
     tables = _signed(problem, choices)
-    solution = knapsack.solve(
+    solution = branches.solve(
         tables, problem.size, problem.budget, known=known, forbidden=problem.forbidden, limits=limits
     )
     if solution is None:
@@ -150,7 +150,7 @@ def _sharpened(problem: Problem, tables: Tables, solution: Solution, limits: Lim
             np.where(improving, tables.objective, math.inf),
             np.where(improving, tables.cost, 0.0),
         )
-        found = knapsack.solve(
+        found = branches.solve(
             narrow, problem.size, problem.budget, known=solution.counts, forbidden=problem.forbidden, limits=limits
         )
         assert found is not None
@@ -195,7 +195,7 @@ def least(
     if not smallest <= problem.size <= largest:
         return None
     tables = choices.tables(objective, np.zeros_like(objective), allowed)
-    return knapsack.solve(tables, problem.size, math.inf, known=known, forbidden=problem.forbidden, limits=limits)
+    return branches.solve(tables, problem.size, math.inf, known=known, forbidden=problem.forbidden, limits=limits)
 
 
 def cheapest(
@@ -239,7 +239,7 @@ def least_quality(
         if bounded.bound > most:
             return None
         by = Dual(bounded.cost_multiplier, bounded.size_multiplier, bounded.dual_bound)
-    found = knapsack.solve(tables, problem.size, budget, known=known, forbidden=problem.forbidden, limits=limits, by=by)
+    found = branches.solve(tables, problem.size, budget, known=known, forbidden=problem.forbidden, limits=limits, by=by)
     return found if found is not None and (found.objective <= most or not found.closed) else None
 
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
 
 from elsewhere.kernels.cancellation import check_cancelled
-from elsewhere.kernels.jit import is_interpreting, kernel_over, part, per_call
+from elsewhere.kernels.jit import is_interpreting, items, kernel_over, part, per_call
 from elsewhere.model.arrays import Floats, Ints, exact_sum
 from elsewhere.model.distances import Measure
 from elsewhere.model.problem import ROOM, Problem
@@ -43,9 +44,12 @@ _WORK_PER_POINT = 5_000
 _WORK_PER_CLASS = 160
 _VALUES_PER_WORK = 2
 _DUAL_WORK = 4_000_000
+# Gaps of neighbouring points vary, and a round with one that is too small is in vain. So a point starts with the
+# largest of those before it, which counts this much less from point to point.
+_GAP_DECAY = 0.9
 # If so many points in a row must be left to single calls, the rest is left, too.
 _PATIENCE = 4
-# The budget of the point before, the usual gap, and how many points were left in a row.
+# The budget of the point before, the gap to start with, and how many points were left in a row.
 BUDGET, GAP, FAILURES = range(3)
 # The proof of a point: the dual bound, and the multipliers of the quality loss and of the size.
 _DUAL_BOUND, _COST, _PRICE = range(3)
@@ -61,8 +65,10 @@ class State(NamedTuple):
     #: The planes of the dual of the point before, and an entry of each class near its best one.
     planes: Floats
     near: Ints
-    #: The least cost of each class.
+    #: The least cost of each class, and its entries that fit the budget of the point before.
     least_cost: Floats
+    first: Ints
+    last: Ints
 
 
 def attempts(problem: Problem, known: Ints, budgets: list[float], limits: Limits) -> Iterator[Solution | None]:
@@ -88,23 +94,24 @@ def attempts(problem: Problem, known: Ints, budgets: list[float], limits: Limits
     drowned = _rounding_of_worst(classes) if problem.privacy.distance.unbounded else 0.0
     entries = classes.start[:-1] + known[classes.member[classes.begin[:-1]]] - classes.low
     least_cost = np.minimum.reduceat(classes.g, classes.start[:-1])
-    state = State(np.array([budgets[0], -1.0, 0.0]), np.zeros((3, 4)), entries, least_cost)
-    totals, values = np.array(budgets), _all_values(classes)
-    done = 0
+    first, last = classes.start[:-1].copy(), classes.start[1:].copy()
+    state = State(np.array([budgets[0], -1.0, 0.0]), np.zeros((3, 4)), entries, least_cost, first, last)
+    totals, done = np.array(budgets), 0
     while done < len(budgets):
         check_cancelled()
         begin, work = done, 1 if is_interpreting() else _WORK_PER_CALL
-        done = _answer(limited, classes, values, state, problem.size, totals, done, work, choices, counts, reached)
+        done = _answer(limited, classes, state, problem.size, totals, done, work, choices, counts, reached)
         found = counts[begin:done]
         losses, distances = _totals(problem.quality, found), _totals(problem.privacy, found)
-        for own, loss, distance, (bound, lam, mu) in zip(
-            found, losses, distances, reached[begin:done].tolist(), strict=True
-        ):
-            if math.isnan(bound) or drowned > 1e-12 * (1.0 + distance):
-                yield None
-            else:
-                best = -distance if problem.goal == "avoid" else distance
-                yield Solution(own, best, best, bound, lam, mu, quality_total=loss)
+        bests = [-distance for distance in distances] if problem.goal == "avoid" else distances
+        proofs = reached[begin:done]
+        solutions = map(Solution, found, bests, bests, *proofs.T.tolist(), repeat(True), losses)
+        in_doubt = np.isnan(proofs[:, _DUAL_BOUND]) | (drowned > 1e-12 * (1.0 + np.abs(bests)))
+        yield from (
+            solutions
+            if not in_doubt.any()
+            else (None if doubt else solution for solution, doubt in zip(solutions, in_doubt.tolist(), strict=True))
+        )
 
 
 def _totals(measure: Measure, counts: Ints) -> list[float]:
@@ -155,13 +162,17 @@ def _rounding_of_worst(classes: Classes) -> float:
     return 1.01 * float(np.finfo(np.float64).eps) * float((classes.copies * greatest).sum())
 
 
-def _all_values(classes: Classes) -> dual.Values:
-    """The values of the classes as those of single bins: a class takes a value for all its members."""
-    number = np.diff(classes.start)
-    copies = np.repeat(classes.copies, number)
-    value = copies * (np.arange(len(copies)) + np.repeat(classes.low - classes.start[:-1], number))
-    first, last = classes.start[:-1].copy(), classes.start[1:].copy()
-    return dual.Values(first, last, value, copies * classes.f, copies * classes.g)
+@part
+def _all_values(classes: Classes) -> tuple[Ints, Floats, Floats]:
+    """The values of the classes as those of single bins, and their terms: a class takes a value for all its members."""
+    start, low, copies = items(classes.start), items(classes.low), items(classes.copies)
+    f, g, value = items(classes.f), items(classes.g), np.empty(len(classes.f), np.int64)
+    all_f, all_g = np.empty(len(f)), np.empty(len(f))
+    into, into_f, into_g = items(value), items(all_f), items(all_g)
+    for i in range(len(low)):
+        for e in range(start[i], start[i + 1]):
+            into[e], into_f[e], into_g[e] = copies[i] * (low[i] + e - start[i]), copies[i] * f[e], copies[i] * g[e]
+    return value, all_f, all_g
 
 
 @part
@@ -209,7 +220,6 @@ def _known_objective(classes: Classes) -> float:
 def _answer(
     limited: Limited,
     classes: Classes,
-    values: dual.Values,
     state: State,
     size: int,
     budgets: Floats,
@@ -223,7 +233,9 @@ def _answer(
 
     Starts with number `done` and returns the first budget that is left when the work is done.
     """
-    number, first, last = state.number, values.first, values.last
+    number, first, last = state.number, state.first, state.last
+    value, f, g = _all_values(classes)
+    values = dual.Values(first, last, value, f, g)
     known = _known_objective(classes)
     while done < len(budgets) and work > 0:
         if number[FAILURES] >= _PATIENCE:
@@ -240,7 +252,7 @@ def _answer(
         number[FAILURES] += 1.0
         if gap < math.inf:
             reached[done, _DUAL_BOUND], reached[done, _COST], reached[done, _PRICE] = bound, lam, mu
-            number[GAP] = max(0.5 * (number[GAP] + gap) if number[GAP] >= 0.0 else gap, 1e-12)
+            number[GAP] = max(_GAP_DECAY * number[GAP], gap, 1e-12)
             number[FAILURES] = 0.0
         done += 1
         number[BUDGET] = budget

@@ -133,59 +133,6 @@ def _noise(objective: float) -> float:
     return 1e-14 + 1e-13 * abs(objective) if abs(objective) < math.inf else 0.0
 
 
-def solve(
-    tables: Tables,
-    size: int,
-    budget: float,
-    *,
-    known: Ints | None,
-    forbidden: Ints,
-    limits: Limits,
-    by: Dual | None = None,
-) -> Solution | None:
-    """The counts of least objective whose sum is `size` and whose costs sum to at most `budget`.
-
-    `known` is a feasible choice to start from. The rows of `forbidden` are choices that must not be returned. `by` is
-    the dual bound, if it is known. With a finite budget `known` is required. Without one, the result is None if there
-    is no choice, and `SearchGaveUp` is raised if a limit is reached before one is found.
-    """
-    free = np.diff(tables.start) > 1
-    if by is None and free.any() and not free.all():
-        return _solve_free(tables, free, size, budget, known, forbidden, limits)
-    by = by or _dual(tables, size, budget, known, limits)
-    found = math.inf if known is None else float(tables.objective[tables.at(known)].sum())
-    best = improve(tables, size, budget, by, Best(known, found, min(by.bound, found)), forbidden, limits)
-    if best.counts is not None:
-        return Solution(best.counts, best.objective, best.bound, by.bound, by.lam, by.mu)
-    if best.exhausted:
-        return None
-    raise nothing_found(limits)
-
-
-def _solve_free(
-    tables: Tables, free: Flags, size: int, budget: float, known: Ints | None, forbidden: Ints, limits: Limits
-) -> Solution | None:
-    """`solve` without the bins that have a single value, which only shift the size, the budget and the objective."""
-    fixed, entry = ~free, tables.start[:-1][~free]
-    objective = float(tables.objective[entry].sum())
-    spent, held = float(tables.cost[entry].sum()), int(tables.low[fixed].sum())
-    matching = (forbidden[:, fixed] == tables.low[fixed]).all(axis=1)
-    solution = solve(
-        tables.of(free), size - held, budget - spent, known=None if known is None else known[free],
-        forbidden=forbidden[matching][:, free], limits=limits,
-    )  # fmt: skip
-    if solution is None:
-        return None
-    counts = tables.low.copy()
-    counts[free] = solution.counts
-    dual_bound = solution.dual_bound + (objective - dual.ROUNDING * abs(objective))
-    # What counts as a rounding error in the search may not do so next to a smaller sum.
-    bound = (solution.objective if solution.closed else solution.bound) + objective
-    return solution._replace(
-        counts=counts, objective=solution.objective + objective, bound=bound, dual_bound=dual_bound
-    )
-
-
 class Effort:
     """How much work a search may still do, in labels. With a time limit, only the time ends it.
 
@@ -194,7 +141,15 @@ class Effort:
 
     def __init__(self, limits: Limits, enough: float = GOOD_ENOUGH_WORK) -> None:
         self.left = _MOST_WORK if limits.deadline == math.inf else math.inf
+        self.used = 0.0
         self.enough = enough
+
+    @classmethod
+    def of(cls, work: float) -> Effort:
+        """This much work, even if there is a time limit."""
+        effort = cls(Limits())
+        effort.left = work
+        return effort
 
     def end_soon(self) -> None:
         """Continue only for the work that is allowed once the gap is good enough."""
@@ -203,6 +158,7 @@ class Effort:
 
     def spend(self, work: float) -> None:
         self.left -= work
+        self.used += work
 
     @property
     def spent(self) -> bool:
@@ -302,11 +258,17 @@ def nothing_found(limits: Limits) -> SearchGaveUp:
     return SearchGaveUp(f"memory_limit={limits.memory} bytes are too few to find any histogram within the constraints")
 
 
-def _dual(tables: Tables, size: int, budget: float, known: Ints | None, limits: Limits) -> Dual:
-    """The multipliers of the best dual bound, or of the best one found in time, and that bound."""
+def dual_of(tables: Tables, size: int, budget: float, known: Ints | None, limits: Limits) -> Dual:
+    """The dual bound of all values of the tables; `known` are feasible counts, if any are known."""
     values = dual.Values(tables.start[:-1], tables.start[1:], tables.values, tables.objective, tables.cost)
     entries = np.where(tables.objective < math.inf, np.arange(len(tables.objective)), len(tables.objective))
-    ascent = dual.beginning(np.minimum.reduceat(entries, tables.start[:-1]) if known is None else tables.at(known))
+    near = np.minimum.reduceat(entries, tables.start[:-1]) if known is None else tables.at(known)
+    return multipliers(values, near, size, budget, limits)
+
+
+def multipliers(values: dual.Values, near: Ints, size: int, budget: float, limits: Limits) -> Dual:
+    """The multipliers of the best dual bound, or of the best one found in time. Bins first look around `near`."""
+    ascent = dual.beginning(near)
     while not ascent.finished:
         ascent = dual.Ascent(*dual.maximise(values, size, budget, _DUAL_WORK, ascent))
         if limits.passed:
@@ -316,7 +278,7 @@ def _dual(tables: Tables, size: int, budget: float, known: Ints | None, limits: 
 
 def bounded(tables: Tables, size: int, budget: float, counts: Ints, limits: Limits) -> Solution:
     """The given counts with the dual bound, without a search."""
-    lam, mu, dual_bound = _dual(tables, size, budget, counts, limits)
+    lam, mu, dual_bound = dual_of(tables, size, budget, counts, limits)
     objective = float(tables.objective[tables.at(counts)].sum())
     return Solution(counts, objective, min(dual_bound, objective), dual_bound, lam, mu)
 
@@ -381,7 +343,8 @@ def _search(
     most = limits.memory // BYTES_PER_COLUMN
     completions = labels.no_completions(n)
     reserve = 0.5 * effort.left
-    completion_work, label_work = per_call(_COMPLETION_WORK), per_call(_LABEL_WORK)
+    completion_work = math.ceil(min(per_call(_COMPLETION_WORK), _SUMS_PER_LABEL * effort.left))
+    label_work = math.ceil(min(per_call(_LABEL_WORK), effort.left))
     while completions.layers:
         completions = labels.Completions(*labels.complete(layers, task.size, gap, most, completion_work, completions))
         if completions.layers:

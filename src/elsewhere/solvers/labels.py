@@ -287,11 +287,22 @@ def wider(table: NDArray[Number], columns: int) -> NDArray[Number]:
     return wide
 
 
-def no_completions(layers: int) -> Completions:
-    """The completion table before the first call: after the last layer, nothing is left to be placed."""
-    where = np.zeros((3, layers + 1), np.int64)
+@part
+def first_columns(layers: int) -> tuple[Ints, Floats, Ints]:
+    """The arrays of the completion table before the first call: after the last layer, nothing is left to be placed.
+
+    Small questions use few columns of the table, so the others are not filled with zeros.
+    """
+    where, table, taken = np.zeros((3, layers + 1), np.int64), np.empty((6, 256)), np.empty((2, 256), np.int64)
     where[WIDTH, layers] = 1
-    return Completions(where, np.zeros((6, 256)), np.zeros((2, 256), np.int64), layers, -1, 1)
+    for row in range(6):
+        table[row, 0] = 0.0
+    return where, table, taken
+
+
+def no_completions(layers: int) -> Completions:
+    """The completion table before the first call."""
+    return Completions(*first_columns(layers), layers, -1, 1)
 
 
 @kernel

@@ -10,7 +10,7 @@ The kernels that it calls are in other files, so its cache depends on those, too
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -36,15 +36,19 @@ from elsewhere.solvers.knapsack import (
 _MOST_VALUES = 1 << 16
 _DUAL_WORK = 4_000_000
 _COMPLETION_WORK = 2_000_000
-_LABEL_WORK = 200_000
+LABEL_WORK = 200_000
 _INTERPRETED_SHARE = 10
 # Rows of the results of a call: the sums of the terms, and the numbers of the certificate.
 QUALITY, PRIVACY, DUAL_BOUND, COST_MULTIPLIER, SIZE_MULTIPLIER = range(5)
+# NumPy adds up this many numbers without halving them.
+_UNHALVED = 128
 # From this many bins on, equal ones are grouped before counts are allocated, which is left to `exact.spread`.
 _MANY_BINS = 512
 #: Above this, not every count is a distinct float.
 LARGEST_SIZE = 1 << 53
 _EPSILON = float(np.finfo(np.float64).eps)
+
+Fields: TypeAlias = tuple[Any, ...]
 
 kernel = kernel_over(dual, knapsack, label_queue, labels, terms)
 
@@ -58,7 +62,7 @@ def attempt(problem: Problem, limits: Limits) -> Solution | None:
     asked = targeting(problem.goal, quality.distance, privacy.distance, budget, limits.memory)
     users = Bins(
         np.array((0, len(problem.original))), problem.original, privacy.reference, problem.lower, problem.upper,
-        np.array((quality.reference_size,)), np.array((privacy.reference_size,)), np.array((problem.size,)),
+        np.array((quality.reference_size, privacy.reference_size, quality.size)).reshape(3, 1),
     )  # fmt: skip
     counts, reached = answers(asked, users)
     loss, distance, bound, lam, mu = reached.ravel().tolist()
@@ -78,9 +82,8 @@ def targeting(goal: Goal, quality: Distance, privacy: Distance, budget: float, m
     """The question in the kernel's form."""
     sign = -1.0 if goal == "avoid" else 1.0
     return Targeting(
-        KINDS[quality.name], KINDS[privacy.name], sign, privacy.unbounded, budget, memory,
-        _DUAL_WORK, per_call(_COMPLETION_WORK, _INTERPRETED_SHARE), per_call(_LABEL_WORK, _INTERPRETED_SHARE),
-        terms.logarithms(),
+        terms.logarithms(), KINDS[quality.name], KINDS[privacy.name], sign, privacy.unbounded, budget, memory,
+        _DUAL_WORK, per_call(_COMPLETION_WORK, _INTERPRETED_SHARE), per_call(LABEL_WORK, _INTERPRETED_SHARE),
     )  # fmt: skip
 
 
@@ -89,19 +92,21 @@ def answers(asked: Targeting, users: Bins) -> tuple[Ints, Floats]:
 
     If the search of a user did not finish, its numbers are NaN and its counts mean nothing.
     """
-    counts, reached = np.zeros(len(users.original), np.int64), np.empty((5, len(users.size)))
+    counts, reached = np.zeros(len(users.original), np.int64), np.empty((5, users.sizes.shape[1]))
     reached.fill(math.nan)  # `np.full` takes three times as long
-    _answer(asked, users, counts, reached)
+    _answer(tuple(asked.logs), asked[1:], tuple(users), counts, reached)
     return counts, reached
 
 
 class Targeting(NamedTuple):
     """The question that all users share: kinds of the distances, 1 for resemble or -1 for avoid, bytes of memory.
 
-    `budget` limits the sum of the quality terms; `unbounded` says whether the privacy distance may be infinite. The
-    rest are the limits of the call. They are arguments, because changing a constant would compile the kernel again.
+    `logs` is a table for the terms; `budget` limits the sum of the quality terms; `unbounded` says whether the privacy
+    distance may be infinite. The rest are the limits of the call. They are arguments, because changing a constant would
+    compile the kernel again.
     """
 
+    logs: terms.Logarithms
     q_kind: int
     p_kind: int
     sign: float
@@ -111,13 +116,12 @@ class Targeting(NamedTuple):
     dual_work: int
     completion_work: int
     label_work: int
-    logs: terms.Logarithms
 
 
 class Bins(NamedTuple):
     """The bins of some users, those of user u at offset[u]..offset[u + 1], and the sizes of each user.
 
-    `target` is scaled already. The sizes are those of the history, of the target and of the release.
+    `target` is scaled already. The rows of `sizes` are those of the history, of the target and of the release.
     """
 
     offset: Ints
@@ -125,9 +129,7 @@ class Bins(NamedTuple):
     target: Floats
     lower: Ints
     upper: Ints
-    history_size: Floats
-    target_size: Floats
-    size: Ints
+    sizes: Floats
 
 
 @part
@@ -139,41 +141,50 @@ def noise(objective: float) -> float:
 @part
 def numpy_sum(x: Floats) -> float:
     """The sum, equal to NumPy's to the last bit: more than 128 numbers are halved, others are added in eights."""
+    if len(x) <= _UNHALVED:
+        return _unhalved_sum(x, 0, len(x))
     end = np.empty(64, np.int64)
     end[0] = len(x)
     halves = np.empty(64)
     is_second = np.zeros(64, np.bool_)
-    eight = np.empty(8)
     depth = i = 0
     while True:
-        while end[depth] - i > 128:
+        while end[depth] - i > _UNHALVED:
             half = (end[depth] - i) // 2
             end[depth + 1] = i + half - half % 8
             depth += 1
             is_second[depth] = False
-        last = end[depth]
-        sum_ = -0.0
-        if last - i >= 8:
-            for k in range(8):
-                eight[k] = x[i + k]
-            i += 8
-            while i + 8 <= last:
-                for k in range(8):
-                    eight[k] += x[i + k]
-                i += 8
-            sum_ = (eight[0] + eight[1]) + (eight[2] + eight[3])
-            sum_ += (eight[4] + eight[5]) + (eight[6] + eight[7])
-        while i < last:
-            sum_ += x[i]
-            i += 1
+        sum_ = _unhalved_sum(x, i, end[depth])
+        i = end[depth]
         while depth > 0 and is_second[depth]:
             sum_ = halves[depth] + sum_
             depth -= 1
         if depth == 0:
-            return float(sum_)
+            return sum_
         halves[depth] = sum_
         is_second[depth] = True
         end[depth] = end[depth - 1]
+
+
+@part
+def _unhalved_sum(x: Floats, i: int, last: int) -> float:
+    """The sum of x[i:last] as NumPy adds up to 128 numbers."""
+    sum_ = -0.0
+    if last - i >= 8:
+        eight = np.empty(8)
+        for k in range(8):
+            eight[k] = x[i + k]
+        i += 8
+        while i + 8 <= last:
+            for k in range(8):
+                eight[k] += x[i + k]
+            i += 8
+        sum_ = (eight[0] + eight[1]) + (eight[2] + eight[3])
+        sum_ += (eight[4] + eight[5]) + (eight[6] + eight[7])
+    while i < last:
+        sum_ += x[i]
+        i += 1
+    return float(sum_)
 
 
 @part
@@ -295,7 +306,7 @@ def _span(start: Ints, reduced: Floats, g: Floats, lam: float, budget: float) ->
 def _search(
     asked: Targeting, budget: float, start: Ints, low: Ints, f: Floats, g: Floats, size: int, known: Ints
 ) -> tuple[bool, Ints, float, float, float, float]:
-    """`knapsack.solve` without a clock and with little memory.
+    """`branches.solve` without a clock, with little memory, and only as far as `knapsack.improve` alone finishes.
 
     Returns whether the search finished; the counts and their objective; the dual bound, lam and mu.
     """
@@ -325,9 +336,8 @@ def _search(
             left -= x
         layers = labels.Layers(layer_start, layer_value, layer_terms, passed)
         width = max(1, min(width, GOOD_ENOUGH_WORK // len(layer_value)))
-        where = np.zeros((3, free + 1), np.int64)
-        where[labels.WIDTH, free] = 1
-        begun = labels.Completions(where, np.zeros((6, 256)), np.zeros((2, 256), np.int64), free, -1, 1)
+        where, table, entries = labels.first_columns(free)
+        begun = labels.Completions(where, table, entries, free, -1, 1)
         where, table, entries, rest, entry, end = labels.complete(
             layers, left, gap, asked.memory // BYTES_PER_COLUMN, asked.completion_work, begun
         )
@@ -338,8 +348,8 @@ def _search(
             best = np.zeros(6)
             best[labels.FOUND], best[labels.LAYER], best[labels.GIVEN_UP] = found, -1.0, math.inf
             task = labels.Task(lam, mu, dual_bound, left, budget, hope, noise(found))
-            layer_at, steps, label = np.zeros(free + 1, np.int64), np.zeros((3, 1024), np.int32), np.zeros((3, 1))
-            steps[labels.NODE, 0] = -1
+            layer_at, steps, label = np.zeros(free + 1, np.int64), np.empty((3, 1024), np.int32), np.zeros((3, 1))
+            steps[labels.PARENT, 0], steps[labels.VIA, 0], steps[labels.NODE, 0] = 0, 0, -1
             label[label_queue.COST_SO_FAR, 0], label[label_queue.OBJECTIVE_SO_FAR, 0] = cost, objective
             first = labels.Labels(0, label, np.arange(2), 0, steps, label, np.zeros(1, np.int64), 0, 0)
             completions = labels.Completions(where, table, entries, rest, entry, end)
@@ -433,17 +443,24 @@ def _parted(number: Ints) -> tuple[Ints, Ints]:
 
 
 @kernel
-def _answer(asked: Targeting, users: Bins, counts: Ints, reached: Floats) -> None:
+def _answer(logs: Fields, asked: Fields, users: Fields, counts: Ints, reached: Floats) -> None:
+    """`_answer_all`, with plain tuples of the fields: Numba takes 2 µs longer to accept named ones from Python."""
+    _answer_all(Targeting(terms.Logarithms(*logs), *asked), Bins(*users), counts, reached)
+
+
+@part
+def _answer_all(asked: Targeting, users: Bins, counts: Ints, reached: Floats) -> None:
     """Put the optimal counts of each user into `counts` and their figures into `reached`, if optimality is proven."""
     offset, all_original, all_target = items(users.offset), users.original, users.target
     all_lower, all_upper = users.lower, users.upper
-    history_size, target_size, sizes = items(users.history_size), items(users.target_size), items(users.size)
+    sizes = items(users.sizes)
     budget = asked.budget
-    for u in range(len(sizes)):
-        first, last, size = offset[u], offset[u + 1], sizes[u]
-        q_size, p_size, x_size = history_size[u], target_size[u], float(size)
+    for u in range(len(offset) - 1):
+        first, last = offset[u], offset[u + 1]
+        q_size, p_size, x_size = sizes[0, u], sizes[1, u], sizes[2, u]
         if max(q_size, x_size) >= LARGEST_SIZE:
             continue
+        size = int(x_size)
         original, target, lower, upper = (
             all_original[first:last],
             all_target[first:last],

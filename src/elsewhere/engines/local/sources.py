@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,6 +12,9 @@ from elsewhere.engines.request import TableLike
 from elsewhere.model.errors import InputError
 from elsewhere.text import one_line, quote
 
+#: Files with more bytes than this have more than a few rows, because hardly any row is longer than a kilobyte.
+_LARGE = 1 << 21
+
 
 class File(NamedTuple):
     """A file of a table, and the marks that change with it."""
@@ -19,6 +22,11 @@ class File(NamedTuple):
     path: str
     size: int
     modified: int
+
+
+def are_large(files: Sequence[File]) -> bool:
+    """Whether files have so many bytes that they have more than a few rows."""
+    return sum(file.size for file in files) > _LARGE
 
 
 @dataclass(frozen=True)
@@ -62,12 +70,17 @@ class Source:
         return f"{name} AS t({', '.join(f'c{at}' for at in range(len(self.schema)))})"
 
 
-def open_source(given: TableLike, argument: str, *, released: bool = False) -> Source:
-    """The table that an argument of a batch names. The output of a batch is accepted only with `released`."""
+def open_source(
+    given: TableLike, argument: str, *, released: bool = False, when_large: Callable[[], None] | None = None
+) -> Source:
+    """The table that an argument of a batch names. The output of a batch is accepted only with `released`.
+
+    `when_large` is called before large files are read.
+    """
     if isinstance(given, str | os.PathLike):
         from elsewhere.engines.local.table_files import open_files
 
-        return open_files(given, argument, released)
+        return open_files(given, argument, released, when_large)
     try:
         table = _as_arrow(given)
     except Exception as error:  # any library's error is possible

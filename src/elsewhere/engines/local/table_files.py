@@ -7,7 +7,7 @@ import csv
 import io
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from glob import escape, glob
@@ -26,7 +26,7 @@ from elsewhere.engines.listing import (
     unfinished,
 )
 from elsewhere.engines.local.quotes import check_quotes
-from elsewhere.engines.local.sources import File, Source, is_number, is_text, plain_type
+from elsewhere.engines.local.sources import File, Source, are_large, is_number, is_text, plain_type
 from elsewhere.engines.stores import Location, locate, store_errors
 from elsewhere.histories.columns import SAMPLE, numeric_columns
 from elsewhere.histories.delimited import guess_delimiter
@@ -79,13 +79,23 @@ class Found:
         return path if self.place.is_local else f"{self.place.shown.partition('://')[0]}://{path}"
 
 
-def open_files(given: str | os.PathLike[str], argument: str, released: bool = False) -> Source:
-    """The table at a path or an address: a file, a folder or a pattern. `released` says whether a batch wrote it."""
+def open_files(
+    given: str | os.PathLike[str],
+    argument: str,
+    released: bool = False,
+    when_large: Callable[[], None] | None = None,
+) -> Source:
+    """The table at a path or an address: a file, a folder or a pattern. `released` says whether a batch wrote it.
+
+    `when_large` is called before files are read that certainly have many rows.
+    """
     place = locate(given, argument)
     with store_errors(place.shown):
         found = _find(place)
         if released:
             _check_finished(place)
+    if when_large is not None and are_large(found.files):
+        when_large()
     return _parquet(found, released) if one_kind(place.shown, found.names) == "parquet" else _text(found)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from importlib import import_module
@@ -55,18 +55,39 @@ class Workers(Protocol):
     def submit(self, rows: Table) -> Future[Batch]: ...
 
 
+class Loading:
+    """Loads everything for answering in another thread, while this one reads and groups rows.
+
+    One thing is loaded after the other, so that stopping never has to wait for all of it.
+    """
+
+    def __init__(self, plan: Plan, thread: Executor | None) -> None:
+        self._plan, self._thread = plan, thread
+
+    def import_modules(self) -> None:
+        """Begin to import large modules while files are read; DuckDB first, because it is needed next."""
+        if self._thread is not None:
+            for module in ("duckdb", "numba"):
+                self._thread.submit(import_module, module)
+
+    def begin(self) -> Future[Any] | None:
+        """Begin to load everything. The result is done when all is loaded; it is None if hardly anything is needed."""
+        if self._thread is None:
+            return None
+        self._thread.submit(import_module, "numba")
+        loaded = self._thread.submit(preload, self._plan)
+        self._thread.submit(self._plan.policy.guesses)  # the summary needs what this reads
+        return loaded
+
+
 @contextmanager
-def preloading(plan: Plan, number: int, few: bool) -> Iterator[Future[Any] | None]:
-    """Load everything for answering while rows are read; None if this process hardly needs it."""
-    if few or not (number == 1 or hides_at_once(plan.policy) or on_arrays(plan.policy)):
-        yield None
+def loading(plan: Plan, number: int) -> Iterator[Loading]:
+    """Where this process loads what it needs, given the number of workers."""
+    if not (number == 1 or hides_at_once(plan.policy) or on_arrays(plan.policy)):
+        yield Loading(plan, None)
         return
-    # One after the other, so that stopping never has to wait for all of it.
     with _ending(ThreadPoolExecutor(1)) as thread:
-        thread.submit(import_module, "numba")
-        loaded = thread.submit(preload, plan)
-        thread.submit(plan.policy.guesses)  # the summary needs what this reads
-        yield loaded
+        yield Loading(plan, thread)
 
 
 def workers(
