@@ -248,7 +248,7 @@ _SEARCH = """
 import sys, time, elsewhere as ew
 from elsewhere.engines.local import grouping
 grouping.FEW_ROWS = 0
-ew.batch(ew.Policy("resemble", target="tourist", max_quality_loss=0.1, time_limit=60), *sys.argv[1:], threads=2,
+ew.batch(ew.Policy("resemble", target="tourist", max_quality_loss=0.1, time_limit=3600), *sys.argv[1:], threads=2,
          progress=lambda _: (print("begun", flush=True), time.sleep(3600)))
 """
 

@@ -24,10 +24,10 @@ from tests.support.processes import kill, left_of_session, of_session, on_linux,
 pa: Any = import_module("pyarrow")
 
 #: With a limit on time users are answered one by one.
-POLICY = ew.Policy("resemble", target="tourist", max_quality_loss=0.1, time_limit=60)
+POLICY = ew.Policy("resemble", target="tourist", max_quality_loss=0.1, time_limit=3600)
 _CALL = """
 import elsewhere as ew
-policy = ew.Policy("resemble", target="tourist", max_quality_loss=0.1, time_limit=60)
+policy = ew.Policy("resemble", target="tourist", max_quality_loss=0.1, time_limit=3600)
 ew.batch(policy, {source!r}, {output!r}, threads=2)
 """
 _DAEMONIC = """
