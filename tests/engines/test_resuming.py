@@ -244,7 +244,7 @@ def test_nothing_raw_is_left_after_a_kill_of_all(tmp_path: Path) -> None:
     names = "CASE WHEN i % 50 = 0 THEN 'clinic' ELSE 'place' || (i % 997) END"
     query = f"SELECT 'somebody ' || (i % 900000) AS \"user\", {names} AS location FROM range(6000000) t(i)"
     duckdb.execute(f"COPY ({query}) TO '{tmp_path}/in.parquet' (FORMAT parquet)")
-    command = [sys.executable, "-c", _SPILL, tmp_path / "in.parquet", tmp_path / "out"]
+    command = [sys.executable, "-c", _SPILL, str(tmp_path / "in.parquet"), str(tmp_path / "out")]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None
