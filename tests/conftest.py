@@ -1,13 +1,15 @@
 """The order of the tests and hypothesis' settings.
 
-Files that take long for few tests come first, so that no worker is left with them. Examples have no deadline: the first
-one that calls a kernel may have to wait for its compilation.
+Files that take long for few tests come first, so that no worker is left with them. Examples have no deadline, and
+drawing them may take any time: the first one that calls a kernel may have to wait for its compilation, and on a busy
+machine every one may have to wait for others.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import hypothesis
 import pytest
@@ -21,8 +23,9 @@ _FIRST = (
 )  # fmt: skip
 
 # The same examples in every run; `make fuzz` looks for new ones.
-hypothesis.settings.register_profile("elsewhere", deadline=None, derandomize=True)
-hypothesis.settings.register_profile("fuzz", deadline=None, derandomize=False, print_blob=True)
+_PATIENT: dict[str, Any] = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+hypothesis.settings.register_profile("elsewhere", **_PATIENT, derandomize=True)
+hypothesis.settings.register_profile("fuzz", **_PATIENT, derandomize=False, print_blob=True)
 hypothesis.settings.load_profile("elsewhere")
 
 compile_at_once()  # many questions will come

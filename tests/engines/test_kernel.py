@@ -194,7 +194,13 @@ _VISITS = st.lists(st.tuples(st.sampled_from(["café", "clinic", "gym"]), st.int
     [
         {"goal": "hide", "max_quality_loss": 0.2},
         {"goal": "avoid", "target": "tourist", "max_quality_loss": 0.3, "method": "heuristic", "allow_mismatch": True},
-        {"goal": "resemble", "target": "tourist", "max_quality_loss": 0.3, "time_limit": 60.0, "allow_mismatch": True},
+        {
+            "goal": "resemble",
+            "target": "tourist",
+            "max_quality_loss": 0.3,
+            "time_limit": 3600.0,
+            "allow_mismatch": True,
+        },
     ],
 )
 @settings(max_examples=15)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -17,6 +18,7 @@ from elsewhere import profiles
 from elsewhere.engines.local import pipeline
 from elsewhere.engines.local.folder import Output
 from tests.support.batches import expected, people, released, write
+from tests.support.processes import kill
 
 HIDE = ew.Policy("hide", sensitive=("clinic",))
 
@@ -204,7 +206,7 @@ def test_a_lock_is_given_back(tmp_path: Path) -> None:
 _HOLD = """
 import sys, time, elsewhere as ew
 ew.batch(ew.Policy("hide", sensitive=("clinic",)), sys.argv[1], sys.argv[2], report=sys.argv[3],
-         progress=lambda _: (print("begun", flush=True), time.sleep(60)))
+         progress=lambda _: (print("begun", flush=True), time.sleep(3600)))
 """
 
 
@@ -213,16 +215,22 @@ def test_one_output_for_one_run(tmp_path: Path) -> None:
     write(tmp_path / "in.parquet", people(20))
     given = [str(tmp_path / name) for name in ("in.parquet", "out", "report")]
     with subprocess.Popen([sys.executable, "-c", _HOLD, *given], stdout=subprocess.PIPE) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == b"begun\n"
-        for output, report, busy in (("out", "elsewhere", "out"), ("other", "report", "report")):
-            with pytest.raises(ew.InputError, match=f"another batch is running in '.*{busy}'|holds files of something"):
-                ew.batch(HIDE, tmp_path / "in.parquet", tmp_path / output, report=tmp_path / report)
-        other.kill()
+        try:
+            assert other.stdout is not None
+            assert other.stdout.readline() == b"begun\n"
+            for output, report, busy in (("out", "elsewhere", "out"), ("other", "report", "report")):
+                running = f"another batch is running in '.*{busy}'|holds files of something"
+                with pytest.raises(ew.InputError, match=running):
+                    ew.batch(HIDE, tmp_path / "in.parquet", tmp_path / output, report=tmp_path / report)
+        finally:
+            other.kill()
 
 
+#: Stands still when DuckDB gives the first rows, while most of them wait on the disk.
 _SPILL = """
-import sys, elsewhere as ew
+import sys, time, elsewhere as ew
+from elsewhere.engines.local import ordering
+ordering._sorted = lambda *_: (print("begun", flush=True), time.sleep(3600))
 ew.batch(ew.Policy("hide", sensitive=("clinic",)), sys.argv[1], sys.argv[2], memory=120 << 20, threads=2)
 """
 
@@ -236,28 +244,39 @@ def test_nothing_raw_is_left_after_a_kill_of_all(tmp_path: Path) -> None:
     names = "CASE WHEN i % 50 = 0 THEN 'clinic' ELSE 'place' || (i % 997) END"
     query = f"SELECT 'somebody ' || (i % 900000) AS \"user\", {names} AS location FROM range(6000000) t(i)"
     duckdb.execute(f"COPY ({query}) TO '{tmp_path}/in.parquet' (FORMAT parquet)")
-    process = subprocess.Popen([sys.executable, "-c", _SPILL, tmp_path / "in.parquet", tmp_path / "out"])
-    end, spilled = time.monotonic() + 60, False
-    while time.monotonic() < end and process.poll() is None and not spilled:
-        descriptors = Path(f"/proc/{process.pid}/fd")
+    command = [sys.executable, "-c", _SPILL, str(tmp_path / "in.parquet"), str(tmp_path / "out")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         try:
-            spilled = any("deleted" in str(link.readlink()) and "spill" in str(link.readlink())
-                          for link in descriptors.iterdir())  # fmt: skip
-        except OSError:
-            continue
-        time.sleep(0.01)
-    assert spilled, "it did not spill"
-    time.sleep(0.2)
-    sweepers = [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/cmdline") if _sweeps(path, tmp_path)]
-    for each in (*sweepers, process.pid):
-        subprocess.run(["kill", "-9", str(each)], check=True)
-    process.wait()
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"begun\n"
+            (spill,) = tmp_path.glob(".out-spill-*")
+            _stop_without_names(process.pid, spill)
+            links = [str(link.readlink()) for link in Path(f"/proc/{process.pid}/fd").iterdir()]
+            assert any(link.startswith(str(spill)) and link.endswith(".tmp (deleted)") for link in links), links
+            sweepers = [int(at.parent.name) for at in Path("/proc").glob("[0-9]*/cmdline") if _sweeps(at, tmp_path)]
+            assert sweepers
+            kill(sweepers, signal.SIGKILL)
+        finally:
+            process.kill()
     left = [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "in.parquet"]
     for path in left:
         assert b"somebody" not in path.read_bytes() or path.name.startswith(("part-", "outcomes-"))
-    (spill,) = tmp_path.glob(".out-spill-*")
+    assert spill.exists()
     assert ew.batch(HIDE, tmp_path / "in.parquet", tmp_path / "out")["users"] == 900000
     assert not spill.exists()
+
+
+def _stop_without_names(process: int, spill: Path) -> None:
+    """Stop the process at a moment when no file with rows has a name: it takes them away soon, but not at once."""
+    end = time.monotonic() + 300
+    while True:
+        os.kill(process, signal.SIGSTOP)
+        os.waitpid(process, os.WUNTRACED)  # until all of its threads have stopped
+        if not any(file.stat().st_size for file in spill.iterdir()):
+            return
+        os.kill(process, signal.SIGCONT)
+        assert time.monotonic() < end, "files with rows keep their names"
+        time.sleep(0.05)
 
 
 def _sweeps(path: Path, folder: Path) -> bool:

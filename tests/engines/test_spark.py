@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
@@ -20,7 +19,7 @@ import pytest
 
 import elsewhere as ew
 from tests.support.batches import expected, people, released, rows, write
-from tests.support.cluster import PARTITIONS, Cluster, executors, free_port, kill, wait_for
+from tests.support.cluster import PARTITIONS, Cluster, executors, kill, silent_port, wait_for
 from tests.support.java import java_version
 
 pa: Any = import_module("pyarrow")
@@ -126,7 +125,8 @@ def test_all_is_as_on_one_machine(cluster: Cluster, data: Path, monkeypatch: pyt
         session.stop()
 
 
-# What runs on the executors leaves a mark and takes its time: the kernel first, then the writing of another batch.
+# What runs on the executors leaves a mark and waits until it may go on: the kernel first, then the writing of another
+# batch, of which two parts are not held up.
 _SLOW = """
 import sys, time, uuid
 from pathlib import Path
@@ -137,16 +137,17 @@ from pyspark.sql import SparkSession
 folder, master = Path(sys.argv[1]), sys.argv[2]
 sanitize_checked, releases = frames.sanitize_checked, batch.releases
 
-def mark(name):
+def mark(name, free=0):
     (folder / name / str(uuid.uuid4())).touch()
-    time.sleep(1.0)
+    while len(list((folder / name).iterdir())) > free and not (folder / f"{name} may go on").exists():
+        time.sleep(0.05)
 
 def slow_kernel(plan, batches, **options):
     mark("sanitizing")
     yield from sanitize_checked(plan, batches, **options)
 
 def slow_rows(batches):
-    mark("writing")
+    mark("writing", 2)
     yield from batches
 
 session = SparkSession.builder.master(master).config("spark.log.level", "OFF").getOrCreate()
@@ -169,12 +170,13 @@ def test_processes_are_killed(cluster: Cluster, data: Path) -> None:
     pq.write_table(pa.table(bad), data / "in" / "2.parquet")
     driver = cluster.drive(_SLOW, data, cluster.url)
     first, second = cluster.workers
-    wait_for(lambda: executors(first) and executors(second) and marks(data / "sanitizing"))
-    os.kill(executors(first)[0], signal.SIGKILL)
+    wait_for(lambda: marks(data / "sanitizing") >= 2)  # each of the two executors is at one of the four parts
     before = marks(data / "sanitizing")
+    os.kill(executors(first)[0], signal.SIGKILL)
     wait_for(lambda: marks(data / "sanitizing") > before)
     kill(second)
     assert not (data / "out" / "_SUCCESS").exists()
+    (data / "sanitizing may go on").touch()
     wait_for(lambda: (data / "done").exists() or driver.poll() is not None)
     assert marks(data / "sanitizing") > PARTITIONS  # something had to be done again
     assert in_order(data / "out") == expected(ew.Policy.load(data / "policy.toml"), people(300))
@@ -185,7 +187,8 @@ def test_processes_are_killed(cluster: Cluster, data: Path) -> None:
 
     wait_for(lambda: marks(data / "writing") > 2)
     kill(driver)
-    time.sleep(2.0)  # for those who would go on without it
+    (data / "writing may go on").touch()
+    wait_for(lambda: not executors(first))  # who might go on without it
     assert [path.name for path in (data / "other").iterdir()] == ["_temporary"]
     written = list((data / "other").rglob("*.parquet"))
     assert written
@@ -221,7 +224,7 @@ def test_spark_connect(cluster: Cluster, data: Path) -> None:
     env["PYTHONPATH"] = cluster.settings["PYTHONPATH"]
 
     def run(*command: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([sys.executable, *command], env=env, capture_output=True, text=True, timeout=300)
+        return subprocess.run([sys.executable, *command], env=env, capture_output=True, text=True, timeout=900)
 
     write(data / "in.parquet", people(20))
     visits = ",".join(("user", "location", "count")) + "\n" + "".join(f"{u},{p},{n}\n" for u, p, n in rows(people(20)))
@@ -240,8 +243,9 @@ def test_spark_connect(cluster: Cluster, data: Path) -> None:
         found.setdefault(user, {})[location] = count
     assert found == in_order(data / "frame") == wanted
 
-    nobody = f"sc://127.0.0.1:{free_port()}"
-    done = run(*command, str(data / "in.csv"), "-o", str(data / "none"), "--engine", "spark", "--master", nobody)
+    with silent_port() as port:
+        nobody = f"sc://127.0.0.1:{port}"
+        done = run(*command, str(data / "in.csv"), "-o", str(data / "none"), "--engine", "spark", "--master", nobody)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert f"no Spark Connect server answers at --master '{nobody}'" in done.stderr
     without = "import sys; sys.modules['grpc'] = None; import elsewhere.cli as cli; cli.main(sys.argv[1:])"

@@ -499,7 +499,7 @@ def test_the_page_about_spark(tmp_path: Path) -> None:
     assert len(blocks) == 6
     start = "from elsewhere.engines.spark.session import builder; builder('local[2]').getOrCreate()\n"
     done = subprocess.run(
-        [sys.executable, "-c", start + "".join(blocks)], cwd=tmp_path, capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", start + "".join(blocks)], cwd=tmp_path, capture_output=True, text=True, timeout=900
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert "2 of 2 users have a release" in done.stdout

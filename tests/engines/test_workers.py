@@ -24,10 +24,10 @@ from tests.support.processes import kill, left_of_session, of_session, on_linux,
 pa: Any = import_module("pyarrow")
 
 #: With a limit on time users are answered one by one.
-POLICY = ew.Policy("resemble", target="tourist", max_quality_loss=0.1, time_limit=60)
+POLICY = ew.Policy("resemble", target="tourist", max_quality_loss=0.1, time_limit=3600)
 _CALL = """
 import elsewhere as ew
-policy = ew.Policy("resemble", target="tourist", max_quality_loss=0.1, time_limit=60)
+policy = ew.Policy("resemble", target="tourist", max_quality_loss=0.1, time_limit=3600)
 ew.batch(policy, {source!r}, {output!r}, threads=2)
 """
 _DAEMONIC = """
@@ -132,10 +132,14 @@ def test_an_error_that_cannot_be_pickled_is_told() -> None:
     assert "Odd: soso" in str(told)
 
 
+#: There is no end to the rows, so that it is at work whenever it is interrupted.
 _COMMAND = """
+from itertools import cycle
 from elsewhere.cli import main
-from elsewhere.engines.local import grouping, pipeline
+from elsewhere.engines.local import pipeline
+chunks = pipeline._chunks
 pipeline._SEARCHED_ROWS = 50
+pipeline._chunks = lambda *given: cycle(chunks(*given))
 main()
 """
 
@@ -154,11 +158,14 @@ def test_ctrl_c_ends_a_search(tmp_path: Path, threads: int) -> None:
         start_new_session=True,
         text=True,
     )
-    while process.poll() is None and not list(tmp_path.glob("out/part-*")):
-        time.sleep(0.01)
-    assert len(of_session(process.pid)) == (1 if threads == 1 else 1 + threads)
-    os.killpg(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    try:
+        while process.poll() is None and not list(tmp_path.glob("out/part-*")):
+            time.sleep(0.01)
+        assert len(of_session(process.pid)) == (1 if threads == 1 else 1 + threads)
+        os.killpg(process.pid, signal.SIGINT)
+        _, said = process.communicate(timeout=300)
+    finally:
+        process.kill()
     assert process.returncode == 130
     assert said.startswith("elsewhere: interrupted; ")
     assert said.count("\n") == 1

@@ -135,7 +135,7 @@ def broken(draw: st.DrawFn) -> tuple[str, bytes]:
     return name, bytes(content)
 
 
-@settings(max_examples=800, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=800, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(sample=broken(), format=st.sampled_from(FORMATS), locations=st.sampled_from([None, None, "name", "id"]))
 def test_broken_and_mislabelled_files(sample: tuple[str, bytes], format: str | None, locations: Any) -> None:  # noqa: A002
     path = file(sample[1])
@@ -168,7 +168,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(content=JSON, format=st.sampled_from([None, *FORMATS[2:5], *FORMATS[10:]]))
 def test_json_of_any_shape(content: Any, format: str | None) -> None:  # noqa: A002
     assert_read_or_refused(file(json.dumps(content).encode()), format=format)

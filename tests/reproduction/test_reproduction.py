@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -323,19 +324,32 @@ def test_a_run_goes_on_and_the_seed_decides(tmp_path: Path) -> None:
     assert f"{QUICK_ONE}: running again, because of a change: seed" in said
 
 
+#: Stands still when the first experiment has ended; the others go on.
+_HELD = """
+import time
+from elsewhere.cli import main
+from elsewhere.reproduction import running
+running._Workers._ended = lambda *_: time.sleep(3600)
+main()
+"""
+
+
 @pytest.mark.skipif(os.name != "posix", reason="kills a process")
 def test_a_killed_run_keeps_what_was_done(tmp_path: Path) -> None:
     data, report = tiny(tmp_path / "data"), tmp_path / "report"
-    command = [sys.executable, "-m", "elsewhere", "reproduce", "--data", str(data), "-o", str(report), "--quick",
+    command = [sys.executable, "-c", _HELD, "reproduce", "--data", str(data), "-o", str(report), "--quick",
                "--only", QUICK_ONE, "--only", "target-runtime-threshold"]  # fmt: skip
     process = subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)
     done = report / "done" / f"{QUICK_ONE}.json"
     limit = time.monotonic() + 600
-    while not done.exists() and process.poll() is None:
-        assert time.monotonic() < limit, "the process hangs"
-        time.sleep(0.01)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+    try:
+        while not done.exists() and process.poll() is None:
+            assert time.monotonic() < limit, "the process hangs"
+            time.sleep(0.01)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
     assert done.exists()
     assert not (report / "report.html").exists()
     said: list[str] = []

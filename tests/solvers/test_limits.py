@@ -10,6 +10,8 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from benchmarks.data import skewed, uniform
@@ -18,6 +20,7 @@ from benchmarks.limits import cases
 import elsewhere as ew
 from elsewhere.kernels.cancellation import cancellable
 from elsewhere.solvers import bounds, choices, heuristic, knapsack
+from tests.support.instances import bumpy
 
 HARD = (
     "resemble, n = 200, N = 1,000,000",
@@ -33,9 +36,10 @@ import sys
 from benchmarks.limits import cases
 question = cases()[sys.argv[1]]
 question(time_limit=0.0)
-print("begins", flush=True)
 try:
-    question()
+    print("begins", flush=True)
+    while True:
+        question()
 except KeyboardInterrupt:
     print("interrupted")
 """
@@ -50,7 +54,7 @@ def test_ctrl_c_ends_a_search(name: str) -> None:
         assert process.stdout.readline() == "begins\n"
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=300)
     assert (out, process.returncode) == ("interrupted\n", 0)
 
 
@@ -87,6 +91,18 @@ def test_tables_beyond_the_time_limit_narrow_the_search(goal: str, monkeypatch: 
     assert result.certificate is not None
     check = ew.verify(history, result, target=uniform(history), max_quality_loss=0.05)
     assert check.ok, check.problems
+
+
+def test_what_needs_no_certificate_is_optimal_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No distance is below 0, however little time there was for tables."""
+    monkeypatch.setattr(choices, "_LEAST_SECONDS", 0.0)
+    history, target = {"a": 4, "c": 4}, {"a": 1.0, "c": 1.0}
+    asked: dict[str, Any] = {"max_quality_loss": 1.0, "quality": bumpy}
+    result = ew.resemble(history, target, **asked, time_limit=0.0)
+    assert (result.status, result.privacy_distance, result.certificate) == ("optimal", 0.0, None)
+    assert ew.verify(history, result, target=target, **asked).ok
+    moved = replace(result, histogram=ew.Histogram({"a": 5, "c": 3}))
+    assert not ew.verify(history, moved, target=target, **asked).ok
 
 
 @pytest.mark.parametrize("goal", ["resemble", "avoid"])

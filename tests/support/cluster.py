@@ -9,8 +9,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -21,13 +21,14 @@ PARTITIONS = 4
 BRIEF = ("setpriv", "--pdeathsig", "KILL")
 # Processes that live for seconds start sooner if Java does not try hard.
 JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
-# A cluster this small need not wait for those who are dead, and compile nothing.
+# A cluster this small need not wait for those who are dead, and compile nothing. Those who are slow may be so.
 SETTINGS = f"""
 spark.driver.extraJavaOptions {JAVA}
 spark.executor.extraJavaOptions {JAVA}
 spark.driver.host 127.0.0.1
 spark.driver.bindAddress 127.0.0.1
 spark.executor.memory 512m
+spark.python.authenticate.socketTimeout 300s
 spark.shuffle.io.maxRetries 0
 spark.sql.codegen.factoryMode NO_CODEGEN
 spark.sql.codegen.wholeStage false
@@ -79,12 +80,11 @@ class Cluster:
 
     def connect_server(self) -> str:
         """The address of a Spark Connect server, whose executors are the cluster's."""
-        port = free_port()
         command = [f"{self.settings['SPARK_HOME']}/bin/spark-submit", "--master", self.url,
                    "--class", "org.apache.spark.sql.connect.service.SparkConnectServer",
-                   "--conf", f"spark.connect.grpc.binding.port={port}", "spark-internal"]  # fmt: skip
+                   "--conf", "spark.connect.grpc.binding.port=0", "spark-internal"]  # fmt: skip
         self._spawn(command)
-        wait_for(lambda: answers(port))
+        port = wait_for(lambda: re.search(r"Spark Connect server started at: \S*:(\d+)\s", self._log()))[1]
         return f"sc://127.0.0.1:{port}"
 
     def stop(self) -> None:
@@ -107,7 +107,7 @@ class Cluster:
         return (self.folder / "log").read_text("utf-8", errors="replace")
 
 
-def wait_for(condition: Callable[[], Any], seconds: float = 180.0) -> Any:
+def wait_for(condition: Callable[[], Any], seconds: float = 600.0) -> Any:
     end = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < end, "this takes too long"
@@ -133,13 +133,9 @@ def executors(worker: subprocess.Popen[bytes]) -> list[int]:
     return found
 
 
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
-
-
-def answers(port: int) -> bool:
-    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1.0):
-        return True
-    return False
+@contextmanager
+def silent_port() -> Iterator[int]:
+    """A port that nobody else can have, and at which nobody answers."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield int(taken.getsockname()[1])

@@ -29,7 +29,7 @@ def workers_of(number: int) -> list[int]:
 
 def left_of_session(number: int) -> list[int]:
     """Those that are still at work when they have had some time to end."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + 300
     while of_session(number) and time.monotonic() < end:
         time.sleep(0.1)
     return of_session(number)
@@ -48,4 +48,5 @@ def _processes() -> list[tuple[int, int, int]]:
 
 def kill(numbers: list[int], signal: int) -> None:
     for number in numbers:
-        os.kill(number, signal)
+        with suppress(ProcessLookupError):  # it has ended meanwhile
+            os.kill(number, signal)

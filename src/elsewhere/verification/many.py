@@ -408,9 +408,9 @@ def _check_certificates(
     """Check the bound that the multipliers prove, and claims beyond it; an infinite distance needs no bound."""
     finite, without = np.isfinite(claims.privacy_distance), ~claims.certified
     bound, root = claims.bound, measures.privacy.distance.root
-    problems.add(finite & without & claims.optimal, "it claims to be optimal but has no certificate")
     if without.any():
         beyond = measures.sign * (bound - _trivial_bound(bins, measures)) > _tolerance(bound)
+        problems.add(finite & without & beyond & claims.optimal, "it claims to be optimal but has no certificate")
         problems.add(finite & without & beyond, "the bound is not proven")
     cost, price, certified = claims.cost, claims.price, claims.certified_bound
     sound = np.isfinite(cost) & np.isfinite(price) & (cost >= 0.0)

@@ -316,10 +316,11 @@ def _check_claims(question: Question, counts: Ints, claims: Sanitized, check: Ch
                 _check_tree_certificate(problem, claims, claims.certificate, objective, sign, most, check)
             else:
                 _check_certificate(problem, counts, claims, claims.certificate, sign, most, check)
-    elif claims.status == "optimal":
-        check.problems.append("the result claims to be optimal but has no certificate")
     elif sign * (claims.bound - _trivial_bound(problem)) > _tolerance(claims.bound):
-        check.problems.append(f"the bound {claims.bound:.10g} is not proven: the result has no certificate")
+        if claims.status == "optimal":
+            check.problems.append("the result claims to be optimal but has no certificate")
+        else:
+            check.problems.append(f"the bound {claims.bound:.10g} is not proven: the result has no certificate")
 
 
 def _trivial_bound(problem: Problem) -> float:
