@@ -203,6 +203,31 @@ def test_a_place_is_hidden_while_names_are_on_their_way(page: Page, tmp_path: Pa
     assert "Klinikum Nord" not in counts(saved(page, "JSON"))
 
 
+def test_places_come_while_somebody_writes_a_number(page: Page) -> None:
+    load(page, SWARM)
+    page.locator("#more summary").click()
+    late = hold_back(page, "tree")
+    page.get_by_role("radio", name="kinds of place").check()
+    wait_for(page, late)
+    page.get_by_label("Visits to add at other places").press_sequentially("4")
+    late[0].continue_()
+    expect(page.get_by_role("treeitem", name="Iron Works Gym")).to_have_count(0)
+    expect(page.get_by_label("Visits to add at other places")).to_have_value("4")
+
+
+def test_places_come_while_somebody_is_at_what_the_file_reveals(page: Page) -> None:
+    """The focus stays there."""
+    late = hold_back(page, "tree")
+    page.set_input_files("#file", GOOGLE)
+    wait_for(page, late)
+    hide = page.get_by_role("button", name="Hide Northside Fertility Clinic")
+    hide.focus()
+    late[0].continue_()
+    shows(page, GOOGLE.name)
+    page.wait_for_timeout(300)
+    expect(hide).to_be_focused()
+
+
 def test_an_older_choice_fails_late(page: Page) -> None:
     """Nobody waits for its places any more."""
     load(page, SWARM)
