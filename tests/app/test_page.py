@@ -439,11 +439,13 @@ def test_a_place_stays_hidden_until_all_that_cover_it_are_released(page: Page) -
     expect(health).to_have_attribute("aria-pressed", "false")
 
 
-#: All that a person can choose, as the page shows it.
+#: All that a person can choose, as the page shows it. Which limit is suggested is no choice, and depends on how far a
+#: search for the curve gets in its time.
 CHOICES = """() => {
     const goal = document.querySelector("[name=goal]:checked").value;
     const told = ["taxonomy-name", "ticked"].map((id) => document.getElementById(id).textContent);
-    return JSON.stringify([goal, ...told, ...(goal === "hide" ? [] : [profile.value, limit.value, wanted.value])]);
+    const most = suggest.disabled ? "suggested" : limit.value;
+    return JSON.stringify([goal, ...told, ...(goal === "hide" ? [] : [profile.value, most, wanted.value])]);
 }"""
 
 
