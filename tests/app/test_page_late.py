@@ -48,11 +48,6 @@ def arrive(page: Page, late: Route) -> None:
     page.wait_for_timeout(300)
 
 
-def wait_for_all(page: Page, held: list[Route], number: int) -> None:
-    while len(held) < number:
-        page.wait_for_timeout(20)
-
-
 def shows(page: Page, name: str) -> None:
     """A history is loaded, with its places, and nothing is wrong."""
     expect(page.locator("#loaded-name")).to_have_text(name)
@@ -143,7 +138,7 @@ def test_the_places_of_one_history_are_not_shown_for_another(page: Page) -> None
     page.get_by_role("button", name="Hide Northside Fertility Clinic").wait_for()
     late = hold_back(page, "{tree,look,map}")
     page.set_input_files("#file", GOOGLE)
-    wait_for_all(page, late, 3)
+    wait_for(page, late, 3)
     expect(page.locator("#loaded-name")).to_have_text(GOOGLE.name)
     expect(page.locator("#tree li, #presets button, #unsure-list li, #bars li")).to_have_count(0)
     expect(page.locator("#look")).to_be_hidden()
@@ -196,6 +191,7 @@ def test_a_place_is_hidden_while_names_are_on_their_way(page: Page, tmp_path: Pa
     load(page, table(tmp_path, {"Klinikum Nord": 4, "City Museum": 6, "Hotel Adlon": 3}))
     hide = page.get_by_role("button", name="Hide Klinikum Nord")
     page.get_by_role("radio", name="kinds of place").check()
+    expect(page.get_by_role("treeitem", name="Hotel Adlon")).to_have_count(0)
     expect(page.get_by_role("treeitem", name="Hotel, 3 visits")).to_be_visible()
     late = hold_back(page, "tree")
     page.get_by_role("radio", name="names of places").check()
@@ -205,6 +201,31 @@ def test_a_place_is_hidden_while_names_are_on_their_way(page: Page, tmp_path: Pa
     late[0].continue_()
     expect(page.locator("#ticked")).to_have_text("1 place with 4 visits ticked: Klinikum Nord.")
     assert "Klinikum Nord" not in counts(saved(page, "JSON"))
+
+
+def test_places_come_while_somebody_writes_a_number(page: Page) -> None:
+    load(page, SWARM)
+    page.locator("#more summary").click()
+    late = hold_back(page, "tree")
+    page.get_by_role("radio", name="kinds of place").check()
+    wait_for(page, late)
+    page.get_by_label("Visits to add at other places").press_sequentially("4")
+    late[0].continue_()
+    expect(page.get_by_role("treeitem", name="Iron Works Gym")).to_have_count(0)
+    expect(page.get_by_label("Visits to add at other places")).to_have_value("4")
+
+
+def test_places_come_while_somebody_is_at_what_the_file_reveals(page: Page) -> None:
+    """The focus stays there."""
+    late = hold_back(page, "tree")
+    page.set_input_files("#file", GOOGLE)
+    wait_for(page, late)
+    hide = page.get_by_role("button", name="Hide Northside Fertility Clinic")
+    hide.focus()
+    late[0].continue_()
+    shows(page, GOOGLE.name)
+    page.wait_for_timeout(300)
+    expect(hide).to_be_focused()
 
 
 def test_an_older_choice_fails_late(page: Page) -> None:
@@ -247,7 +268,7 @@ def test_the_last_table_is_the_target(page: Page, tmp_path: Path, first: int) ->
     for at, name in enumerate(("one.csv", "two.csv"), 1):
         (tmp_path / name).write_text("location,count\nBlue Lantern Café,3\n")
         page.set_input_files("#target-file", tmp_path / name)
-        wait_for_all(page, late, at)
+        wait_for(page, late, at)
     chosen = page.locator("#profile option:checked")
     for each in (late[first], late[1 - first]):
         arrive(page, each)
@@ -255,7 +276,7 @@ def test_the_last_table_is_the_target(page: Page, tmp_path: Path, first: int) ->
     expect(chosen).to_have_text("two.csv")
     settled(page)
     page.set_input_files("#target-file", tmp_path / "one.csv")
-    wait_for_all(page, late, 3)
+    wait_for(page, late, 3)
     page.locator("#profile").select_option("commuter")
     arrive(page, late[2])
     expect(page.locator("#profile")).to_have_value("commuter")
@@ -271,7 +292,7 @@ def test_the_last_taxonomy_and_the_last_earlier_release_count(page: Page, tmp_pa
         for at, name in enumerate(("one.csv", "two.csv"), 1):
             (tmp_path / name).write_text(content)
             page.set_input_files(field, tmp_path / name)
-            wait_for_all(page, late, at)
+            wait_for(page, late, at)
         arrive(page, late[1])
         expect(page.locator(shown)).to_have_text("two.csv")
         arrive(page, late[0])
@@ -285,14 +306,14 @@ def test_the_last_policy_counts(page: Page, tmp_path: Path) -> None:
     for at, quality in enumerate(("l2", "jeffreys"), 1):
         (tmp_path / f"{quality}.toml").write_text(f"goal = 'hide'\nsensitive = ['Gym']\nquality = '{quality}'\n")
         page.set_input_files("#policy-file", tmp_path / f"{quality}.toml")
-        wait_for_all(page, late, at)
+        wait_for(page, late, at)
     arrive(page, late[1])
     expect(page.get_by_label("Measure the quality loss by")).to_have_value("jeffreys")
     arrive(page, late[0])
     expect(page.get_by_label("Measure the quality loss by")).to_have_value("jeffreys")
     expect(page.locator("#policy-words")).to_contain_text("The choices of jeffreys.toml are set.")
     page.set_input_files("#policy-file", tmp_path / "l2.toml")
-    wait_for_all(page, late, 3)
+    wait_for(page, late, 3)
     with page.expect_response(lambda response: response.request.method == "DELETE"):
         page.get_by_role("button", name="Forget it now").click()
     load(page, GOOGLE)
@@ -487,6 +508,7 @@ def test_a_curve_is_not_dragged_before_its_ends_are_known(browser: Browser, monk
     monkeypatch.setattr(curves, "solve_frontier", slow)
     with serving(Session()) as client:
         page = browser.new_page()
+        page.set_default_timeout(60_000)
         page.goto(f"http://127.0.0.1:{client.port}/{TOKEN}/")
         load(page, SWARM)
         page.get_by_role("radio", name="Resemble").check()

@@ -235,7 +235,9 @@ def _target(link: Path) -> str:
 def _holding(content: bytes, places: list[Path]) -> list[Path]:
     """The files, at these places or below, that have the content in them."""
     found = []
-    for path in (path for place in places for path in (place, *place.rglob("*"))):
+    # Folders of other programs may go meanwhile, which stops a walk no more than a file that has gone.
+    inside = (Path(top, name) for place in places for top, _, names in os.walk(place) for name in names)
+    for path in (*places, *inside):
         with suppress(OSError):  # another program's, or gone already
             if path.is_file() and content in path.read_bytes():
                 found.append(path)

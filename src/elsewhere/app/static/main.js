@@ -77,7 +77,8 @@ async function opened(history) {
     if (old && old.id !== history.id) remove(`histories/${old.id}`).catch(() => {});
   }
   // A person who has moved on meanwhile stays where they are.
-  if (state.history === history && !document.activeElement?.closest("#protect, #see, #take")) $("look-title").focus();
+  const there = document.activeElement?.closest("#look, #protect, #see, #take");
+  if (state.history === history && !there) $("look-title").focus();
 }
 
 /** @param {any} history */

@@ -75,7 +75,8 @@ export function showMore(earlier) {
   for (const field of all("[data-other]")) {
     const value = other[field.dataset.other];
     if (field.type === "checkbox") field.checked = value === true;
-    else field.value = value === undefined ? "" : String(value);
+    // Somebody may be writing a number while the places of an earlier choice arrive.
+    else if (field.type !== "number" || field !== document.activeElement) field.value = value === undefined ? "" : String(value);
   }
   for (const label of all("#more [data-aimed]")) label.hidden = !aimed();
   for (const label of all("#more [data-hides]")) label.hidden = aimed();
