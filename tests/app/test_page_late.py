@@ -243,6 +243,20 @@ def test_an_older_choice_fails_late(page: Page) -> None:
     settled(page)
 
 
+def test_a_remedy_is_not_for_the_next_target(page: Page) -> None:
+    load(page, SWARM)
+    page.get_by_role("radio", name="Resemble").check()
+    page.locator("#profile").select_option("commuter")
+    anyway = page.get_by_role("button", name="Compare anyway")
+    expect(anyway).to_be_visible()
+    late = hold_back(page, "tree")
+    page.locator("#profile").select_option("student")
+    wait_for(page, late)
+    expect(anyway).to_have_count(0)
+    late[0].continue_()
+    expect(anyway).to_be_visible()  # this one does not match either, and is not compared by itself
+
+
 def test_the_command_is_not_that_of_an_older_question(page: Page) -> None:
     load(page, SWARM)
     tick(page, "Iron Works Gym")

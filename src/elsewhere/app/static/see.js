@@ -83,6 +83,7 @@ export function stopAsking() {
   moved = null;
   sliding = false;
   frontierIsOld = true;
+  showWays([]); // they are remedies for the old one
   tell.asked();
 }
 
@@ -438,12 +439,17 @@ function showGuesses(guesses) {
  * @param {string[]} notes further notes */
 function say(words, ways, aloud, notes = []) {
   $("outcome-words").textContent = words;
+  showWays(ways);
+  $("outcome-notes").replaceChildren(...notes.map((note) => element("li", "", note)));
+  if (aloud) $("outcome-aloud").textContent = [words, ...notes].join(" ");
+}
+
+/** @param {HTMLElement[]} ways */
+function showWays(ways) {
   $("outcome-way").hidden = !ways.length;
   // Elements that stay keep the focus.
   const shown = [...$("outcome-way").children];
   if (shown.length !== ways.length || shown.some((way, at) => way !== ways[at])) $("outcome-way").replaceChildren(...ways);
-  $("outcome-notes").replaceChildren(...notes.map((note) => element("li", "", note)));
-  if (aloud) $("outcome-aloud").textContent = [words, ...notes].join(" ");
 }
 
 /** Measures the time from the movement of the slider to the new picture. @param {number} since */
