@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from statistics import median
@@ -117,7 +118,10 @@ def _round(folder: Path, output: str) -> tuple[float, float, float, int]:
 
 
 def _against_hide(folder: Path) -> Iterator[Row]:
-    """Whole commands on the same file of 20,256 users, at visited places: with two threads, and with one."""
+    """Whole commands on the same file of 20,256 users, at visited places: with two threads, and with one.
+
+    Two commands at the same time share nothing but the machine, so they show what its second core is worth.
+    """
     _write_people(folder / "people.csv", 1)
     _write_people(folder / "crowd.csv", 6)
     (folder / "hide-crowd.toml").write_text(_HIDE_CROWD)
@@ -139,6 +143,8 @@ def _against_hide(folder: Path) -> Iterator[Row]:
          for name, threads in commands}
         for at in range(_SEARCH_ROUNDS)
     ]  # fmt: skip
+    at_once = [timed(_two_at_once, folder, "resemble0", f"both-{at}", "1GB", "crowd.csv", 1)[0]
+               for at in range(_SEARCH_ROUNDS)]  # fmt: skip
 
     def took(name: str, threads: int = 2) -> list[float]:
         return [taken[name, threads][0] for taken in rounds]
@@ -153,6 +159,14 @@ def _against_hide(folder: Path) -> Iterator[Row]:
         ratio, words = _ratio(took(name, 1), took(name))
         yield Row(f"batch {goal}, the same users, {target}, two threads against one", duration(median(took(name))),
                   duration(median(took(name, 1))), words, ">= 1.8", ratio >= 1.8)  # fmt: skip
+    _, words = _ratio([2.0 * seconds for seconds in took("resemble0", 1)], at_once)
+    yield Row("two such commands at once with one thread each, against one after the other", duration(median(at_once)),
+              duration(2.0 * median(took("resemble0", 1))), words)  # fmt: skip
+
+
+def _two_at_once(folder: Path, policy: str, output: str, *given: Any) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda at: _batch(folder, policy, f"{output}-{at}", *given), range(2)))
 
 
 def _write_people(path: Path, copies: int) -> None:
