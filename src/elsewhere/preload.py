@@ -11,7 +11,7 @@ _HISTORY, _TARGET = {"a": 7, "b": 2, "c": 3}, {"a": 3, "d": 4}
 _LONG = {"a": 200_000, "b": 100_000, "c": 50_000}
 
 #: In this question, either of the first two places may take visits from the other, so its search is split.
-_FORKED = {"a": 400, "b": 400, "c": 10, "d": 20}
+_FORKED = {"a": 1200, "b": 1200, "c": 10, "d": 20}
 
 compile_at_once()
 hide(_HISTORY, ["c"])

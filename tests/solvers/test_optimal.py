@@ -150,3 +150,14 @@ def test_hide(quality: str | Callable[[float, int], float], data: st.DataObject)
     assert result.status == "optimal"
     check = ew.verify(instance.histogram, result, **asked)
     assert check.ok, check.problems
+
+
+def test_a_single_choice_far_above_the_dual_bound() -> None:
+    """The bound is 0 and the choice at 10^6: what decides is the rounding error of the larger."""
+    bounds = {"gym": 1}
+
+    def odd(_: float, x: int) -> float:
+        return 1e6 * (x % 2)
+
+    found = ew.resemble({"home": 10, "gym": 2}, {"home": 1, "gym": 1}, 1e9, odd, lower=bounds, upper=bounds)
+    assert (dict(found.histogram), found.status) == ({"gym": 1, "home": 11}, "optimal")

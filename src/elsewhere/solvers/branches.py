@@ -41,7 +41,7 @@ _HIGH = 2.0
 # If more bins than this have a high barrier, nothing is split.
 _MOST_FORKS = 4
 _MOST_PARTS = 200
-# The work of the rounds on the whole before it is split, in labels. It is that of `one_call`.
+# The work of each round on the whole before it is split, in labels. It is that of `one_call`.
 _FIRST_TRY = float(LABEL_WORK)
 # The work of a dual for each value, and of the rounds of a part that end at once, in labels.
 _WORK_PER_VALUE = 0.5
@@ -119,7 +119,7 @@ def _branch(tables: Tables, size: int, budget: float, by: Dual, known: Ints, for
     """
     found = float(tables.objective[tables.at(known)].sum())
     best = Best(known, found, min(by.bound, found))
-    best = improve(tables, size, budget, by, best, forbidden, limits, Effort.of(_FIRST_TRY))
+    best = improve(tables, size, budget, by, best, forbidden, limits, Effort.of(math.inf, _FIRST_TRY))
     if best.objective - best.bound <= limits.tolerance(best.objective):
         return best
     effort, most = Effort(limits), _MOST_PARTS if _has_room(tables, limits) else 0
@@ -138,7 +138,7 @@ def _branch(tables: Tables, size: int, budget: float, by: Dual, known: Ints, for
                 made += 1
                 effort.spend(len(tables.cost) * _WORK_PER_VALUE)
         else:
-            # An effort of its own, because a small gap of this part says nothing about the others.
+            # An effort of its own, and its own work for a small gap, which says nothing about the other parts.
             own_effort = Effort.of(effort.left)
             best = improve(own, size, budget, part.by, best._replace(bound=bound), forbidden, limits, own_effort)
             effort.spend(own_effort.used + _WORK_PER_PART)

@@ -557,14 +557,14 @@ def optimum(
         placed, cost, objective = _fix(classes, near, order, fixed, counts)
         left = task.size - placed
         where, table, taken = labels.first_columns(n - fixed)
-        begun = labels.Completions(where, table, taken, n - fixed, -1, 1)
-        where, table, taken, rest, next_, end = labels.complete(
+        begun = labels.Completions(where, table, taken, n - fixed, -1, 1, 0)
+        where, table, taken, rest, next_, end, unspent = labels.complete(
             layers, left, gap, limited.memory // BYTES_PER_COLUMN, limited.completion_work, begun
         )
         if rest > 0 or where[labels.WIDTH, 0] < 0:
             break
         if where[labels.WIDTH, 0] > 0:
-            completions = labels.Completions(where, table, taken, rest, next_, end)
+            completions = labels.Completions(where, table, taken, rest, next_, end, unspent)
             now = labels.Task(lam, mu, bound, left, budget + edge, bound + gap, margin)
             chosen = np.empty(n - fixed, np.int64)
             reached, cost, extra, found, work = _search(

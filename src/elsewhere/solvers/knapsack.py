@@ -27,7 +27,9 @@ _COMPLETION_WORK = 10_000_000
 _LABEL_WORK = 1_000_000
 # Without a time limit, a search may do this much work, in labels: a few seconds. Sums of completions count less.
 _MOST_WORK = 100_000_000.0
-_SUMS_PER_LABEL = 10.0
+SUMS_PER_LABEL = 10
+# The share of the work that is left which the completions of a round may do.
+_COMPLETION_SHARE = 0.5
 GROWTH = 2.0
 FIRST_WIDTH = 4_000
 BYTES_PER_LABEL = 12
@@ -134,22 +136,28 @@ def _noise(objective: float) -> float:
 
 
 class Effort:
-    """How much work a search may still do, in labels. With a time limit, only the time ends it.
+    """How much work a search may still do, in labels, and in each round. With a time limit, only the time ends it.
 
-    `enough` is the work that is left once the gap is good enough.
+    `enough` is the work that is left once the gap is good enough. All work is counted the same way whether kernels are
+    compiled or not, so a search ends at the same place.
     """
 
-    def __init__(self, limits: Limits, enough: float = GOOD_ENOUGH_WORK) -> None:
+    def __init__(self, limits: Limits, enough: float = GOOD_ENOUGH_WORK, most_in_round: float = math.inf) -> None:
         self.left = _MOST_WORK if limits.deadline == math.inf else math.inf
         self.used = 0.0
         self.enough = enough
+        self.most_in_round = most_in_round
 
     @classmethod
-    def of(cls, work: float) -> Effort:
+    def of(cls, work: float, most_in_round: float = math.inf) -> Effort:
         """This much work, even if there is a time limit."""
-        effort = cls(Limits())
+        effort = cls(Limits(), most_in_round=most_in_round)
         effort.left = work
         return effort
+
+    def of_round(self, share: float = 1.0) -> float:
+        """How much work a part of a round may do, given its share of what is left."""
+        return min(share * self.left, self.most_in_round)
 
     def end_soon(self) -> None:
         """Continue only for the work that is allowed once the gap is good enough."""
@@ -216,7 +224,8 @@ def improve(
             tree = labels.prefix_tree(np.ascontiguousarray(forbidden.T[order]))
         now = limits if counts is not None else limits._replace(gap=0.0)  # without counts a gap means nothing
         gap = min(gap, found - dual_bound, widest)
-        hope = min(found, dual_bound + gap + now.tolerance(dual_bound))
+        largest = max(abs(dual_bound), gap)  # the rounding error of their sum is relative to this
+        hope = min(found, dual_bound + gap + now.tolerance(largest))
         fixed, layers, first = _select(tables, reduced, least, gap, order, lam, tree)
         enough = GOOD_ENOUGH_WORK // len(layers.value)
         width = max(1, width if width > FIRST_WIDTH else min(width, enough))
@@ -229,18 +238,17 @@ def improve(
         if not outcome.finished:
             break
         bound = max(bound, min(found, outcome.bound))
-        if found - bound <= GOOD_ENOUGH * abs(found):
+        near_enough = counts is not None and found - bound <= GOOD_ENOUGH * abs(found)
+        if near_enough:
             effort.end_soon()
         if outcome.gave_up:
             wider = min(_WIDER * width, width * most // outcome.labels)
-            if found - bound <= GOOD_ENOUGH * abs(found):
+            if near_enough:
                 wider = min(wider, enough)
             if wider < 2 * width:
                 break
             width = wider
-        elif gap >= min(found - dual_bound, widest) or gap >= _span(tables, reduced, lam, budget) + 1e3 * _noise(
-            dual_bound
-        ):
+        elif gap >= min(found - dual_bound, widest, _span(tables, reduced, lam, budget) + 1e3 * _noise(largest)):
             exhausted = True  # everything better than the best counts has been searched
             break
         else:
@@ -270,7 +278,7 @@ def multipliers(values: dual.Values, near: Ints, size: int, budget: float, limit
     """The multipliers of the best dual bound, or of the best one found in time. Bins first look around `near`."""
     ascent = dual.beginning(near)
     while not ascent.finished:
-        ascent = dual.Ascent(*dual.maximise(values, size, budget, _DUAL_WORK, ascent))
+        ascent = dual.Ascent(*dual.maximise(values, size, budget, per_call(_DUAL_WORK), ascent))
         if limits.passed:
             break
     return Dual(float(ascent.lam), float(ascent.mu), float(ascent.bound))
@@ -342,34 +350,32 @@ def _search(
     ended = _Outcome(None, found, -math.inf, 0, gave_up=True, finished=False)
     most = limits.memory // BYTES_PER_COLUMN
     completions = labels.no_completions(n)
-    reserve = 0.5 * effort.left
-    completion_work = math.ceil(min(per_call(_COMPLETION_WORK), _SUMS_PER_LABEL * effort.left))
-    label_work = math.ceil(min(per_call(_LABEL_WORK), effort.left))
-    while completions.layers:
-        completions = labels.Completions(*labels.complete(layers, task.size, gap, most, completion_work, completions))
-        if completions.layers:
-            effort.spend(completion_work / _SUMS_PER_LABEL)
-            if effort.left < reserve or limits.passed:
-                return ended
-    if completions.where[labels.WIDTH, 0] < 0:
+    allowed, used = SUMS_PER_LABEL * effort.of_round(_COMPLETION_SHARE), 0
+    while completions.layers and used < allowed and not (used and limits.passed):
+        work = math.ceil(min(per_call(_COMPLETION_WORK), allowed - used))
+        completions = labels.Completions(*labels.complete(layers, task.size, gap, most, work, completions))
+        used += work - completions.unspent
+    effort.spend(used / SUMS_PER_LABEL)
+    if completions.layers or completions.where[labels.WIDTH, 0] < 0:
         return ended
     if completions.where[labels.WIDTH, 0] == 0:
         return _Outcome(None, found, task.hope - limits.gap, 0, gave_up=False, finished=True)
     best = np.zeros(6)
     best[labels.FOUND], best[labels.LAYER], best[labels.GIVEN_UP] = found, -1, math.inf
     layer_at = np.zeros(n + 1, np.int64)
-    while reached.layer < n and not effort.spent and not limits.passed:
+    allowed, used = effort.of_round(), 0
+    while reached.layer < n and used < allowed and not limits.passed:
+        work = math.ceil(min(per_call(_LABEL_WORK), allowed - used))
         reached = labels.Labels(
-            *labels.advance(layers, completions, task, forbidden, width, label_work, reached, layer_at, best)
+            *labels.advance(layers, completions, task, forbidden, width, work, reached, layer_at, best)
         )
+        used += work - reached.unspent
         if reached.offset[-1] > width and reached.layer < n:
             at = int(layer_at[reached.layer])
             offset, given_up = labels.thin(reached.label, reached.offset, reached.steps, at, width)
             reached = reached._replace(offset=offset)
             best[labels.GIVEN_UP] = min(best[labels.GIVEN_UP], given_up)
-            effort.spend(min(label_work, width * len(layers.value) / n))
-        elif reached.layer < n:
-            effort.spend(label_work)
+    effort.spend(used)
     values = None
     if best[labels.LAYER] >= 0:
         values = labels.trace(

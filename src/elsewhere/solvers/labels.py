@@ -89,6 +89,8 @@ class Completions(NamedTuple):
     entry: int
     #: Columns in use.
     end: int
+    #: How much of the last call's work was not done; negative if it did a bit more.
+    unspent: int
 
 
 class Labels(NamedTuple):
@@ -108,6 +110,8 @@ class Labels(NamedTuple):
     made_offset: Ints
     made_labels: int
     made_buckets: int
+    #: As in `Completions`.
+    unspent: int
 
 
 class Forbidden(NamedTuple):
@@ -302,13 +306,13 @@ def first_columns(layers: int) -> tuple[Ints, Floats, Ints]:
 
 def no_completions(layers: int) -> Completions:
     """The completion table before the first call."""
-    return Completions(*first_columns(layers), layers, -1, 1)
+    return Completions(*first_columns(layers), layers, -1, 1, 0)
 
 
 @kernel
 def complete(
     layers: Layers, size: int, limit: float, most: int, work: int, so_far: Completions
-) -> tuple[Ints, Floats, Ints, int, int, int]:
+) -> tuple[Ints, Floats, Ints, int, int, int, int]:
     """Continue the completion table, from the last layer to the first, until about `work` sums were compared.
 
     Completions with a reduced cost above `limit` are left out. The table is given up beyond `most` columns. Returns the
@@ -393,7 +397,7 @@ def complete(
         first[i], width[i], position[i] = low + a, b - a + 1, end + a
         end += b + 1
         left, entry = i, -1
-    return where, table, taken, left, entry, end
+    return where, table, taken, left, entry, end, work
 
 
 def prefix_tree(value: Ints) -> Forbidden:
@@ -429,7 +433,7 @@ def first_label(forbidden: Forbidden, cost: float, objective: float) -> Labels:
     steps[NODE, 0] = 0 if forbidden.node.shape[1] else -1
     label = np.zeros((3, 1))
     label[COST_SO_FAR, 0], label[OBJECTIVE_SO_FAR, 0] = cost, objective
-    return Labels(0, label, np.array([0, 1]), 0, steps, label, np.zeros(1, np.int64), 0, 0)
+    return Labels(0, label, np.array([0, 1]), 0, steps, label, np.zeros(1, np.int64), 0, 0, 0)
 
 
 @kernel
@@ -443,7 +447,7 @@ def advance(
     so_far: Labels,
     layer_at: Ints,
     best: Floats,
-) -> tuple[int, Floats, Ints, int, Indices, Floats, Ints, int, int]:
+) -> tuple[int, Floats, Ints, int, Indices, Floats, Ints, int, int, int]:
     """Extend the labels, layer by layer, until about `work` were tried or a layer has over `keep` of them.
 
     The steps of the labels of layer i begin at layer_at[i]. Returns the fields of `Labels`.
@@ -459,8 +463,9 @@ def advance(
     head, stop = items(np.empty(len(value), np.int64)), items(np.empty(len(value), np.int64))
     entry, key = items(np.empty(len(value), np.int64)), items(np.empty((2, len(value))))
     before = best.copy()
-    whole, begins = False, bucket == 0
-    while layer < n and work > 0 and offset[-1] <= keep:
+    # A bucket that must be processed again is finished in this call, so the work does not depend on where calls stop.
+    whole, again, begins = False, False, bucket == 0
+    while layer < n and (work > 0 or again) and offset[-1] <= keep:
         low = size - (first[layer + 1] + width[layer + 1] - 1)
         extended = items(label)
         at = layer_at[layer]
@@ -471,7 +476,7 @@ def advance(
             new_offset = np.zeros(width[layer + 1] + 1, np.int64)
             begins, count = False, 0
         room = 0
-        while bucket < width[layer + 1] and (work > 0 or whole):
+        while bucket < width[layer + 1] and (work > 0 or again):
             s = low + bucket
             column = position[layer + 1] + size - s - first[layer + 1]
             tests = label_queue.Tests(
@@ -503,11 +508,11 @@ def advance(
                         )
                         lists += 1
             if count + made > new.shape[1] or new_at + count + made > steps.shape[1]:
-                room = made
+                room, again = made, True
                 break
             for k in range(lists // 2 - 1, -1, -1):
                 settle(key, head, stop, entry, lists, k)
-            work -= 1 + start[layer + 1] - start[layer]
+            work -= 1 + (start[layer + 1] - start[layer]) // _SKIPPED_PER_LABEL
             least = math.inf
             for field in range(len(best)):
                 before[field] = best[field]
@@ -553,7 +558,7 @@ def advance(
                 settle(key, head, stop, entry, lists, 0)
                 # Of two equal labels the order matters only if the first is kept.
                 tied = tied or (keeps and not whole and lists > 0 and key[0, 0] == cost and key[1, 0] == objective)
-            whole = tied
+            whole = again = tied
             if tied:
                 count = new_offset[bucket]
                 for field in range(len(best)):
@@ -573,7 +578,7 @@ def advance(
         label, offset, base, bucket, begins = new, new_offset, low, 0, True
         if count == 0:
             layer = n
-    return layer, label, offset, base, steps, new, new_offset, count, bucket
+    return layer, label, offset, base, steps, new, new_offset, count, bucket, work
 
 
 @kernel

@@ -83,7 +83,8 @@ def targeting(goal: Goal, quality: Distance, privacy: Distance, budget: float, m
     sign = -1.0 if goal == "avoid" else 1.0
     return Targeting(
         terms.logarithms(), KINDS[quality.name], KINDS[privacy.name], sign, privacy.unbounded, budget, memory,
-        _DUAL_WORK, per_call(_COMPLETION_WORK, _INTERPRETED_SHARE), per_call(LABEL_WORK, _INTERPRETED_SHARE),
+        per_call(_DUAL_WORK, _INTERPRETED_SHARE), per_call(_COMPLETION_WORK, _INTERPRETED_SHARE),
+        per_call(LABEL_WORK, _INTERPRETED_SHARE),
     )  # fmt: skip
 
 
@@ -327,7 +328,8 @@ def _search(
     width = min(FIRST_WIDTH, asked.memory // (LABEL_SHARE * BYTES_PER_LABEL) // n)
     while done and found - bound > noise(found):
         gap = min(gap, found - dual_bound)
-        hope = min(found, dual_bound + gap + noise(dual_bound))
+        rounding = noise(max(abs(dual_bound), gap))
+        hope = min(found, dual_bound + gap + rounding)
         fixed, cost, objective, layer_start, layer_value, layer_terms, passed = labels.select(
             start, low, f, g, reduced, gap, order, least, lam, n - 1
         )
@@ -337,8 +339,8 @@ def _search(
         layers = labels.Layers(layer_start, layer_value, layer_terms, passed)
         width = max(1, min(width, GOOD_ENOUGH_WORK // len(layer_value)))
         where, table, entries = labels.first_columns(free)
-        begun = labels.Completions(where, table, entries, free, -1, 1)
-        where, table, entries, rest, entry, end = labels.complete(
+        begun = labels.Completions(where, table, entries, free, -1, 1, 0)
+        where, table, entries, rest, entry, end, unspent = labels.complete(
             layers, left, gap, asked.memory // BYTES_PER_COLUMN, asked.completion_work, begun
         )
         if rest > 0 or where[labels.WIDTH, 0] < 0:
@@ -351,10 +353,10 @@ def _search(
             layer_at, steps, label = np.zeros(free + 1, np.int64), np.empty((3, 1024), np.int32), np.zeros((3, 1))
             steps[labels.PARENT, 0], steps[labels.VIA, 0], steps[labels.NODE, 0] = 0, 0, -1
             label[label_queue.COST_SO_FAR, 0], label[label_queue.OBJECTIVE_SO_FAR, 0] = cost, objective
-            first = labels.Labels(0, label, np.arange(2), 0, steps, label, np.zeros(1, np.int64), 0, 0)
-            completions = labels.Completions(where, table, entries, rest, entry, end)
+            first = labels.Labels(0, label, np.arange(2), 0, steps, label, np.zeros(1, np.int64), 0, 0, 0)
+            completions = labels.Completions(where, table, entries, rest, entry, end, unspent)
             nothing = labels.Forbidden(np.zeros((free + 1, 0), np.int64), np.zeros((free, 0), np.int64))
-            layer, _, _, _, steps, _, _, _, _ = labels.advance(
+            layer, _, _, _, steps, _, _, _, _, _ = labels.advance(
                 layers, completions, task, nothing, width, asked.label_work, first, layer_at, best
             )
             if layer < free:
@@ -367,7 +369,7 @@ def _search(
                 found = best[labels.FOUND]
             proven = min(hope, found)
         bound = max(bound, min(found, proven))
-        if gap >= found - dual_bound or gap >= _span(start, reduced, g, lam, budget) + 1e3 * noise(dual_bound):
+        if gap >= found - dual_bound or gap >= _span(start, reduced, g, lam, budget) + 1e3 * rounding:
             break
         widest = found - dual_bound
         within = 0
