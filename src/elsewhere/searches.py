@@ -18,11 +18,11 @@ from elsewhere.solvers import exact, kind_totals, large, smooth_exact, tree_exac
 from elsewhere.solvers.choices import Choices, tabulate
 from elsewhere.solvers.heuristic import heuristic, in_steps
 from elsewhere.solvers.kind_totals import KindChoices
-from elsewhere.solvers.knapsack import Limits, SearchGaveUp, Solution, nothing_found
+from elsewhere.solvers.knapsack import GOOD_ENOUGH, Limits, SearchGaveUp, Solution, nothing_found
 from elsewhere.solvers.required_loss import flat_search, required_loss
 from elsewhere.solvers.tree_tables import TreeChoices
 
-#: The share of the time for the search. Most searches end long before, and need no heuristic.
+#: The share of the time for the search. Most searches end long before, and near their bound, and need no heuristic.
 _SEARCH_SHARE = 0.75
 
 AnyChoices: TypeAlias = Choices | TreeChoices | KindChoices | large.LargeChoices
@@ -74,9 +74,10 @@ def approximate(problem: Problem, choices: AnyChoices, known: Ints, limits: Limi
         return tree_exact.optimum(problem, choices, known, limits.ending_in(0.0))
     if isinstance(choices, KindChoices):
         return choices.split(problem, approximate(choices.problem, choices.totals, choices.of(known), limits))
+    counts = _greedy(problem, choices, known, limits)
     if isinstance(choices, large.LargeChoices):
-        return large.bounded(problem, in_steps(problem, known, limits), limits)
-    return exact.bounded(problem, choices, heuristic(problem, choices, known, limits), limits)
+        return large.bounded(problem, counts, limits)
+    return exact.bounded(problem, choices, counts, limits)
 
 
 def searched(problem: Problem, choices: AnyChoices, known: Ints, limits: Limits) -> Solution:
@@ -95,22 +96,30 @@ def searched(problem: Problem, choices: AnyChoices, known: Ints, limits: Limits)
 def _searched_flat(
     problem: Problem, choices: Choices | large.LargeChoices, known: Ints, limits: Limits, *, own_terms: bool = True
 ) -> Solution:
-    """The optimum; if time ends the search, the better of its result and the heuristic's in the remaining time.
+    """The optimum; if the search ends far from it, the better of its result and the heuristic's in the remaining time.
 
     `own_terms` says whether the tables have the quality terms of the problem.
     """
-    if isinstance(choices, large.LargeChoices):
-        return large.optimum(problem, known, limits)
     left = limits.seconds
     for_search = limits.ending_in(_SEARCH_SHARE * left)
-    solution = exact.optimum(problem, choices, known, for_search, own_terms=own_terms)
-    near_enough = solution.objective - solution.bound <= limits.tolerance(solution.objective)
-    if limits.deadline == math.inf or near_enough or solution.closed:
+    if isinstance(choices, large.LargeChoices):
+        solution = large.optimum(problem, known, for_search)
+    else:
+        solution = exact.optimum(problem, choices, known, for_search, own_terms=own_terms)
+    near_enough = max(limits.tolerance(solution.objective), GOOD_ENOUGH * abs(solution.objective))
+    if solution.objective - solution.bound <= near_enough or solution.closed:
         return solution
     with suppress(SearchGaveUp):
         rest = limits.ending_in((1.0 - _SEARCH_SHARE) * left)  # even if the search's last step took long
-        return exact.better(problem, solution, heuristic(problem, choices, known, rest))
+        return exact.better(problem, solution, _greedy(problem, choices, known, rest))
     return solution
+
+
+def _greedy(problem: Problem, choices: Choices | large.LargeChoices, known: Ints, limits: Limits) -> Ints:
+    """The counts of the heuristic for a flat problem."""
+    if isinstance(choices, large.LargeChoices):
+        return in_steps(problem, known, limits)
+    return heuristic(problem, choices, known, limits)
 
 
 def known_counts(problem: Problem, limits: Limits) -> Ints:

@@ -19,7 +19,7 @@ from benchmarks.limits import cases
 
 import elsewhere as ew
 from elsewhere.kernels.cancellation import cancellable
-from elsewhere.solvers import bounds, choices, heuristic, knapsack
+from elsewhere.solvers import bounds, branches, choices, heuristic, knapsack, large
 from tests.support.instances import bumpy
 
 HARD = (
@@ -128,3 +128,18 @@ def test_looking_at_the_clock_more_often_changes_nothing(goal: str, monkeypatch:
     ):  # fmt: skip
         monkeypatch.setattr(module, constant, 1)
     assert ask() == seldom
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(("n", "size"), [(30, 2_000), (10, 200_000)])
+def test_an_ended_search_is_no_worse_than_the_heuristic(n: int, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labels hardly dominate each other here, with tables or without, so the search ends with few counts moved."""
+    for module, work in ((knapsack, "_MOST_WORK"), (branches, "_FIRST_TRY"), (large, "_LAST_TRY")):
+        monkeypatch.setattr(module, work, 0.0)
+    history = skewed(n, size, seed=5)
+    asked: dict[str, Any] = {"max_quality_loss": 0.05 * size, "quality": "neyman", "privacy": "squared-l2"}
+    ended = ew.avoid(history, history, **asked)
+    greedy = ew.avoid(history, history, **asked, method="heuristic")
+    assert ended.status == "feasible"
+    assert ended.objective >= greedy.objective
+    assert ew.verify(history, ended, target=history, **asked).ok

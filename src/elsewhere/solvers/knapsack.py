@@ -26,7 +26,7 @@ _DUAL_WORK = 20_000_000
 _COMPLETION_WORK = 10_000_000
 _LABEL_WORK = 1_000_000
 # Without a time limit, a search may do this much work, in labels: a few seconds. Sums of completions count less.
-_MOST_WORK = 100_000_000.0
+_MOST_WORK = 60_000_000.0
 SUMS_PER_LABEL = 10
 # The share of the work that is left which the completions of a round may do.
 _COMPLETION_SHARE = 0.5
