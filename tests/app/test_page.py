@@ -272,6 +272,7 @@ def test_every_screen(
         (tmp_path / "large.csv").write_text("location,count,latitude,longitude\n" + "".join(rows))
         page.set_input_files("#file", tmp_path / "large.csv")
         expect(page.locator("#map-dots circle").first).to_be_visible()
+    shown(page)
     page.get_by_role("button", name=re.compile("^Hide ")).first.click()
     settled(page)
     looks_right(page, tmp_path / "hidden")
@@ -359,9 +360,9 @@ def test_the_point_can_be_dragged(page: Page) -> None:
     load(page, EXPORTS / "swarm_api_checkins.json")
     page.get_by_role("radio", name="Avoid").check()
     aim(page, "commuter")
-    box = page.locator("#curve").bounding_box()
-    assert box is not None
     page.locator("#curve .handle").hover()
+    box = page.locator("#curve").bounding_box()  # now that it is in sight
+    assert box is not None
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] - 16, box["y"] + 20, steps=5)
     page.mouse.up()

@@ -149,9 +149,7 @@ def test_a_kind_among_many_places(page: Page, tmp_path: Path) -> None:
     page.keyboard.press("k")
     page.keyboard.type("hospital")
     page.keyboard.press("Enter")
-    expect(row(page, "Xyzzy 12345")).to_have_attribute(
-        "aria-description", "Kind: Hospital (you said so)", timeout=30_000
-    )
+    expect(row(page, "Xyzzy 12345")).to_have_attribute("aria-description", "Kind: Hospital (you said so)")
     expect(page.locator("#tree li:focus")).to_have_attribute("aria-label", re.compile("^Xyzzy 12345,"))
     page.get_by_label("Search places").fill("")
     assert page.evaluate("() => document.querySelectorAll('#tree li, #bars li').length") < 400

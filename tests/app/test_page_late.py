@@ -524,16 +524,19 @@ def test_a_curve_is_not_dragged_before_its_ends_are_known(browser: Browser, monk
         page = browser.new_page()
         page.set_default_timeout(60_000)
         page.goto(f"http://127.0.0.1:{client.port}/{TOKEN}/")
-        load(page, SWARM)
-        page.get_by_role("radio", name="Resemble").check()
-        page.get_by_role("radio", name="kinds of place").check()
-        page.locator("#profile").select_option("commuter")
-        page.locator("#curve .found").nth(1).wait_for()
-        page.locator("#curve").click()
-        go_on.set()
-        settled(page)
-        expect(page.get_by_role("button", name="Suggested")).to_be_disabled()  # nothing else was chosen
-        page.close()
+        try:
+            load(page, SWARM)
+            page.get_by_role("radio", name="Resemble").check()
+            page.get_by_role("radio", name="kinds of place").check()
+            page.locator("#profile").select_option("commuter")
+            page.locator("#curve .found").nth(1).wait_for()
+            page.locator("#curve").click()
+            go_on.set()
+            settled(page)
+            expect(page.get_by_role("button", name="Suggested")).to_be_disabled()  # nothing else was chosen
+        finally:
+            go_on.set()  # the server waits for those who wait
+            page.close()
 
 
 def test_a_kind_may_be_chosen_before_the_kinds_are_there(page: Page, tmp_path: Path) -> None:
