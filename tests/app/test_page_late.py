@@ -491,7 +491,7 @@ def test_a_lost_connection(timed: Page) -> None:
 
 
 def test_the_connection_is_lost_while_the_places_change(timed: Page) -> None:
-    """What the page says by itself is no answer of the program, which it asks again."""
+    """Nothing that the page can do without the program ends its asking again."""
     load(timed, GOOGLE)
     tick(timed, "Northside Fertility Clinic")
     settled(timed)

@@ -135,10 +135,10 @@ function takenBack({ choices: before }) {
   else showAgain();
 }
 
-/** A final answer is shown. @param {boolean} heard whether it came from the program */
-function answered(heard) {
+/** A final answer is shown. */
+function answered() {
   showTake();
-  if (!heard || $("connection").hidden) return;
+  if ($("connection").hidden) return;
   quiet($("connection"));
   tellMissing();
 }

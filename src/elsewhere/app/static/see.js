@@ -35,11 +35,10 @@ let stopWay = null;
 let sliding = false;
 /** The time of the last slider movement that no picture shows yet. @type {number | null} */
 let moved = null;
-/** @type {{asked: () => void, answered: (heard: boolean) => void, failed: (error: Trouble) => void}} */
+/** @type {{asked: () => void, answered: () => void, failed: (error: Trouble) => void}} */
 let tell;
 
-/** @param {typeof tell} told called with a question, with a final answer and whether it came from the program, and with
- * errors for the flow */
+/** @param {typeof tell} told called with a question, with a final answer, and with errors for the flow */
 export function listenToSee(told) {
   tell = told;
   $("slider").oninput = $("slider").onchange = slid;
@@ -135,10 +134,7 @@ function dragged(step) {
 async function answered(job, signal) {
   const { settled } = job;
   const missing = whatIsMissing();
-  if (missing) {
-    showAsItIs(missing);
-    return tell.answered(false);
-  }
+  if (missing) return showAsItIs(missing);
   const since = moved;
   const working = setTimeout(() => {
     showWorking(true);
@@ -158,14 +154,11 @@ async function answered(job, signal) {
     if (since !== null) measure(since);
     if (moved === since) moved = null;
     // If the choices have changed meanwhile, this answer must not be shown for them.
-    if (settled && isSame(question(), state.question)) tell.answered(true);
+    if (settled && isSame(question(), state.question)) tell.answered();
   } catch (error) {
     if (signal.aborted || !(error instanceof Trouble)) throw error;
     if ([0, 404, 409].includes(error.status)) tell.failed(error);
-    else {
-      showAsItIs(sentences(error.message, error.hint), waysOn(error));
-      tell.answered(true);
-    }
+    else showAsItIs(sentences(error.message, error.hint), waysOn(error));
   } finally {
     running = false;
     clearTimeout(working);
@@ -328,6 +321,7 @@ function showAsItIs(words, ways = []) {
   showFigures(NOTHING);
   showGuesses([]);
   say(words, ways, true);
+  tell.answered();
 }
 
 /** @returns {import("./bars.js").Bar[]} */
