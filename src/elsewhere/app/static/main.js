@@ -158,10 +158,9 @@ async function keep(again = false) {
     else await (started ? get("start") : ready());
     if ($("connection").hidden || !(again || missed?.status === 0)) return;
     quiet($("connection"));
-    if (history && history === state.history) {
-      if (isPlanted()) askAnew();
-      tellMissing();
-    }
+    if (history !== state.history) return;
+    if (history && isPlanted()) askAnew();
+    tellMissing();
   } catch (error) {
     // Another one may have been loaded meanwhile.
     if (history !== state.history) return;
@@ -197,6 +196,7 @@ function tryAgain() {
 /** The places, or what the history reveals, may have got lost. */
 function tellMissing() {
   const { history } = state;
+  if (!history) return;
   if (!isPlanted()) follow();
   if ($("look").hidden) tellLook().catch((error) => history === state.history && lost(error));
 }
