@@ -435,6 +435,22 @@ def test_a_release_breaks_off(page: Page) -> None:
     expect(page.locator("#connection")).to_contain_text("does not answer")
 
 
+def test_a_mistake_of_the_page_does_not_drop_the_history(browser: Browser) -> None:
+    """When an answer after a reload is not what the page expects."""
+    with serving(Session()) as client:
+        page = browser.new_page()
+        page.set_default_timeout(60_000)
+        page.goto(f"http://127.0.0.1:{client.port}/{TOKEN}/")
+        load(page, SWARM)
+        tick(page, "Iron Works Gym")
+        settled(page)
+        page.route("**/release", lambda route: route.fulfill(json={"possible": True}))
+        with page.expect_event("pageerror"):
+            page.reload()
+        shows(page, "swarm_export")
+        page.close()
+
+
 def test_a_saved_file_breaks_off(page: Page) -> None:
     load(page, GOOGLE)
     tick(page, "Northside Fertility Clinic")
