@@ -7,8 +7,11 @@ import re
 import subprocess
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -59,11 +62,23 @@ def _rerun(path: Path) -> None:
     from nbclient import NotebookClient
 
     stored, again = _read(path), _read(path)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _private_sockets() as config:
         warnings.simplefilter("ignore")  # of the kernel's own libraries
-        NotebookClient(again, timeout=1800, startup_timeout=600, kernel_name="python3").execute()
+        client = NotebookClient(again, timeout=1800, startup_timeout=600, kernel_name="python3", config=config)
+        client.execute()
     for was, now in zip(stored.cells, again.cells, strict=True):
         assert _shown(now) == _shown(was), was["source"]
+
+
+@contextmanager
+def _private_sockets() -> Iterator[Any]:
+    """The configuration of a kernel that listens at files, where that is possible: others could take its ports."""
+    config = import_module("traitlets.config").Config
+    if os.name == "posix":
+        with TemporaryDirectory(dir="/tmp") as folder:  # the path of a socket must be short
+            yield config({"KernelManager": {"transport": "ipc", "ip": f"{folder}/kernel"}})
+    else:
+        yield config()
 
 
 def _read(path: Path) -> Any:

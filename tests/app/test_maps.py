@@ -15,6 +15,7 @@ from playwright.sync_api import Page, expect
 from elsewhere.app import interface, maps
 from elsewhere.app.maps import Window
 from elsewhere.app.session import Session
+from tests.app.test_page import shown
 from tests.support.browser import CHROMIUM
 from tests.support.client import serving
 
@@ -89,7 +90,7 @@ def test_dots_tick_places(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "places.csv"
     path.write_text("location,count\nMuseum,2\nCafe,1\n")
     page.set_input_files("#file", path)
-    expect(page.locator("#look")).to_be_visible()
+    shown(page)
     expect(page.locator("#map")).to_be_hidden()
 
     path.write_text(PLACES)

@@ -149,9 +149,7 @@ def test_a_kind_among_many_places(page: Page, tmp_path: Path) -> None:
     page.keyboard.press("k")
     page.keyboard.type("hospital")
     page.keyboard.press("Enter")
-    expect(row(page, "Xyzzy 12345")).to_have_attribute(
-        "aria-description", "Kind: Hospital (you said so)", timeout=30_000
-    )
+    expect(row(page, "Xyzzy 12345")).to_have_attribute("aria-description", "Kind: Hospital (you said so)")
     expect(page.locator("#tree li:focus")).to_have_attribute("aria-label", re.compile("^Xyzzy 12345,"))
     page.get_by_label("Search places").fill("")
     assert page.evaluate("() => document.querySelectorAll('#tree li, #bars li').length") < 400
@@ -232,6 +230,10 @@ def test_other_kinds_of_place(loaded: Page, tmp_path: Path) -> None:
     expect(loaded.locator("#ticked")).to_have_text("1 kind with 3 visits ticked: Hotel Adlon.")
     released = counts(saved(loaded, "JSON"))
     assert released.keys() == {"Café Morgenrot", "Unknown"}
+    loaded.get_by_text("Use my own kinds of place").click()
+    loaded.get_by_role("button", name="Use the standard kinds").click()
+    expect(loaded.locator("#choose-taxonomy")).to_be_focused()  # the other button has gone
+    expect(loaded.locator("#ticked")).to_have_text("1 kind with 3 visits ticked: Hotel.")
 
 
 def test_sensitive_counts_rise_only_if_allowed(page: Page, tmp_path: Path) -> None:

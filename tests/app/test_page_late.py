@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -63,21 +64,23 @@ def test_a_file_may_come_before_the_first_answer(context: BrowserContext, addres
     first = hold_back(page, "api/start")
     page.goto(address)
     wait_for(page, first)
+    stop = page.get_by_role("button", name="Stop")
     for _ in range(2):
         drop(page, SWARM) if dropped else page.set_input_files("#folder", SWARM)
+        expect(stop).to_be_visible()
         expect(page.locator("#progress-words")).to_have_text("Reading swarm_export …")
         page.wait_for_timeout(300)
-        page.get_by_role("button", name="Stop").click()
+        stop.click()
         expect(page.get_by_role("button", name="Choose a file").first).to_be_visible()
     drop(page, SWARM) if dropped else page.set_input_files("#folder", SWARM)
-    expect(page.locator("#progress-words")).to_have_text("Reading swarm_export …")
+    expect(stop).to_be_visible()
     first[0].continue_()
     shows(page, "swarm_export")
     expect(page.locator("#profile option")).not_to_have_count(0)
 
 
 def test_without_a_first_answer_the_page_asks_again(context: BrowserContext, address: str) -> None:
-    """By itself after a while, and when there is a file; what it offers is there once."""
+    """By itself after a while, and when there is a file."""
     page = context.new_page()
     page.clock.install()
     page.route("**/api/start", lambda route: route.abort())
@@ -91,21 +94,24 @@ def test_without_a_first_answer_the_page_asks_again(context: BrowserContext, add
     expect(page.locator("#connection")).to_be_hidden()
     load(page, GOOGLE)
     expect(page.locator("#load-trouble")).to_be_hidden()
-    put_forward(page)
-    expect(page.locator("#samples button")).to_have_count(2)
 
 
 def test_a_new_file_is_newer_than_the_one_before_a_reload(page: Page) -> None:
     """The old one is forgotten, also in the program."""
     load(page, SWARM)
     old = page.evaluate("() => sessionStorage.history")
-    late = hold_back(page, "api/histories/*", first=1)
+    late, newer = hold_back(page, "api/histories/*", first=1), hold_back(page, "histories?name=google*")
     page.reload()
     wait_for(page, late)
     page.set_input_files("#file", GOOGLE)
     page.wait_for_timeout(300)
+    late[0].continue_()
+    expect(page.locator("#tree li").first).to_be_visible()  # of the old one, which can be used meanwhile
+    expect(page.locator("#progress-words")).to_be_visible()
+    expect(page.get_by_role("button", name="Stop")).to_be_focused()
+    wait_for(page, newer)
     with page.expect_response(lambda response: response.request.method == "DELETE") as forgotten:
-        late[0].continue_()
+        newer[0].continue_()
     assert old in forgotten.value.url
     shows(page, GOOGLE.name)
 
@@ -228,6 +234,23 @@ def test_places_come_while_somebody_is_at_what_the_file_reveals(page: Page) -> N
     expect(hide).to_be_focused()
 
 
+def test_places_come_while_somebody_is_about_to_load_another_file(page: Page) -> None:
+    """The focus stays there, too; and it goes back to the button if the person does."""
+    late = hold_back(page, "look")
+    page.set_input_files("#file", GOOGLE)
+    wait_for(page, late)
+    shows(page, GOOGLE.name)
+    page.get_by_role("button", name="Load another file").click()
+    page.get_by_text("How to read it").click()
+    page.get_by_label("Format").focus()
+    late[0].continue_()
+    expect(page.locator("#look")).to_be_visible()
+    page.wait_for_timeout(300)
+    expect(page.get_by_label("Format")).to_be_focused()
+    page.get_by_role("button", name="Back to the loaded file").click()
+    expect(page.get_by_role("button", name="Load another file")).to_be_focused()
+
+
 def test_an_older_choice_fails_late(page: Page) -> None:
     """Nobody waits for its places any more."""
     load(page, SWARM)
@@ -294,6 +317,12 @@ def test_the_last_table_is_the_target(page: Page, tmp_path: Path, first: int) ->
     page.locator("#profile").select_option("commuter")
     arrive(page, late[2])
     expect(page.locator("#profile")).to_have_value("commuter")
+    page.set_input_files("#target-file", tmp_path / "one.csv")
+    wait_for(page, late, 4)
+    page.get_by_role("button", name="Undo").click()
+    expect(chosen).to_have_text("two.csv")
+    arrive(page, late[3])
+    expect(chosen).to_have_text("two.csv")
 
 
 def test_the_last_taxonomy_and_the_last_earlier_release_count(page: Page, tmp_path: Path) -> None:
@@ -376,6 +405,22 @@ def test_a_dropped_folder_that_the_browser_cannot_read(context: BrowserContext, 
     shows(page, GOOGLE.name)
 
 
+@pytest.mark.parametrize(
+    ("status", "answer", "told"),
+    [
+        (503, "Service Unavailable", "The program answered with an error (503)."),
+        (400, "Invalid HTTP request received.", "The program answered with an error (400)."),
+        (200, '{"progress": 0.5}\n{"history": {"id"', "does not answer"),
+        (200, "", "does not answer"),
+    ],
+)
+def test_loading_fails(page: Page, status: int, answer: str, told: str) -> None:
+    page.route("**/histories?*", lambda route: route.fulfill(status=status, body=answer))
+    page.set_input_files("#file", GOOGLE)
+    expect(page.locator("#load-trouble")).to_contain_text(told)
+    expect(page.get_by_role("button", name="Choose a file").first).to_be_visible()
+
+
 @pytest.mark.parametrize("what", ["tree", "look", "map"])
 def test_an_answer_breaks_off(page: Page, what: str) -> None:
     page.route(f"**/{what}", lambda route: route.fulfill(body='{"nodes": ['))
@@ -388,6 +433,22 @@ def test_a_release_breaks_off(page: Page) -> None:
     page.route("**/release", lambda route: route.fulfill(body='{"possible": '))
     tick(page, "Northside Fertility Clinic")
     expect(page.locator("#connection")).to_contain_text("does not answer")
+
+
+def test_a_mistake_of_the_page_does_not_drop_the_history(browser: Browser) -> None:
+    """When an answer after a reload is not what the page expects."""
+    with serving(Session()) as client:
+        page = browser.new_page()
+        page.set_default_timeout(60_000)
+        page.goto(f"http://127.0.0.1:{client.port}/{TOKEN}/")
+        load(page, SWARM)
+        tick(page, "Iron Works Gym")
+        settled(page)
+        page.route("**/release", lambda route: route.fulfill(json={"possible": True}))
+        with page.expect_event("pageerror"):
+            page.reload()
+        shows(page, "swarm_export")
+        page.close()
 
 
 def test_a_saved_file_breaks_off(page: Page) -> None:
@@ -407,7 +468,7 @@ def test_a_saved_file_breaks_off(page: Page) -> None:
 
 
 def test_the_page_asks_again_when_the_connection_is_back(timed: Page) -> None:
-    """Also for what a reload lacked."""
+    """Also for what a reload lacked; what the page offers is there once."""
     load(timed, SWARM)
     timed.context.set_offline(True)
     tick(timed, "Iron Works Gym")
@@ -425,6 +486,56 @@ def test_the_page_asks_again_when_the_connection_is_back(timed: Page) -> None:
         shows(timed, "swarm_export")
         expect(timed.locator("#look")).to_be_visible()
         settled(timed)
+        expect(timed.locator("#samples button")).to_have_count(2)
+
+
+def test_a_lost_connection(timed: Page) -> None:
+    """The page is asked to try again before it does so by itself."""
+    load(timed, SWARM)
+    with timed.expect_response("**/keep"):
+        timed.clock.pause_at(time.time() + 60)
+    timed.context.set_offline(True)
+    tick(timed, "Iron Works Gym")
+    expect(timed.locator("#connection")).to_contain_text("does not answer")
+    timed.locator("#take").scroll_into_view_if_needed()
+    expect(timed.locator("#connection")).to_be_in_viewport(ratio=1)
+    timed.context.set_offline(False)
+    timed.get_by_role("button", name="Try again").click()
+    settled(timed)
+    expect(timed.locator("#connection")).to_be_hidden()
+    expect(timed.locator("#see-title")).to_be_focused()  # the button has gone
+
+
+def test_the_connection_is_lost_while_the_places_change(timed: Page) -> None:
+    """Nothing that the page can do without the program ends its asking again."""
+    load(timed, GOOGLE)
+    tick(timed, "Northside Fertility Clinic")
+    settled(timed)
+    timed.context.set_offline(True)
+    timed.get_by_role("radio", name="kinds of place").check()
+    expect(timed.locator("#connection")).to_contain_text("does not answer")
+    timed.get_by_role("button", name="Clear").click()
+    timed.get_by_role("button", name="Undo").click()
+    timed.wait_for_timeout(300)
+    expect(timed.locator("#connection")).to_be_visible()
+    timed.context.set_offline(False)
+    put_forward(timed)
+    expect(timed.locator("#connection")).to_be_hidden()
+    assert not ew.read(GOOGLE).histogram.keys() & counts(saved(timed, "JSON")).keys()
+
+
+def test_places_are_lost_and_a_release_is_not(page: Page) -> None:
+    """With the answer the connection is back, and the places are asked for again."""
+    load(page, SWARM)
+    tick(page, "Iron Works Gym")
+    page.get_by_role("radio", name="Resemble").check()
+    page.route("**/tree", lambda route: route.abort())
+    page.locator("#profile").select_option("commuter")
+    expect(page.locator("#connection")).to_contain_text("does not answer")
+    page.unroute_all()
+    with page.expect_response("**/tree"):
+        tick(page, "Northside Fertility Clinic")
+    expect(page.locator("#connection")).to_be_hidden()
 
 
 def test_two_tabs_do_not_take_questions_from_each_other_for_ever(timed: Page) -> None:
@@ -477,6 +588,20 @@ def test_a_history_goes_while_somebody_writes(timed: Page) -> None:
     expect(timed.get_by_label("Other places that may get visits")).to_have_value("")
 
 
+def test_a_history_goes_while_somebody_chooses_a_file_for_it(page: Page) -> None:
+    """The file is no longer needed."""
+    load(page, SWARM)
+    page.get_by_role("button", name="Forget it now").click()
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url))
+    for field in ("#labels", "#target-file", "#taxonomy-file", "#policy-file", "#needed-file", "#earlier-file",
+                  "#saved-file"):  # fmt: skip
+        page.set_input_files(field, GOOGLE)
+    page.wait_for_timeout(300)
+    assert not sent
+    expect(page.get_by_role("button", name="Choose a file").first).to_be_visible()
+
+
 def test_a_history_goes_while_the_page_asks_whether_to_save_it(timed: Page, tmp_path: Path) -> None:
     load(timed, table(tmp_path, {"Blue Lantern": 3, "Willow Court": 2}))
     timed.get_by_role("radio", name="Avoid").check()
@@ -524,16 +649,19 @@ def test_a_curve_is_not_dragged_before_its_ends_are_known(browser: Browser, monk
         page = browser.new_page()
         page.set_default_timeout(60_000)
         page.goto(f"http://127.0.0.1:{client.port}/{TOKEN}/")
-        load(page, SWARM)
-        page.get_by_role("radio", name="Resemble").check()
-        page.get_by_role("radio", name="kinds of place").check()
-        page.locator("#profile").select_option("commuter")
-        page.locator("#curve .found").nth(1).wait_for()
-        page.locator("#curve").click()
-        go_on.set()
-        settled(page)
-        expect(page.get_by_role("button", name="Suggested")).to_be_disabled()  # nothing else was chosen
-        page.close()
+        try:
+            load(page, SWARM)
+            page.get_by_role("radio", name="Resemble").check()
+            page.get_by_role("radio", name="kinds of place").check()
+            page.locator("#profile").select_option("commuter")
+            page.locator("#curve .found").nth(1).wait_for()
+            page.locator("#curve").click()
+            go_on.set()
+            settled(page)
+            expect(page.get_by_role("button", name="Suggested")).to_be_disabled()  # nothing else was chosen
+        finally:
+            go_on.set()  # the server waits for those who wait
+            page.close()
 
 
 def test_a_kind_may_be_chosen_before_the_kinds_are_there(page: Page, tmp_path: Path) -> None:
@@ -559,3 +687,21 @@ def test_a_kind_may_be_chosen_before_the_kinds_are_there(page: Page, tmp_path: P
         wait_for(page, late)
         late[0].continue_()
         expect(place).to_have_attribute("aria-description", "Kind: Gym (you said so)")
+
+
+def test_kinds_come_when_the_dialog_is_about_another_place(page: Page, tmp_path: Path) -> None:
+    """What was entered for the first place is not used for the second."""
+    load(page, table(tmp_path, {"Iron Works": 2, "City Museum": 6}))
+    late, keys = hold_back(page, "kinds"), page.keyboard
+    page.get_by_role("treeitem", name="Iron Works").last.focus()
+    for key in ("k", "Enter", "Escape"):
+        keys.press(key)
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    page.get_by_role("treeitem", name="City Museum").last.focus()
+    keys.press("k")
+    keys.type("gym")
+    wait_for(page, late)
+    late[0].continue_()
+    expect(page.locator("#kind-list")).to_have_value("Gym")
+    page.wait_for_timeout(300)
+    expect(page.get_by_role("dialog", name="City Museum")).to_be_visible()

@@ -177,7 +177,7 @@ def test_connections_that_ask_nothing_are_closed(client: Client, monkeypatch: py
         soon.setattr(connections, "HEAD_SECONDS", 0.2)
         soon.setattr(connections, "BODY_SECONDS", 0.2)
         # It may be closed before anything is sent.
-        with suppress(ConnectionError), socket.create_connection(("127.0.0.1", client.port), timeout=30) as connection:
+        with suppress(ConnectionError), socket.create_connection(("127.0.0.1", client.port), timeout=300) as connection:
             connection.sendall(sent.format(path=path, head=f"{head}\r\nContent-Length: 100").encode())
             assert connection.recv(1000) == b""
     assert client.ask("GET", "api/start").status == 200
@@ -197,7 +197,7 @@ def test_after_the_run_no_file_holds_the_history(tmp_path: Path) -> None:
             assert _listening(client.port) == {"0100007F"}
             assert not [path for path in Path(f"/proc/{process.pid}/fd").iterdir() if "deleted" in _target(path)]
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=300)
     assert process.returncode == 0
     assert out.splitlines()[-1] == "Stopped. Nothing was kept."
     assert place not in out + err
@@ -279,7 +279,7 @@ def test_ctrl_c_in_the_middle_of_a_search() -> None:
         time.sleep(0.3)
         assert asking.is_alive()
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=300)
         asking.join()
     assert 200 not in statuses, "it has waited for the search"
     assert (process.returncode, out.splitlines()[-1], err) == (0, "Stopped. Nothing was kept.", "")
@@ -289,7 +289,7 @@ def test_a_taken_port() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         command = [sys.executable, "-m", "elsewhere", "app", "--no-browser", "--port", str(port)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1

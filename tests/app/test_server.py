@@ -39,6 +39,7 @@ from elsewhere.model.question import Question
 from elsewhere.solve import solve
 from elsewhere.verification.verify import Check, check_release
 from tests.support.client import TOKEN, Client, Reply, serving
+from tests.support.cluster import wait_for
 from tests.support.exports import EXPORTS, MEDIA
 
 #: Names that a shell, a command or a table could take for something else.
@@ -47,6 +48,14 @@ HISTORY = {
     "病院": 3, "hospital": 2, "Museum": 9, "Hotel": 1, "two\nlines": 4,
 }  # fmt: skip
 RESEMBLE = {"goal": "resemble", "target": "tourist", "max_quality_loss": 0.1}
+
+
+@pytest.fixture(autouse=True)
+def _unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers do not depend on how far a search gets in the seconds that the page gives it."""
+    monkeypatch.setattr(queries, "SECONDS", 600.0)
+    for limit in ("_SECONDS", "_ADVICE"):
+        monkeypatch.setattr(curves, limit, 600.0)
 
 
 @pytest.fixture(scope="module")
@@ -383,11 +392,11 @@ def test_overtaken_questions_are_dropped(
     def slow(session: Session, opened: Any, question: Any) -> Any:
         asked.append(question["number"])
         begun.release()
-        go_on.wait(30)
+        go_on.wait(600)
         return answer(session, opened, question)
 
     monkeypatch.setattr(queries, "release", slow)
-    monkeypatch.setattr(workers, "TURN", 30.0)  # so that two are worked on, and the others wait
+    monkeypatch.setattr(workers, "TURN", 600.0)  # so that two are worked on, and the others wait
     statuses: dict[int, int] = {}
 
     def ask(number: int) -> None:
@@ -399,7 +408,7 @@ def test_overtaken_questions_are_dropped(
         while open_desk.histories[history].newest.get("release", 0) < number:
             time.sleep(0.001)
         if number < 12:
-            begun.acquire(timeout=30)
+            begun.acquire(timeout=300)
     go_on.set()
     for thread in threads:
         thread.join()
@@ -417,7 +426,7 @@ def test_big_questions_do_not_hold_up_a_small_one(client: Client, monkeypatch: p
     def endless(session: Session, opened: Any, question: Any) -> Any:
         if question["goal"] == "resemble":
             begun.release()
-            go_on.wait(60)
+            go_on.wait(600)
         return answer(session, opened, question)
 
     monkeypatch.setattr(queries, "release", endless)
@@ -431,10 +440,10 @@ def test_big_questions_do_not_hold_up_a_small_one(client: Client, monkeypatch: p
     threads = [threading.Thread(target=ask, args=[person, anyway]) for person in (0, 1)]
     for thread in threads:
         thread.start()
-        assert begun.acquire(timeout=30)
+        assert begun.acquire(timeout=300)
     third = threading.Thread(target=ask, args=[2, {"goal": "hide", "ticked": ["a"]}])
     third.start()
-    third.join(30)
+    third.join(300)
     go_on.set()
     for thread in (*threads, third):
         thread.join()
@@ -462,7 +471,7 @@ def test_a_search_that_is_overtaken_ends(client: Client, monkeypatch: pytest.Mon
     threads = [threading.Thread(target=ask, args=[{**hard, "number": number}]) for number in (1, 1)]
     for thread in threads:
         thread.start()
-        assert begun.acquire(timeout=30)
+        assert begun.acquire(timeout=300)
     ask({"goal": "hide", "ticked": ["000001"], "number": 2})
     for thread in threads:
         thread.join()
@@ -477,7 +486,7 @@ def test_what_is_stopped_while_it_is_read_is_not_kept(
 
     def slow(held: InMemoryFile, **_: str) -> ew.History:
         begun.set()
-        go_on.wait(30)
+        go_on.wait(600)
         try:
             return ew.read(held)
         finally:
@@ -498,11 +507,11 @@ def test_what_is_stopped_while_it_is_read_is_not_kept(
         head = [f"POST /{TOKEN}/api/histories?name=h.csv HTTP/1.1", f"Host: {host}", f"Origin: http://{host}"]
         head += ["X-Elsewhere: 1", "Content-Type: application/octet-stream", "Content-Length: 11", "", "location\na\n"]
         connection.sendall("\r\n".join(head).encode())
-        assert begun.wait(30)
+        assert begun.wait(300)
         connection.close()
-        assert noticed.wait(30)
+        assert noticed.wait(300)
         go_on.set()
-        assert ended.wait(30)
+        assert ended.wait(300)
     assert not full.histories
     gc.collect()
     assert caplog.text == ""
@@ -525,6 +534,11 @@ def test_histories_are_forgotten() -> None:
         kept, left, removed = (client.upload("h.csv", b"location,count\na,3\nb,2\n")["id"] for _ in range(3))
         target = client.send("api/targets", b"location,count\na,3\n", name="t.csv").json(interface.TABLE)["id"]
         everything = {at: weakref.ref(session.histories[at]) for at in (kept, left, removed)}
+
+        def left_in_memory() -> set[str]:
+            gc.collect()
+            return {at for at, it in everything.items() if it() is not None}
+
         for at in everything:
             client.release(at, {"goal": "hide", "ticked": ["a"]})
         assert client.ask("DELETE", f"api/histories/{removed}").json(interface.NOTHING) == {}
@@ -532,15 +546,14 @@ def test_histories_are_forgotten() -> None:
         assert client.ask("POST", f"api/histories/{kept}/keep").json(interface.NOTHING) == {}
         now[0] += 2
         session.forget_old()
-        gc.collect()
-        assert {at for at, it in everything.items() if it() is not None} == {kept}
+        # The thread that has given an answer may hold the history for a moment.
+        wait_for(lambda: left_in_memory() == {kept})
         assert client.ask("POST", f"api/histories/{left}/keep").status == 404
         assert client.release(left, {"goal": "hide", "ticked": ["a"]})["hint"] == "Please load it again."
         asked = {"goal": "avoid", "target": target, "max_quality_loss": 0.1}
         assert client.release(kept, asked)["possible"], "a target stays as long as a history does"
         client.ask("DELETE", f"api/histories/{kept}")
-        gc.collect()
-        assert everything[kept]() is None
+        wait_for(lambda: not left_in_memory())
         assert not session.targets
 
 
@@ -802,7 +815,7 @@ def test_a_policy_in_the_words_of_a_person(client: Client, history: str) -> None
     assert shown["question"]["sensitive"] == ["preset:health", "casino"]
     assert [note.split(",")[0] for note in shown["notes"]] == [
         "The policy also names 'Atlantis'",
-        "The page searches for up to 10 seconds",
+        "The page searches for up to 600 seconds",
     ]
 
 
@@ -866,13 +879,13 @@ def test_a_curve_that_nobody_reads_ends(client: Client, history: str, monkeypatc
 
     monkeypatch.setattr(curves, "frontier", endless)
     headers = {"Origin": f"http://127.0.0.1:{client.port}", "X-Elsewhere": "1", "Content-Type": "application/json"}
-    with closing(HTTPConnection("127.0.0.1", client.port, timeout=60)) as connection:
+    with closing(HTTPConnection("127.0.0.1", client.port, timeout=300)) as connection:
         asked = json.dumps({**RESEMBLE, "number": 600}).encode()
         connection.request("POST", f"/{TOKEN}/api/histories/{history}/frontier", asked, headers)
         answer = connection.getresponse()
         assert json.loads(answer.readline())["exact"]
         answer.close()
-    assert ended.wait(30)
+    assert ended.wait(300)
 
 
 def test_a_draft_is_within_the_limits_and_its_proof_is_checked_once(
@@ -892,7 +905,7 @@ def test_a_draft_is_within_the_limits_and_its_proof_is_checked_once(
     monkeypatch.setattr(queries, "check_release", check)
     monkeypatch.setattr(queries, "solve", counted)
     asked = {**RESEMBLE, "max_quality_loss": 0.0789}
-    draft = client.release(history, {**asked, "draft": True, "time_limit": 5.0, "number": 700})
+    draft = client.release(history, {**asked, "draft": True, "time_limit": 600.0, "number": 700})
     final = client.release(history, {**asked, "number": 701})
     client.take(history, {**asked, "number": 702}, "release.csv")
     assert (draft["draft"], final["draft"]) == (True, False)

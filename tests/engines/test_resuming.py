@@ -107,7 +107,7 @@ def test_a_stored_profile_that_has_changed_is_another_question(tmp_path: Path, m
 def test_a_search_is_kept_between_two_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After an end in the midst of a part, users that are done are not searched again, and the bytes are the same."""
     monkeypatch.setattr(pipeline, "_SEARCHED_ROWS", 40)
-    monkeypatch.setattr(pipeline, "_CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(pipeline, "_CHECKPOINT_SECONDS", -1.0)
     histograms = people(200)
     write(tmp_path / "in.parquet", histograms)
     policy = ew.Policy("hide", sensitive=("clinic",), candidates=("library",), max_quality_loss=9.0)
@@ -141,7 +141,7 @@ def test_a_search_is_kept_between_two_parts(tmp_path: Path, monkeypatch: pytest.
 def test_checkpoints_that_are_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str) -> None:
     """Nobody is lost: what is not what it was is searched again."""
     monkeypatch.setattr(pipeline, "_SEARCHED_ROWS", 8)
-    monkeypatch.setattr(pipeline, "_CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(pipeline, "_CHECKPOINT_SECONDS", -1.0)
     write(tmp_path / "in.parquet", people(40))
     policy = ew.Policy("hide", sensitive=("clinic",), visited_only=True, max_quality_loss=9.0)
     ew.batch(policy, tmp_path / "in.parquet", tmp_path / "whole", threads=1)

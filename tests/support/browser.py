@@ -50,7 +50,7 @@ def served(cache: Path | None = None) -> Iterator[str]:
 def chromium() -> Iterator[Browser]:
     """Debian's browser, driven from here."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=_FLAGS)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=_FLAGS, timeout=300_000)
         try:
             yield browser
         finally:

@@ -48,7 +48,7 @@ class Client:
         if method == "POST":
             own["Content-Type"] = "application/json"
         own |= {name.replace("_", "-"): value for name, value in headers.items()}
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=300)
         try:
             connection.putrequest(method, path if path.startswith("/") else f"/{self.token}/{path}", skip_host=True)
             for name, value in own.items():

@@ -57,7 +57,7 @@ class Cluster:
         }
         self.processes: list[subprocess.Popen[bytes]] = []
         self.master = self._start("master.Master", "--port", "0")
-        self.url = wait_for(lambda: re.search(r"spark://127\.0\.0\.1:\d+", self._log()))[0]
+        self.url = wait_for(lambda: re.search(r"(spark://127\.0\.0\.1:\d+)\s", self._log()))[1]
         self.workers: list[subprocess.Popen[bytes]] = []
 
     def have_workers(self, number: int = 2) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 FIREFOX = Path("/usr/bin/firefox-esr")
-_SECONDS = 60.0
+_SECONDS = 300.0
 #: How JSON marks an element of the page, as WebDriver has it.
 _ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 #: The others keep the browser from calling home.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from elsewhere.app import queries
 from elsewhere.app.interface import QUESTION
 from elsewhere.app.plans import plan_about
-from elsewhere.app.queries import SECONDS
 from elsewhere.app.session import OpenHistory, Session, file_name
 from elsewhere.model.errors import InputError
 from elsewhere.model.taxonomy import PRESET, Taxonomy
@@ -65,5 +65,5 @@ def _branches(names: Iterable[str], taxonomy: Taxonomy | None) -> Iterator[str]:
 def _notes(policy: Policy, missing: list[str]) -> Iterator[str]:
     if missing:
         yield f"The policy also names {name_list(missing, 5)}, which your history does not have."
-    if policy.time_limit not in (None, SECONDS):
-        yield f"The page searches for up to {SECONDS:.0f} seconds, whatever time limit the policy has."
+    if policy.time_limit not in (None, queries.SECONDS):
+        yield f"The page searches for up to {queries.SECONDS:.0f} seconds, whatever time limit the policy has."

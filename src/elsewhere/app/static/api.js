@@ -135,10 +135,13 @@ export function upload(path, bytes, onProgress, signal) {
   });
 }
 
-/** @param {string} text */
+/** The content of the last line; undefined if there is none, or if it is not whole. @param {string} text */
 function lastLine(text) {
-  const line = text.trimEnd().split("\n").at(-1);
-  return line ? JSON.parse(line) : undefined;
+  try {
+    return JSON.parse(text.trimEnd().split("\n").at(-1) ?? "");
+  } catch {
+    return undefined;
+  }
 }
 
 /** A call that has taken this many milliseconds is aborted for a newer one; a quicker call may finish. */

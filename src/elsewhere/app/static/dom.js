@@ -1,6 +1,7 @@
 // Small helpers to put something on the screen.
 
 import { Trouble } from "./api.js";
+import { state } from "./state.js";
 import { printable, sentences } from "./words.js";
 
 /** @param {string} id @returns {any} */
@@ -81,4 +82,10 @@ export function picker(id, input, use) {
     if ($(input).files.length) use($(input).files);
     $(input).value = "";
   };
+}
+
+/** A button for files that are about the history, which may be gone when the browser's dialog closes.
+ * @param {string} id @param {string} input @param {(files: FileList) => void} use */
+export function historyPicker(id, input, use) {
+  picker(id, input, (files) => state.history && use(files));
 }

@@ -35,9 +35,11 @@ export function listenToKinds(onChoice) {
   };
   $("kind-form").onsubmit = async (event) => {
     event.preventDefault();
+    const asked = place;
     // The person may type faster than the kinds arrive.
     if (!$("kind-list").value) await list();
-    if ($("kind").open && $("kind-list").value) choose($("kind-list").value);
+    // Meanwhile the dialog may have been opened for another place.
+    if ($("kind").open && place === asked && $("kind-list").value) choose($("kind-list").value);
   };
   $("kind-none").onclick = () => choose(NO_KIND);
   $("kind-guess").onclick = () => choose(null);

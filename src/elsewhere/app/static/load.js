@@ -1,7 +1,7 @@
 // Load a history from a file, a folder or a sample.
 
 import { remove, Trouble, upload } from "./api.js";
-import { $, button, element, option, picker, quiet, trouble } from "./dom.js";
+import { $, button, element, historyPicker, option, picker, quiet, trouble } from "./dom.js";
 import { chosen, dropped } from "./drop.js";
 import { ofHistory, state } from "./state.js";
 import { bytes, printable, some } from "./words.js";
@@ -21,14 +21,17 @@ export function listenToLoad(begun, opened) {
   use = opened;
   picker("choose-file", "file", (files) => loadFiles(chosen(files)));
   picker("choose-folder", "folder", (files) => loadFiles(chosen(files)));
-  picker("choose-labels", "labels", ([file]) =>
+  historyPicker("choose-labels", "labels", ([file]) =>
     load(file.name, (signal) => upload(ofHistory("labels", { name: file.name }), file, progress, signal)),
   );
   $("another").onclick = () => {
     swap("loading");
     $("choose-file").focus();
   };
-  $("back").onclick = () => swap("loaded");
+  $("back").onclick = () => {
+    swap("loaded");
+    $("another").focus();
+  };
   listenToDrops();
 }
 
@@ -84,6 +87,7 @@ async function load(name, read, more = {}) {
   $("cancel").focus();
   try {
     await Promise.race([ready(), stopped(mine.signal)]);
+    swap("progress"); // what was loaded before a reload may be shown now
     const history = await read(mine.signal, more);
     mine.signal.throwIfAborted();
     await use(history);

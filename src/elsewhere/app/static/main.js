@@ -6,6 +6,8 @@ import { clearLoaded, listenToLoad, offerSamples, showLoaded } from "./load.js";
 import { listenToPolicies } from "./policies.js";
 import {
   clearPlaces,
+  follow,
+  isPlanted,
   listenToProtect,
   offerProfiles,
   plant,
@@ -21,6 +23,8 @@ import { clearTake, closeTake, listenToTake, showTake } from "./take.js";
 import { forgetChoices, listenToUndo } from "./undo.js";
 
 const KEEP_EVERY = 20_000;
+/** Where a person may be at work while a history arrives: also at another file. */
+const BUSY = "#loading:not([hidden]), #progress:not([hidden]), #look, #protect, #see, #take";
 const THEMES = ["system", "light", "dark"];
 
 /** The first answers; null if they are missing. @type {Promise<void> | null} */
@@ -33,7 +37,7 @@ begin();
 async function begin() {
   listenToTheme();
   listenToLoad(ready, opened);
-  listenToProtect({ changing: stopAsking, changed: askAnew });
+  listenToProtect({ changing: stopAsking, changed: askAnew, failed });
   listenToPolicies();
   listenToUndo(takenBack);
   listenToSee({ asked: closeTake, answered, failed });
@@ -77,7 +81,7 @@ async function opened(history) {
     if (old && old.id !== history.id) remove(`histories/${old.id}`).catch(() => {});
   }
   // A person who has moved on meanwhile stays where they are.
-  const there = document.activeElement?.closest("#look, #protect, #see, #take");
+  const there = document.activeElement?.closest(BUSY);
   if (state.history === history && !there) $("look-title").focus();
 }
 
@@ -92,7 +96,10 @@ async function show(history) {
   showLoaded();
   showChoices();
   showSections(true);
-  const shown = plant().then((current) => current && askAnew());
+  // Only the places belong to loading; what goes wrong with an answer is no reason to drop the history.
+  const shown = plant().then((current) => {
+    if (current) askAnew();
+  });
   try {
     await Promise.all([shown, tellLook()]);
   } catch (error) {
@@ -128,16 +135,15 @@ function takenBack({ choices: before }) {
   else showAgain();
 }
 
-/** A final answer has arrived. */
+/** A final answer is shown. */
 function answered() {
-  if (!$("connection").hidden) {
-    quiet($("connection"));
-    tellMissing();
-  }
   showTake();
+  if ($("connection").hidden) return;
+  quiet($("connection"));
+  tellMissing();
 }
 
-/** @param {Trouble} error of a question */
+/** @param {Trouble} error of a question or of a request for the places */
 function failed(error) {
   if (error.status === 404) gone(error);
   // Also if another tab asked later about the same history: two tabs that ask again by themselves would go on for ever.
@@ -152,7 +158,9 @@ async function keep(again = false) {
     else await (started ? get("start") : ready());
     if ($("connection").hidden || !(again || missed?.status === 0)) return;
     quiet($("connection"));
-    if (history && history === state.history) resume();
+    if (history !== state.history) return;
+    if (history && isPlanted()) askAnew();
+    tellMissing();
   } catch (error) {
     // Another one may have been loaded meanwhile.
     if (history !== state.history) return;
@@ -177,19 +185,20 @@ function gone(error) {
 /** @param {any} error */
 function lost(error) {
   missed = error;
-  trouble($("connection"), error, [button("Try again", () => keep(true))]);
+  trouble($("connection"), error, [button("Try again", tryAgain)]);
 }
 
-/** Asks again for everything that may be missing. */
-function resume() {
-  showAgain();
-  tellMissing();
+function tryAgain() {
+  $("see-title").focus(); // the button disappears
+  keep(true);
 }
 
-/** What the history reveals may have got lost. */
+/** The places, or what the history reveals, may have got lost. */
 function tellMissing() {
   const { history } = state;
-  if (history && $("look").hidden) tellLook().catch((error) => history === state.history && lost(error));
+  if (!history) return;
+  if (!isPlanted()) follow();
+  if ($("look").hidden) tellLook().catch((error) => history === state.history && lost(error));
 }
 
 /** Back to the start: clears the history from the page. */

@@ -1,7 +1,6 @@
 // More: choices that few people need. They are those of a policy.
 
-import { upload } from "./api.js";
-import { $, all, option, picker, quiet, trouble } from "./dom.js";
+import { $, all, option } from "./dom.js";
 import { aimed, state } from "./state.js";
 import { printable } from "./words.js";
 
@@ -16,12 +15,8 @@ const DISTANCES = {
   neyman: "Neyman divergence",
 };
 
-/** The number of choices of an earlier release. */
-let picked = 0;
-
-/** @param {{choose: (choice: any) => void, offer: (kind: string, table: any) => void}} told called with a
- * choice, and with a table that was loaded */
-export function listenToMore({ choose, offer }) {
+/** @param {(choice: any) => void} choose called with a choice */
+export function listenToMore(choose) {
   for (const field of all("[data-other]")) {
     field.onchange = () => {
       if (!field.reportValidity()) return;
@@ -35,23 +30,9 @@ export function listenToMore({ choose, offer }) {
     choose({ candidates: [...new Set(names.filter(Boolean))] });
   };
   $("no-earlier").onclick = () => {
-    picked += 1;
     $("choose-earlier").focus(); // the button disappears
     choose({ lower: null });
   };
-  picker("choose-earlier", "earlier-file", async ([file]) => {
-    quiet($("protect-trouble"));
-    const { history } = state;
-    const mine = (picked += 1);
-    try {
-      const table = await upload(`releases?${new URLSearchParams({ name: file.name })}`, file, () => {});
-      if (state.history !== history) return;
-      offer("lower", table);
-      if (mine === picked) choose({ lower: table.id });
-    } catch (error) {
-      if (state.history === history) trouble($("protect-trouble"), error);
-    }
-  });
 }
 
 /** @param {any} field @returns {string | number | boolean | null} null for the default */

@@ -1,8 +1,8 @@
 // Load a policy: restore choices that were saved earlier.
 
 import { upload } from "./api.js";
-import { $, button, picker, quiet, trouble } from "./dom.js";
-import { offerOwn, ownTable, say, showAgain } from "./protect.js";
+import { $, historyPicker, quiet, trouble } from "./dom.js";
+import { offerOwn, ownTable, say, showAgain, TABLES } from "./protect.js";
 import { ofHistory, recall, state } from "./state.js";
 import { remember } from "./undo.js";
 import { printable } from "./words.js";
@@ -13,8 +13,8 @@ let chosen = 0;
 let take;
 
 export function listenToPolicies() {
-  picker("choose-policy", "policy-file", ([file]) => load(file, {}));
-  picker("choose-needed", "needed-file", ([file]) => take(file));
+  historyPicker("choose-policy", "policy-file", ([file]) => load(file, {}));
+  historyPicker("choose-needed", "needed-file", ([file]) => take(file));
 }
 
 /** @param {File} policy @param {Record<string, string>} loaded the ids of files that it needs */
@@ -40,8 +40,7 @@ function ask(policy, loaded, { kind, name }) {
   $("choose-needed").focus();
   take = (file) =>
     trying(async (current) => {
-      const path = { target: "targets", taxonomy: "taxonomies", lower: "releases" }[kind];
-      const table = await upload(`${path}?${new URLSearchParams({ name: file.name })}`, file, () => {});
+      const table = await upload(`${TABLES[kind]}?${new URLSearchParams({ name: file.name })}`, file, () => {});
       if (!current()) return;
       offerOwn(kind, table);
       await load(policy, { ...loaded, [kind]: table.id });
@@ -54,6 +53,7 @@ async function trying(work) {
   const mine = (chosen += 1);
   const current = () => mine === chosen && state.history === history;
   quiet($("protect-trouble"));
+  if (document.activeElement === $("choose-needed")) $("choose-policy").focus(); // the button disappears
   $("choose-needed").hidden = true;
   say("");
   try {

@@ -1,7 +1,7 @@
 // Protect: the places to hide, and the profile to resemble or avoid.
 
 import { postFor, upload } from "./api.js";
-import { $, all, button, option, picker, quiet, trouble } from "./dom.js";
+import { $, all, button, historyPicker, option, quiet, trouble } from "./dom.js";
 import { askKind, forgetKind, forgetKinds, listenToKinds, showKind, why } from "./kinds.js";
 import { listenToMore, offerDistances, showMore } from "./more.js";
 import { clearMap, listenToMap, markMap, showMap } from "./map.js";
@@ -14,7 +14,7 @@ import { markUnsure, showUnsure } from "./unsure.js";
 import { listed, number, printable, sentences, some } from "./words.js";
 
 const tree = new Tree($("tree"), { tick: toggle, kind: askKind, why, active: showKind });
-/** @type {{changing: () => void, changed: () => void}} */
+/** @type {{changing: () => void, changed: () => void, failed: (error: any) => void}} */
 let tell;
 /** The number of requests for the tree. */
 let planted = 0;
@@ -30,27 +30,28 @@ let planting = null;
 let kindsOf = new Map();
 /** The number of locations of often sensitive kinds. */
 let watched = 0;
-/** The number of choices of a target and of a taxonomy. */
-const picked = { target: 0, taxonomy: 0 };
+/** Where each kind of the person's own tables is loaded. */
+export const TABLES = { target: "targets", taxonomy: "taxonomies", lower: "releases" };
+/** The number of choices of each: a table may arrive after a later one. */
+const picked = { target: 0, taxonomy: 0, lower: 0 };
 /** The person's own tables that were loaded. @type {{kind: string, id: string, name: string}[]} */
 let tables = [];
 
-/** @param {typeof tell} told called when the question is about to change, which may take a while, and when it has */
+/** @param {typeof tell} told called when the question is about to change, which may take a while, when it has, and if
+ * the connection is lost or the history is gone meanwhile */
 export function listenToProtect(told) {
   tell = told;
-  picker("choose-target", "target-file", ([file]) => own("targets", file));
-  picker("choose-taxonomy", "taxonomy-file", ([file]) => own("taxonomies", file));
+  historyPicker("choose-target", "target-file", ([file]) => own("target", file));
+  historyPicker("choose-taxonomy", "taxonomy-file", ([file]) => own("taxonomy", file));
+  historyPicker("choose-earlier", "earlier-file", ([file]) => own("lower", file));
   listenToKinds(correct);
-  listenToMore({ choose, offer: offerOwn });
+  listenToMore(choose);
   listenToMap((places) => toggle(places, null));
   $("shipped").onclick = () => {
-    picked.taxonomy += 1;
+    $("choose-taxonomy").focus(); // the button disappears
     changeTaxonomy(null);
   };
-  $("profile").onchange = () => {
-    picked.target += 1;
-    choose({ target: $("profile").value || null, mismatch: false });
-  };
+  $("profile").onchange = () => choose({ target: $("profile").value || null, mismatch: false });
   for (const radio of all("input[name=by]")) radio.onchange = () => choose({ by: radio.value });
   $("rise").onchange = () => choose({ rise: $("rise").checked, limit: state.choices.limit });
   $("drawn").onchange = () => choose({ drawn: $("drawn").checked, limit: state.choices.limit });
@@ -81,6 +82,7 @@ function search() {
 
 /** Clears all places of a history. */
 export function clearPlaces() {
+  overtake(picked);
   planted += 1;
   state.counts = new Map();
   state.told = new Map();
@@ -157,6 +159,11 @@ export async function tellLook() {
   markLook(state.ticks);
 }
 
+/** Whether the tree is that of the current choices. */
+export function isPlanted() {
+  return JSON.stringify([state.history.id, treeGround()]) === planting;
+}
+
 function treeGround() {
   const { target, taxonomy, kinds, by, depth } = state.choices;
   return { target: aimed() ? target : null, taxonomy, kinds, by, depth };
@@ -179,6 +186,7 @@ function moveTicks() {
 
 /** Shows choices that were not made by hand, and asks for their results. */
 export function showAgain() {
+  overtake(picked);
   showChoices();
   return follow();
 }
@@ -248,9 +256,15 @@ export function choose(choice) {
   // A field that loses the focus because the history has gone may still report its text.
   if (!state.history) return;
   remember();
+  overtake(choice);
   Object.assign(state.choices, { limit: null }, choice);
   showChoices();
   return follow();
+}
+
+/** Tables that are still being loaded must not replace newer choices. @param {object} choices */
+function overtake(choices) {
+  for (const what of Object.keys(picked)) if (what in choices) picked[what] += 1;
 }
 
 /** Drops the person's kinds, because they belong to the old taxonomy. @param {string | null} taxonomy */
@@ -271,38 +285,39 @@ async function correct(place, kind) {
 }
 
 /** Asks for the places that are possible now, and for a release. */
-async function follow() {
+export async function follow() {
   quiet($("protect-trouble"));
   sayBy("");
   const { history } = state;
   let current = true;
   try {
-    if (JSON.stringify([history.id, treeGround()]) === planting) keepTree();
+    if (isPlanted()) keepTree();
     else {
       tell.changing();
       current = await plant();
     }
   } catch (error) {
-    if (state.history === history) trouble($("protect-trouble"), error);
+    if (state.history !== history) return;
+    if ([0, 404].includes(error.status)) return tell.failed(error);
+    trouble($("protect-trouble"), error);
   }
   if (current && state.history === history) tell.changed();
 }
 
-/** Loads the person's own file instead of a shipped one. @param {"targets" | "taxonomies"} kind @param {File} file */
-async function own(kind, file) {
+/** Loads the person's own table, and chooses it. @param {keyof typeof TABLES} what @param {File} file */
+async function own(what, file) {
   quiet($("protect-trouble"));
   const { history } = state;
-  const what = kind === "targets" ? "target" : "taxonomy";
   const mine = (picked[what] += 1);
   try {
-    const table = await upload(`${kind}?${new URLSearchParams({ name: file.name })}`, file, () => {});
+    const table = await upload(`${TABLES[what]}?${new URLSearchParams({ name: file.name })}`, file, () => {});
     // It belongs to a history that was dropped meanwhile.
     if (state.history?.id !== history.id) return;
     offerOwn(what, table);
     // Another one was chosen meanwhile.
     if (mine !== picked[what]) return;
-    if (what === "target") await choose({ target: table.id, mismatch: false });
-    else await changeTaxonomy(table.id);
+    if (what === "taxonomy") await changeTaxonomy(table.id);
+    else await choose(what === "target" ? { target: table.id, mismatch: false } : { lower: table.id });
   } catch (error) {
     if (state.history?.id === history.id) trouble($("protect-trouble"), error);
   }

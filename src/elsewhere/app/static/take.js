@@ -96,6 +96,7 @@ async function save(what) {
 
 /** Shows whether a file satisfies the current choices. @param {File} file */
 async function verify(file) {
+  if ($("choose-saved").disabled) return; // the choices have changed while the browser's dialog was open
   quiet($("take-trouble"));
   $("verify-words").replaceChildren();
   const mine = asked;
