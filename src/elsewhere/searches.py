@@ -18,12 +18,21 @@ from elsewhere.solvers import exact, kind_totals, large, smooth_exact, tree_exac
 from elsewhere.solvers.choices import Choices, tabulate
 from elsewhere.solvers.heuristic import heuristic, in_steps
 from elsewhere.solvers.kind_totals import KindChoices
-from elsewhere.solvers.knapsack import GOOD_ENOUGH, Limits, SearchGaveUp, Solution, nothing_found
+from elsewhere.solvers.knapsack import (
+    GOOD_ENOUGH,
+    Effort,
+    Limits,
+    SearchGaveUp,
+    Solution,
+    nothing_found,
+)
 from elsewhere.solvers.required_loss import flat_search, required_loss
 from elsewhere.solvers.tree_tables import TreeChoices
 
 #: The share of the time for the search. Most searches end long before, and near their bound, and need no heuristic.
 _SEARCH_SHARE = 0.75
+#: The work of the heuristic after a search that ended without a time limit, in labels: about a second's worth.
+_LAST_TRY = 20_000_000.0
 
 AnyChoices: TypeAlias = Choices | TreeChoices | KindChoices | large.LargeChoices
 
@@ -74,7 +83,7 @@ def approximate(problem: Problem, choices: AnyChoices, known: Ints, limits: Limi
         return tree_exact.optimum(problem, choices, known, limits.ending_in(0.0))
     if isinstance(choices, KindChoices):
         return choices.split(problem, approximate(choices.problem, choices.totals, choices.of(known), limits))
-    counts = _greedy(problem, choices, known, limits)
+    counts = _greedy(problem, choices, known, limits, Effort.of(math.inf))
     if isinstance(choices, large.LargeChoices):
         return large.bounded(problem, counts, limits)
     return exact.bounded(problem, choices, counts, limits)
@@ -107,19 +116,22 @@ def _searched_flat(
     else:
         solution = exact.optimum(problem, choices, known, for_search, own_terms=own_terms)
     near_enough = max(limits.tolerance(solution.objective), GOOD_ENOUGH * abs(solution.objective))
-    if solution.objective - solution.bound <= near_enough or solution.closed:
+    if solution.objective in (solution.bound, -math.inf) or solution.objective - solution.bound <= near_enough:
         return solution
     with suppress(SearchGaveUp):
         rest = limits.ending_in((1.0 - _SEARCH_SHARE) * left)  # even if the search's last step took long
-        return exact.better(problem, solution, _greedy(problem, choices, known, rest))
+        effort = Effort.of(_LAST_TRY if limits.deadline == math.inf else math.inf)
+        return exact.better(problem, solution, _greedy(problem, choices, known, rest, effort))
     return solution
 
 
-def _greedy(problem: Problem, choices: Choices | large.LargeChoices, known: Ints, limits: Limits) -> Ints:
+def _greedy(
+    problem: Problem, choices: Choices | large.LargeChoices, known: Ints, limits: Limits, effort: Effort
+) -> Ints:
     """The counts of the heuristic for a flat problem."""
     if isinstance(choices, large.LargeChoices):
-        return in_steps(problem, known, limits)
-    return heuristic(problem, choices, known, limits)
+        return in_steps(problem, known, limits, effort)
+    return heuristic(problem, choices, known, limits, effort)
 
 
 def known_counts(problem: Problem, limits: Limits) -> Ints:

@@ -12,7 +12,7 @@ from elsewhere.model.arrays import Flags, Ints
 from elsewhere.model.names import name_keys
 
 #: Bins that are processed together: few enough for the processor's cache.
-_MOST_BINS = 1 << 15
+_MOST_BINS = 1 << 16
 #: If fewer than one of this many numbers is taken, sorting them takes less time than looking at all.
 _SPARSE = 16
 
