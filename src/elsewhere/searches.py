@@ -18,14 +18,7 @@ from elsewhere.solvers import exact, kind_totals, large, smooth_exact, tree_exac
 from elsewhere.solvers.choices import Choices, tabulate
 from elsewhere.solvers.heuristic import heuristic, in_steps
 from elsewhere.solvers.kind_totals import KindChoices
-from elsewhere.solvers.knapsack import (
-    GOOD_ENOUGH,
-    Effort,
-    Limits,
-    SearchGaveUp,
-    Solution,
-    nothing_found,
-)
+from elsewhere.solvers.knapsack import GOOD_ENOUGH, Effort, Limits, SearchGaveUp, Solution, nothing_found
 from elsewhere.solvers.required_loss import flat_search, required_loss
 from elsewhere.solvers.tree_tables import TreeChoices
 

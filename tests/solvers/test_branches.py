@@ -132,7 +132,7 @@ def test_a_first_try_is_no_less_than_one_call() -> None:
 
     The labels are as many by definition, and the completions have to be.
     """
-    assert knapsack.SUMS_PER_LABEL * branches._FIRST_TRY >= one_call._COMPLETION_WORK
+    assert knapsack._SUMS_PER_LABEL * branches._FIRST_TRY >= one_call._COMPLETION_WORK
 
 
 def test_a_search_ends_at_the_same_place_however_much_a_call_does(monkeypatch: pytest.MonkeyPatch) -> None:

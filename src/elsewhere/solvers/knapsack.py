@@ -27,7 +27,7 @@ _COMPLETION_WORK = 10_000_000
 _LABEL_WORK = 1_000_000
 # Without a time limit, a search may do this much work, in labels: a few seconds. Sums of completions count less.
 _MOST_WORK = 60_000_000.0
-SUMS_PER_LABEL = 10
+_SUMS_PER_LABEL = 10
 # The share of the work that is left which the completions of a round may do.
 _COMPLETION_SHARE = 0.5
 GROWTH = 2.0
@@ -350,12 +350,12 @@ def _search(
     ended = _Outcome(None, found, -math.inf, 0, gave_up=True, finished=False)
     most = limits.memory // BYTES_PER_COLUMN
     completions = labels.no_completions(n)
-    allowed, used = SUMS_PER_LABEL * effort.of_round(_COMPLETION_SHARE), 0
+    allowed, used = _SUMS_PER_LABEL * effort.of_round(_COMPLETION_SHARE), 0
     while completions.layers and used < allowed and not (used and limits.passed):
         work = math.ceil(min(per_call(_COMPLETION_WORK), allowed - used))
         completions = labels.Completions(*labels.complete(layers, task.size, gap, most, work, completions))
         used += work - completions.unspent
-    effort.spend(used / SUMS_PER_LABEL)
+    effort.spend(used / _SUMS_PER_LABEL)
     if completions.layers or completions.where[labels.WIDTH, 0] < 0:
         return ended
     if completions.where[labels.WIDTH, 0] == 0:
