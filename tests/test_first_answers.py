@@ -72,7 +72,7 @@ def _answers() -> Iterator[Any]:
     target = {f"place {at}": 1 + at % 7 for at in range(50)}
     yield ew.resemble(skewed, target, 0.05)
     yield ew.avoid(skewed, target, 0.05, memory_limit=1 << 15)
-    forked = {"a": 400, "b": 400, "c": 10, "d": 20}
+    forked = {"a": 1200, "b": 1200, "c": 10, "d": 20}
     yield ew.avoid(forked, dict.fromkeys("abcd", 1) | {"e": 100}, 0.05, visited_only=True)
     commuter = ew.Policy("resemble", target="commuter", max_quality_loss=0.05).plan()
     yield commuter.sanitize(read(SAMPLES / "year.csv"))
