@@ -30,12 +30,13 @@ BYTES_PER_ENTRY = 33
 #: Terms to compute between two checks of the clock: built-in ones, and those of a user's function.
 _TERMS_PER_CALL = 1 << 20
 _CALLS_PER_LOOK = 64
-# With a time limit, tables grow step by step and may take this share of the time, but at least this long.
+# With a time limit, tables grow step by step and may take this share of the time, but at least this long. What follows
+# takes several times as long as the tables.
 _FIRST_TERMS = 1 << 16
 _FIRST_CALLS = 1 << 10
 _GROWTH = 4
 _TIME_SHARE = 0.25
-_LEAST_SECONDS = 0.05
+_LEAST_SECONDS = 0.02
 
 #: The resource that kept values out of the tables, if any.
 Shortage: TypeAlias = Literal["", "memory", "time"]
